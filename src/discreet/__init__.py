@@ -1,0 +1,61 @@
+"""Find what people buy, click, watch or take together, without learning about any one of them.
+
+The names below are the public surface. They are loaded on first use, so that importing the package is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "Baskets": "baskets.core",
+    "Vocabulary": "baskets.core",
+    "read": "baskets.read",
+    "Patterns": "exact.patterns",
+    "Rules": "exact.rules",
+    "mine": "exact.mine",
+    "load": "exact.files",
+    "DiscreetError": "errors",
+    "InputError": "errors",
+    "LimitError": "errors",
+    "MisuseError": "errors",
+}
+
+__all__ = [
+    "Baskets",
+    "DiscreetError",
+    "InputError",
+    "LimitError",
+    "MisuseError",
+    "Patterns",
+    "Rules",
+    "Vocabulary",
+    "__version__",
+    "load",
+    "mine",
+    "read",
+]
+
+if TYPE_CHECKING:
+    from .baskets.core import Baskets, Vocabulary
+    from .baskets.read import read
+    from .errors import DiscreetError, InputError, LimitError, MisuseError
+    from .exact.files import load
+    from .exact.mine import mine
+    from .exact.patterns import Patterns
+    from .exact.rules import Rules
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,211 @@
+"""What every reader makes and everything else starts from: one row of item codes a person.
+
+Nothing here knows about files. A `Baskets` is immutable by convention: its arrays are marked read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, MisuseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Item: TypeAlias = int | str
+Codes: TypeAlias = NDArray[np.int32]
+Offsets: TypeAlias = NDArray[np.int64]
+
+
+class Vocabulary:
+    """The items by code: code 0, 1, 2 … in the order of the labels (numbers by size, names by their text).
+
+    Labels are all whole numbers or all names. The table from label to code is made on first use.
+    """
+
+    def __init__(self, labels: pa.Array | Sequence[Item]) -> None:
+        import pyarrow as pa
+
+        if not isinstance(labels, pa.Array):
+            labels = _label_array(labels)
+        self.labels: pa.Array = labels
+        self.numeric: bool = pa.types.is_integer(labels.type)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.labels.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and bool(self.labels.equals(other.labels))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} {'numbers' if self.numeric else 'names'})"
+
+    @cached_property
+    def _codes(self) -> dict[Item, int]:
+        return {label: code for code, label in enumerate(self.labels.to_pylist())}
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._codes
+
+    def label(self, code: int) -> Item:
+        """Return the label of a code."""
+        label: Item = self.labels[int(code)].as_py()
+        return label
+
+    def code(self, label: Item) -> int:
+        """Return the code of a label; a `MisuseError` says which label is unknown."""
+        try:
+            return self._codes[label]
+        except KeyError:
+            raise MisuseError(f"{label!r} is not an item of this data{self._hint(label)}.") from None
+
+    def codes(self, labels: Iterable[Item]) -> Codes:
+        """Return the codes of several labels."""
+        return np.array([self.code(label) for label in labels], dtype=np.int32)
+
+    def take(self, codes: NDArray[Any]) -> pa.Array:
+        """Return the labels of many codes as one Arrow array."""
+        import pyarrow as pa
+
+        return self.labels.take(pa.array(codes))
+
+    def _hint(self, label: object) -> str:
+        if self.numeric and isinstance(label, str):
+            return ": its items are numbers, not names"
+        if not self.numeric and isinstance(label, int):
+            return ": its items are names, not numbers; put it in quotes"
+        return ""
+
+
+def _label_array(labels: Sequence[Item]) -> pa.Array:
+    import pyarrow as pa
+
+    labels = [label.item() if isinstance(label, np.integer) else label for label in labels]
+    if all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
+        return pa.array(labels, pa.int64())
+    if all(isinstance(label, str) for label in labels):
+        return pa.array(labels, pa.large_string())
+    strange = next(label for label in labels if isinstance(label, bool) or not isinstance(label, int | str))\
+        if any(isinstance(label, bool) or not isinstance(label, int | str) for label in labels) else None
+    if strange is not None:
+        raise InputError(f"Items are whole numbers or names, not {type(strange).__name__}: convert them to text first.")
+    raise InputError("Items are a mixture of numbers and names: convert the numbers to text first.")
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """What each person did, in order and with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i."""
+
+    offsets: Offsets
+    codes: Codes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequences) and _same(self, other, ("offsets", "codes"))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The ordered pairs of items given for each person, sorted and unique: first[j] → second[j]."""
+
+    offsets: Offsets
+    first: Codes
+    second: Codes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pairs) and _same(self, other, ("offsets", "first", "second"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Baskets:
+    """Everyone's baskets: row i is the sorted set of item codes person i holds.
+
+    Parameters
+    ----------
+    offsets, codes
+        The rows, end to end: person i holds ``codes[offsets[i]:offsets[i + 1]]``. Rows are sorted and unique;
+        an empty row is a person who holds nothing, and counts.
+    vocabulary
+        The label of each code. Labels that nobody holds are allowed.
+    sequences, pairs
+        The order of events and the given relations, where the data have them.
+    merged
+        How many repeats of an item within a basket were merged when the data were read.
+    """
+
+    offsets: Offsets
+    codes: Codes
+    vocabulary: Vocabulary
+    sequences: Sequences | None = None
+    pairs: Pairs | None = None
+    merged: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        self.offsets.flags.writeable = False
+        self.codes.flags.writeable = False
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Baskets)
+            and _same(self, other, ("offsets", "codes"))
+            and self.vocabulary == other.vocabulary
+            and self.sequences == other.sequences
+            and self.pairs == other.pairs
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, person: int) -> frozenset[Item]:
+        if not -len(self) <= person < len(self):
+            raise IndexError(f"There are {len(self):,} people, numbered from 0; {person} is none of them.")
+        person %= len(self)
+        row = self.codes[self.offsets[person] : self.offsets[person + 1]]
+        return frozenset(self.vocabulary.take(row).to_pylist())
+
+    def __iter__(self) -> Iterator[frozenset[Item]]:
+        return (self[person] for person in range(len(self)))
+
+    def __repr__(self) -> str:
+        mean = len(self.codes) / len(self) if len(self) else 0.0
+        beside = [name for name, held in (("order", self.sequences), ("pairs", self.pairs)) if held is not None]
+        kept = f", with {' and '.join(beside)}" if beside else ""
+        return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} a basket{kept})"
+
+    @property
+    def people(self) -> int:
+        """How many people there are, those with empty baskets included."""
+        return len(self)
+
+    @property
+    def items(self) -> int:
+        """How many items the vocabulary has."""
+        return len(self.vocabulary)
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """How many people hold each item, by code."""
+        return np.bincount(self.codes, minlength=self.items).astype(np.int64, copy=False)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many items each person holds."""
+        return np.diff(self.offsets)
+
+    def size_histogram(self) -> NDArray[np.int64]:
+        """Return how many people hold 0, 1, 2 … items."""
+        return np.bincount(self.sizes).astype(np.int64, copy=False)
+
+
+def _same(one: object, other: object, names: tuple[str, ...]) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)

@@ -1,0 +1,1 @@
+"""What is true: exact patterns, rules and metrics. Nothing here is private."""

@@ -1,0 +1,111 @@
+"""The one decorator for compiled code.
+
+``@kernel`` compiles a function with numba on its first call, caches the machine code, and releases the GIL while
+it runs, so that threads of :func:`in_threads` really work side by side. Where numba is missing or switched off
+(``DISCREET_JIT=0`` or numba's own ``NUMBA_DISABLE_JIT=1``) the same function runs as plain Python; where no cache
+directory can be written it is compiled anew in each process. Kernels that threads share must therefore not
+depend on numba's parallel mode, which compiles slowly and has a threading layer of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+R = TypeVar("R")
+
+_registry: list[Any] = []
+
+
+def enabled() -> bool:
+    """Whether kernels are compiled in this process."""
+    if os.environ.get("DISCREET_JIT", "1") == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _cache_directory() -> str | None:
+    """Return a directory that can be written, or None.
+
+    numba would put the cache beside the source file and raise where that is read-only, so the place is chosen here:
+    ``NUMBA_CACHE_DIR`` if set, else the user's cache directory.
+    """
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    place = Path(given) if given else Path(home) / "discreet" / "kernels"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except (OSError, RuntimeError):
+        return None
+    return str(place)
+
+
+def _make_compiler() -> Callable[..., Any] | None:
+    if not enabled():
+        return None
+    import numba
+
+    place = _cache_directory()
+    if place is not None:
+        numba.config.CACHE_DIR = place
+
+    def compile_(function: Callable[..., Any], inline: bool) -> Any:
+        # Inlined helpers are compiled into their callers, so a cache entry of their own would never be read.
+        options: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+        if inline:
+            return numba.njit(**options)(function)
+        return numba.njit(cache=place is not None, **options)(function)
+
+    return compile_
+
+
+_compiler = _make_compiler()
+
+
+def kernel(function: F) -> F:
+    """Compile `function` lazily: no signature is given, so importing a module of kernels costs nothing."""
+    if _compiler is None:
+        return function
+    compiled: F = _compiler(function, False)
+    _registry.append(compiled)
+    return compiled
+
+
+def helper(function: F) -> F:
+    """Compile a small function that only other kernels call."""
+    if _compiler is None:
+        return function
+    compiled: F = _compiler(function, True)
+    return compiled
+
+
+def threads() -> int:
+    """How many threads to use: ``DISCREET_THREADS``, or one a core this process may run on."""
+    given = os.environ.get("DISCREET_THREADS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return max(1, os.cpu_count() or 1)
+
+
+def in_threads(task: Callable[[T], R], work: Iterable[T]) -> list[R]:
+    """Run `task` on every piece of `work`, on all cores, and return the results in the order of `work`."""
+    pieces = list(work)
+    workers = min(threads(), len(pieces))
+    if workers <= 1:
+        return [task(piece) for piece in pieces]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(task, pieces))
