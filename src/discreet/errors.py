@@ -5,8 +5,8 @@
     ├── MisuseError     the call or command itself is wrong (an option, a range)
     └── LimitError      going on would take more memory or time than was allowed
 
-A message says what was given, what is allowed and what to type instead. The command line ends with
-status 2 on a `MisuseError` and 1 on any other. A private value never enters a message.
+A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
+of them; status 2 is kept for a command line that cannot be parsed. A private value never enters a message.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 class DiscreetError(Exception):
     """The base of all errors raised on purpose."""
 
-    exit_status = 1
-
 
 class InputError(DiscreetError):
     """Data cannot be read as baskets: says where, and what to do about it."""
@@ -24,8 +22,6 @@ class InputError(DiscreetError):
 
 class MisuseError(DiscreetError, ValueError):
     """An argument is out of range or contradicts another one."""
-
-    exit_status = 2
 
 
 class LimitError(DiscreetError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ def enabled() -> bool:
     return True
 
 
-def _cache_directory() -> str | None:
+def cache_directory() -> str | None:
     """Return a directory that can be written, or None.
 
     numba would put the cache beside the source file and raise where that is read-only, so the place is chosen here:
@@ -57,7 +57,7 @@ def _make_compiler() -> Callable[..., Any] | None:
         return None
     import numba
 
-    place = _cache_directory()
+    place = cache_directory()
     if place is not None:
         numba.config.CACHE_DIR = place
 
@@ -101,11 +101,30 @@ def threads() -> int:
     return max(1, os.cpu_count() or 1)
 
 
-def in_threads(task: Callable[[T], R], work: Iterable[T]) -> list[R]:
-    """Run `task` on every piece of `work`, on all cores, and return the results in the order of `work`."""
+def in_threads(
+    task: Callable[[T], R], work: Iterable[T], progress: Callable[[float], object] | None = None
+) -> list[R]:
+    """Run `task` on every piece of `work`, on all cores, and return the results in the order of `work`.
+
+    `progress` is told the share of the pieces that is done. When something is raised, an interrupt included,
+    pieces not yet begun are dropped.
+    """
     pieces = list(work)
     workers = min(threads(), len(pieces))
     if workers <= 1:
-        return [task(piece) for piece in pieces]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(task, pieces))
+        done = []
+        for piece in pieces:
+            done.append(task(piece))
+            if progress is not None:
+                progress(len(done) / len(pieces))
+        return done
+    pool = ThreadPoolExecutor(workers)
+    try:
+        futures = [pool.submit(task, piece) for piece in pieces]
+        if progress is not None:
+            for count, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(count / len(pieces))
+        return [future.result() for future in futures]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

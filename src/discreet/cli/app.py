@@ -1,0 +1,242 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as given
+from .output import check, emit
+from .progress import Bar
+
+if TYPE_CHECKING:
+    from ..baskets.core import Baskets, Item
+
+app = typer.Typer(
+    name="discreet",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find what people buy, click, watch or take together.\n\n"
+    "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell what is done on the way.")] = False,
+) -> None:
+    logging.basicConfig(
+        stream=sys.stderr, format="discreet: %(message)s", level=logging.INFO if verbose else logging.WARNING
+    )
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet mine retail.dat --min-support 0.01\n\n"
+    "discreet mine sales.csv --person customer --item product --top 100 -o patterns.csv\n\n"
+    "discreet mine sales.parquet --person customer --item product --min-count 500 --lengths 2-3 --contains tea\n\n"
+    "discreet mine sqlite:///shop.db --query 'select customer, product from sales' --person customer "
+    "--item product --top 20"
+)
+def mine(
+    file: given.File,
+    min_support: given.MinSupport = None,
+    min_count: given.MinCount = None,
+    top: given.Top = None,
+    itemsets: given.Itemsets = None,
+    lengths: given.Lengths = None,
+    contains: given.Contains = None,
+    excludes: given.Excludes = None,
+    kind: given.KindOption = given.Kind.all,
+    limit: given.Limit = 10_000_000,
+    person: given.Person = None,
+    item: given.ItemColumn = None,
+    time: given.Time = None,
+    query: given.Query = None,
+    input_format: given.InputFormat = None,
+    labels: given.LabelsOption = None,
+    max_items: given.MaxItems = None,
+    nulls: given.NullsOption = given.Nulls.error,
+    format: given.FormatOption = None,  # noqa: A002 - the name of the option
+    output: given.Output = None,
+) -> None:
+    """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
+
+    Say which by exactly one of --min-support, --min-count, --top or --itemsets.
+    """
+    from ..exact.mine import mine as find
+
+    form = check(format, output)
+    spans = _lengths(lengths)
+    baskets = _read(file, person, item, time, query, input_format, labels, max_items, nulls)
+    wanted = _read_itemsets(itemsets, baskets) if itemsets is not None else None
+    with Bar("mining") as bar:
+        patterns = find(
+            baskets,
+            min_support=min_support,
+            min_count=min_count,
+            top=top,
+            itemsets=wanted,
+            lengths=spans,
+            contains=_labels(contains, baskets),
+            excludes=_labels(excludes, baskets),
+            kind=kind.value,
+            limit=limit,
+            progress=bar,
+        )
+    emit(patterns, form, output)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet rules retail.dat --min-support 0.01 --min-confidence 0.5\n\n"
+    "discreet rules sales.csv --person customer --item product --min-count 50 --sort lift --top 20\n\n"
+    "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
+)
+def rules(
+    file: given.File,
+    min_support: given.MinSupport = None,
+    min_count: given.MinCount = None,
+    min_confidence: given.MinConfidence = 0.5,
+    min_lift: given.MinLift = 0.0,
+    sort: given.SortBy = "confidence",
+    top: given.TopRules = None,
+    lengths: given.Lengths = None,
+    limit: given.Limit = 10_000_000,
+    person: given.Person = None,
+    item: given.ItemColumn = None,
+    time: given.Time = None,
+    query: given.Query = None,
+    input_format: given.InputFormat = None,
+    labels: given.LabelsOption = None,
+    max_items: given.MaxItems = None,
+    nulls: given.NullsOption = given.Nulls.error,
+    format: given.FormatOption = None,  # noqa: A002 - the name of the option
+    output: given.Output = None,
+) -> None:
+    """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].
+
+    FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
+    """
+    from ..exact.files import holds_result, load
+    from ..exact.mine import mine as find
+    from ..exact.patterns import Patterns
+
+    form = check(format, output)
+    spans = _lengths(lengths)
+    if min_support is None and min_count is None and holds_result(file):
+        patterns = load(file)
+        if not isinstance(patterns, Patterns):
+            raise typer.BadParameter(f"{file} holds rules already; give the patterns or the data they came from.")
+        if spans is not None:
+            patterns = patterns.where(lengths=spans)
+    else:
+        baskets = _read(file, person, item, time, query, input_format, labels, max_items, nulls)
+        most = None if spans is None else (1, spans[1])  # shorter ones are needed to measure the longer ones
+        with Bar("mining") as bar:
+            patterns = find(
+                baskets, min_support=min_support, min_count=min_count, lengths=most, limit=limit, progress=bar
+            )
+    with Bar("finding rules"):
+        found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
+        if spans is not None:
+            found = found.where(lengths=spans)
+        found = found.sort(by=sort)
+        if top is not None:
+            found = found.top(top, by=sort)
+    emit(found, form, output)
+
+
+@app.command()
+def demo(
+    people: Annotated[int, typer.Option(metavar="N", help="How many people to make up.")] = 20_000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed makes other people.")] = 7,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="DIRECTORY", help="Keep the made-up data and the results.", show_default=False),
+    ] = None,
+) -> None:
+    """Show the whole idea on made-up baskets: write a table, read it, find patterns and rules."""
+    from .demo import demo as show
+
+    show(people, seed, keep)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile everything now, so that the first real run does not wait for it.
+
+    For services and container images: compiled code is kept in the user's cache directory.
+    """
+    from .warmup import warmup as compile_all
+
+    compile_all()
+
+
+def _read(
+    file: str,
+    person: str | None,
+    item: str | None,
+    time: str | None,
+    query: str | None,
+    input_format: str | None,
+    labels: given.Labels | None,
+    max_items: int | None,
+    nulls: given.Nulls,
+) -> Baskets:
+    from ..baskets.read import read
+
+    options: dict[str, Any] = {"person": person, "item": item, "time": time, "query": query, "format": input_format}
+    with Bar("reading") as bar:
+        return read(
+            file,
+            labels=labels.value if labels is not None else None,
+            max_items=max_items,
+            nulls=nulls.value,
+            progress=bar,
+            **options,
+        )
+
+
+def _lengths(text: str | None) -> tuple[int, int | None] | None:
+    """Read 3, 2-4 or 2- as least and most."""
+    if text is None:
+        return None
+    least, dash, most = text.partition("-")
+    if not least.strip().isdigit() or (most.strip() and not most.strip().isdigit()):
+        raise typer.BadParameter(f"lengths are a number such as 3, or a range such as 2-4 or 2-; {text!r} was given.")
+    if not dash:
+        return int(least), int(least)
+    return int(least), int(most) if most.strip() else None
+
+
+def _labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
+    return [_label(text, baskets) for text in texts or []]
+
+
+def _label(text: str, baskets: Baskets) -> Item:
+    """Return what the user typed as an item of these baskets, whose items may be numbers."""
+    return int(text) if baskets.vocabulary.numeric and text.lstrip("-").isdigit() else text
+
+
+def _read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:
+    from ..baskets.read import read
+
+    itemsets = read(path, labels="numbers" if baskets.vocabulary.numeric else "names")
+    return list(itemsets)

@@ -1,0 +1,83 @@
+"""The whole idea in one command, on baskets that are made up."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from ..errors import MisuseError
+
+_EACH = 10  # patterns and rules shown
+
+
+def demo(people: int, seed: int, keep: str | None) -> None:
+    """Make up a table of purchases, read it as any user would, and show patterns and rules.
+
+    Parameters
+    ----------
+    people
+        How many people to make up.
+    seed
+        Which people.
+    keep
+        A directory for the table and the results; without one they are thrown away.
+    """
+    if people < 100:
+        raise MisuseError(f"A demo needs at least 100 people to have patterns; {people} was given.")
+    if keep is not None:
+        Path(keep).mkdir(parents=True, exist_ok=True)
+        _show(people, seed, Path(keep), kept=True)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="discreet-demo-"))
+    try:
+        _show(people, seed, folder, kept=False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
+    from rich.console import Console
+
+    from .. import mine, read
+    from ..baskets.generate import groceries_rows
+    from ..exact.show import table
+    from ..exact.writing import written
+
+    console = Console(highlight=False)
+    begun = perf_counter()
+
+    def step(said: str, typed: str) -> None:
+        console.print(f"\n[bold]{said}[/bold]  [dim]{perf_counter() - begun:.1f} s[/dim]")
+        console.print(f"  [cyan]{typed}[/cyan]\n")
+
+    import pyarrow.csv as csv
+
+    sales = folder / "sales.csv"
+    rows = groceries_rows(people, seed=seed)
+    with written(sales) as stream:
+        csv.write_csv(rows, stream)
+    step(f"Made up {len(rows):,} purchases of {people:,} people.", "sales.csv: person, item, time")
+
+    baskets = read(sales, person="person", item="item")
+    step("Read the table: one basket a person.", 'baskets = discreet.read("sales.csv", person="person", item="item")')
+    console.print(f"  {baskets!r}")
+
+    patterns = mine(baskets, min_support=0.01)
+    together = patterns.where(lengths=(2, 99))
+    step("Found what people buy together.", "patterns = discreet.mine(baskets, min_support=0.01)")
+    console.print(table(together, rows=_EACH))
+
+    rules = patterns.rules(min_confidence=0.5).sort("lift")
+    step("Found what follows from what.", 'rules = patterns.rules(min_confidence=0.5).sort("lift")')
+    console.print(table(rules, rows=_EACH))
+
+    if kept:
+        patterns.save(folder / "patterns.json")
+        rules.save(folder / "rules.csv")
+        step(f"Kept in {folder}: sales.csv, patterns.json, rules.csv.", f"discreet rules {folder / 'patterns.json'}")
+    console.print(
+        f"\nDone in {perf_counter() - begun:.1f} s. These results are exact and not private. "
+        "Next: discreet mine --help\n"
+    )

@@ -1,0 +1,64 @@
+"""Where results go: a table for people, or a file or stream for programs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import MisuseError
+from .options import Format
+
+if TYPE_CHECKING:
+    from ..exact.patterns import Patterns
+    from ..exact.rules import Rules
+
+_ROWS = 50
+
+
+def check(form: Format | None, output: Path | None) -> Format:
+    """Return the format to write, before any work is done: a wrong suffix must not cost an hour of mining."""
+    if form is not None:
+        if form is Format.parquet and output is None and sys.stdout.isatty():
+            raise MisuseError("Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe.")
+        return form
+    if output is None:
+        return Format.table
+    if output.suffix == ".txt":
+        return Format.table
+    from ..exact.files import format_of
+
+    return Format(format_of(output))
+
+
+def emit(result: Patterns | Rules, form: Format, output: Path | None) -> None:
+    """Write a result where the user wants it."""
+    from ..exact.files import write, written
+
+    if output is not None:
+        with written(output) as stream:
+            if form is Format.table:
+                stream.write(_plain(result).encode())
+            else:
+                write(result, stream, form.value)
+        sys.stderr.write(f"{len(result):,} {type(result).__name__.lower()} written to {output}\n")
+    elif form is Format.table:
+        from rich.console import Console
+
+        from ..exact.show import table
+
+        Console().print(table(result, rows=_ROWS))
+    else:
+        write(result, sys.stdout.buffer, form.value)
+        sys.stdout.buffer.flush()
+
+
+def _plain(result: Patterns | Rules) -> str:
+    from rich.console import Console
+
+    from ..exact.show import table
+
+    text = io.StringIO()
+    Console(file=text, width=160, color_system=None).print(table(result, rows=len(result)))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"

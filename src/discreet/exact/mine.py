@@ -1,0 +1,237 @@
+"""Exact mining: the public door. Checks what was asked, in labels and fractions, and hands codes and counts on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..errors import MisuseError
+from .itemsets import Itemsets
+from .patterns import Patterns
+from .search import UNBOUNDED, Kind, Progress, Rows, Wanted, count_sets, search
+
+if TYPE_CHECKING:
+    from ..baskets.core import Baskets, Item
+
+Lengths: TypeAlias = int | tuple[int, int | None]
+
+
+def mine(
+    baskets: Baskets | Any,
+    *,
+    min_support: float | str | Fraction | Decimal | None = None,
+    min_count: int | None = None,
+    top: int | None = None,
+    itemsets: Iterable[Iterable[Item]] | None = None,
+    lengths: Lengths | None = None,
+    contains: Item | Iterable[Item] = (),
+    excludes: Item | Iterable[Item] = (),
+    kind: Kind = "all",
+    limit: int = 10_000_000,
+    progress: Progress | None = None,
+) -> Patterns:
+    """Find the itemsets many people hold, exactly. Nothing about the result is private.
+
+    Say which patterns are wanted in exactly one of four ways: `min_support`, `min_count`, `top` or `itemsets`.
+
+    Parameters
+    ----------
+    baskets
+        What :func:`discreet.read` returns, or anything it accepts.
+    min_support
+        The least fraction of people, over 0 and at most 1. Read as the decimal number it is written as, so that
+        0.07 of 100 people are 7.
+    min_count
+        The least number of people, at least 1.
+    top
+        How many patterns: those with the largest counts.
+    itemsets
+        Count these and no others; the result is in the order given.
+    lengths
+        How many items a pattern has: a number, or the least and the most (None for no bound), both included.
+    contains, excludes
+        Items every pattern must have, and items no pattern may have. Closed and maximal patterns are then
+        those among the patterns that are allowed.
+    kind
+        ``"all"``; ``"closed"``: no item can be added without losing people; ``"maximal"``: no item can be added
+        without falling below the threshold.
+    limit
+        The number of patterns at which to stop with a `LimitError` instead of filling memory.
+    progress
+        Called now and then with the share of the work that is done, up to 1.
+
+    Returns
+    -------
+    Patterns
+        By falling count, then rising size, then the items compared from the rarest to the most frequent (items of
+        equal count in the order of the vocabulary).
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}, {"tea", "milk", "bread"}, {"bread"}, {"tea"}]
+    >>> [(sorted(p.items), p.count) for p in discreet.mine(baskets, min_support=0.5)]
+    [(['tea'], 3), (['milk'], 2), (['bread'], 2), (['milk', 'tea'], 2)]
+    """
+    from ..baskets.read import read
+
+    held = read(baskets)
+    if itemsets is not None:
+        _only("itemsets", min_support=min_support, min_count=min_count, top=top)
+        return _count(held, itemsets)
+    least, most = _lengths(lengths)
+    if kind not in ("all", "closed", "maximal"):
+        raise MisuseError(f"kind is 'all', 'closed' or 'maximal', not {kind!r}.")
+    if kind == "maximal" and top is not None:
+        raise MisuseError("Maximal patterns are those at a threshold: give min_support or min_count instead of top.")
+    if not _whole(limit) or limit < 1:
+        raise MisuseError(f"limit is a whole number of patterns, at least 1; {limit!r} was given.")
+    count = _threshold(held, min_support, min_count, top)
+    rows = _rows(held, _itemset(contains, "contains"), _itemset(excludes, "excludes"))
+    fixed = len(rows.prefix)
+    wanted = Wanted(
+        count=count,
+        least=least - fixed,
+        most=most - fixed,
+        limit=int(limit),
+        kind=kind,
+        top=int(top or 0),
+    )
+    offsets, codes, counts = search(rows, wanted, progress)
+    return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
+
+
+def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> int:
+    given = [
+        name
+        for name, value in (("min_support", min_support), ("min_count", min_count), ("top", top))
+        if value is not None
+    ]
+    if len(given) != 1:
+        told = " and ".join(given) if given else "none of them"
+        raise MisuseError(
+            "Say which patterns are wanted by exactly one of min_support (a fraction of people), min_count (a number "
+            f"of people), top (how many patterns) or itemsets (count just these); {told} was given."
+        )
+    if top is not None:
+        if not _whole(top) or top < 1:
+            raise MisuseError(f"top is how many patterns are wanted, a whole number of at least 1; {top!r} was given.")
+        return 1
+    if min_count is not None:
+        return _count_threshold(min_count, len(baskets))
+    return max(1, ceil(_fraction(min_support) * len(baskets)))
+
+
+def _count_threshold(min_count: Any, people: int) -> int:
+    if not _whole(min_count):
+        hint = f"; for a fraction of people write min_support={min_count}" if isinstance(min_count, float) else ""
+        raise MisuseError(f"min_count is a whole number of people; {min_count!r} was given{hint}.")
+    if min_count < 1:
+        raise MisuseError(f"min_count is a number of people, at least 1; {min_count} was given.")
+    if min_count > people:
+        raise MisuseError(
+            f"min_count is {min_count:,}, but there are only {people:,} people: no pattern can reach it. "
+            f"Give at most {people:,}."
+        )
+    return int(min_count)
+
+
+def _fraction(min_support: Any) -> Fraction:
+    """Return the decimal number that was written: the float 0.07 is 7/100, not its binary neighbour."""
+    try:
+        if isinstance(min_support, Real) and not isinstance(min_support, bool | Fraction):
+            value = Fraction(repr(float(min_support))) if isfinite(min_support) else None
+        elif isinstance(min_support, str | Decimal | Fraction):
+            value = Fraction(min_support)
+        else:
+            value = None
+    except (ValueError, OverflowError, ZeroDivisionError):
+        value = None
+    if value is None:
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {min_support!r} was given."
+        )
+    if value > 1:
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1; {min_support} was given. "
+            f"For {min_support} % write {float(value / 100):g}; for a number of people use min_count."
+        )
+    if value <= 0:
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1; {min_support} was given. "
+            "For every pattern that occurs at all use min_count=1."
+        )
+    return value
+
+
+def _lengths(lengths: Any) -> tuple[int, int]:
+    if lengths is None:
+        return 1, UNBOUNDED
+    least, most = lengths if isinstance(lengths, Sequence) and len(lengths) == 2 else (lengths, lengths)
+    most = UNBOUNDED if most is None else most
+    if not (_whole(least) and _whole(most) and 1 <= least <= most):
+        raise MisuseError(
+            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
+            f"or (2, None); {lengths!r} was given."
+        )
+    return int(least), int(most)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _itemset(items: Any, name: str) -> list[Item]:
+    if isinstance(items, str | Integral):
+        return [items]  # type: ignore[list-item]
+    if not isinstance(items, Iterable):
+        raise MisuseError(f"{name} is an item or several items; {items!r} was given.")
+    return list(items)
+
+
+def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
+    """Leave the rows that hold `contains`, and rule out both those items and `excludes`."""
+    from ..kernels.counting import rows_holding
+
+    prefix = np.unique(baskets.vocabulary.codes(contains))
+    without = baskets.vocabulary.codes(excludes)
+    both = sorted(set(contains) & set(excludes), key=str)
+    if both:
+        raise MisuseError(f"{both[0]!r} is in both contains and excludes: no pattern can have it and not have it.")
+    allowed = np.ones(len(baskets.vocabulary), np.bool_)
+    allowed[prefix] = False
+    allowed[without] = False
+    offsets, codes = baskets.offsets, baskets.codes
+    if len(prefix):
+        kept = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
+        offsets, codes = kept.offsets, kept.codes
+    return Rows(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix)
+
+
+def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
+    sets = [np.unique(baskets.vocabulary.codes(_itemset(itemset, "itemsets"))) for itemset in itemsets]
+    if any(not len(codes) for codes in sets):
+        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
+    offsets = np.zeros(len(sets) + 1, np.int64)
+    np.cumsum([len(codes) for codes in sets], out=offsets[1:])
+    codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
+    rows = Rows(
+        offsets=baskets.offsets,
+        codes=baskets.codes,
+        allowed=np.ones(len(baskets.vocabulary), np.bool_),
+        prefix=np.empty(0, np.int32),
+    )
+    counts = count_sets(rows, offsets, codes)
+    return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=baskets.vocabulary, people=len(baskets))
+
+
+def _only(name: str, **others: Any) -> None:
+    given = [other for other, value in others.items() if value is not None]
+    if given:
+        raise MisuseError(f"{name} and {' and '.join(given)} exclude each other: give one of them.")

@@ -1,0 +1,85 @@
+"""Counting given itemsets, and finding the rows that hold one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import popcount
+from .jit import kernel
+from .mining import I32, I64, Ranks, intersect
+
+_ONE = np.uint64(1)
+
+
+@kernel
+def count_sets(
+    flat: Ranks,
+    positions: I32,
+    heads: I64,
+    offsets: I64,
+    ranks: I32,
+    groups: I64,
+    first: int,
+    last: int,
+    counts: I64,
+) -> None:
+    """Count the itemsets whose rarest item has a rank in [first, last).
+
+    The rows are laid out as for the miner. Itemset s is the row ``ranks[offsets[s]:offsets[s + 1]]``, falling, of at
+    least two ranks; the itemsets of root r are numbered from ``groups[r]`` to before ``groups[r + 1]``.
+    """
+    local = np.full(max(last, 1), -1, np.int32)
+    members = np.empty(max(last, 1), np.int32)
+    arena = np.empty(1024, np.uint64)
+    for root in range(first, last):
+        if groups[root] == groups[root + 1]:
+            continue
+        partners = 0
+        for j in range(offsets[groups[root]], offsets[groups[root + 1]]):
+            if ranks[j] != root and local[ranks[j]] < 0:
+                local[ranks[j]] = partners
+                members[partners] = ranks[j]
+                partners += 1
+        words = (heads[root + 1] - heads[root] + 63) >> 6
+        if (partners + 1) * words > arena.shape[0]:
+            arena = np.empty(max(2 * arena.shape[0], (partners + 1) * words), np.uint64)
+        arena[: partners * words] = np.uint64(0)
+        row = np.int64(0)
+        for p in range(heads[root], heads[root + 1]):
+            bit = _ONE << np.uint64(row & 63)
+            q = positions[p] - 1
+            while flat[q] >= 0:
+                here = local[flat[q]]
+                if here >= 0:
+                    arena[here * words + (row >> 6)] |= bit
+                q -= 1
+            row += 1
+        spare = arena[partners * words : (partners + 1) * words]
+        for s in range(groups[root], groups[root + 1]):
+            at = np.int64(local[ranks[offsets[s] + 1]]) * words
+            total = np.uint64(0)
+            for w in range(words):
+                spare[w] = arena[at + w]
+                total += popcount(spare[w])
+            count = np.int64(total)
+            for j in range(offsets[s] + 2, offsets[s + 1]):
+                at = np.int64(local[ranks[j]]) * words
+                count = intersect(spare, arena[at : at + words], spare)
+            counts[s] = count
+        for m in range(partners):
+            local[members[m]] = -1
+
+
+@kernel
+def rows_holding(offsets: I64, codes: I32, wanted: I32) -> NDArray[np.bool_]:
+    """Say which rows hold all of `wanted`; both are sorted."""
+    total = offsets.shape[0] - 1
+    holds = np.zeros(total, np.bool_)
+    for row in range(total):
+        found = 0
+        for j in range(offsets[row], offsets[row + 1]):
+            if found < wanted.shape[0] and codes[j] == wanted[found]:
+                found += 1
+        holds[row] = found == wanted.shape[0]
+    return holds

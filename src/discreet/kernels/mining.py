@@ -1,0 +1,398 @@
+"""The exact miner: depth first over bitmaps of the rows that hold a prefix.
+
+Items are *ranks* here: 0 is the most frequent item that may occur in a pattern. Rows are laid out flat, each a run
+of ascending ranks behind a sentinel of -1, so that a position in the flat array is enough to find the part of its
+row that comes before it. A pattern is grown from its rarest item towards more frequent ones.
+
+Found patterns are *records* in depth-first order: (depth, rank, count). The items of a record are its own rank and
+those of its ancestors, and an ancestor is the last record before it with a smaller depth. That is twelve bytes a
+pattern, however long it is; and when an item lies in all rows of its parent (a *perfect* extension), everything found
+below the parent so far is found again below the item, with the same counts, so it is copied, not counted again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import popcount
+from .jit import helper, kernel
+
+Ranks = NDArray[Any]  # two bytes each where they fit, else four
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+
+_ONE = np.uint64(1)
+
+
+@kernel
+def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat: Ranks, base: int) -> int:
+    """Write rows [first, last) as sorted ranks from `flat[base]` on; rows with nothing left are dropped.
+
+    Returns the position behind the last row.
+    """
+    end = base
+    for row in range(first, last):
+        start = end + 1
+        stop = start
+        for j in range(offsets[row], offsets[row + 1]):
+            r = rank[codes[j]]
+            if r >= 0:
+                flat[stop] = r
+                stop += 1
+        if stop == start:
+            continue
+        flat[end] = -1
+        if stop - start > 48:
+            flat[start:stop].sort()
+        else:
+            for j in range(start + 1, stop):
+                r = flat[j]
+                k = j
+                while k > start and flat[k - 1] > r:
+                    flat[k] = flat[k - 1]
+                    k -= 1
+                flat[k] = r
+        end = stop
+    return end
+
+
+@kernel
+def count_positions(flat: Ranks, first: int, last: int, tally: I64) -> None:
+    """Count for each rank the positions in [first, last) that have a predecessor in their row."""
+    for p in range(first + 1, last):
+        if flat[p] >= 0 and flat[p - 1] >= 0:
+            tally[flat[p]] += 1
+
+
+@kernel
+def fill_positions(flat: Ranks, first: int, last: int, cursor: I64, positions: I32) -> None:
+    """List for each rank the positions counted by `count_positions`, from `cursor[rank]` on."""
+    for p in range(first + 1, last):
+        r = flat[p]
+        if r >= 0 and flat[p - 1] >= 0:
+            positions[cursor[r]] = p
+            cursor[r] += 1
+
+
+@helper
+def intersect(one: U64, other: U64, both: U64) -> int:
+    total = np.uint64(0)
+    for w in range(one.shape[0]):
+        word = one[w] & other[w]
+        both[w] = word
+        total += popcount(word)
+    return np.int64(total)
+
+
+@helper
+def grown32(array: I32, size: int) -> I32:
+    larger = np.empty(size, np.int32)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@helper
+def watch(depth: int, count: int, rules: I64, seen: I64) -> None:
+    """Note a pattern for top-K: raise the threshold `rules[0]` as far as K patterns still reach it."""
+    if depth < rules[1] or count < rules[0]:
+        return
+    seen[count] += 1
+    rules[4] += 1
+    while rules[4] - seen[rules[0]] >= rules[3]:
+        rules[4] -= seen[rules[0]]
+        rules[0] += 1
+
+
+@helper
+def explore(
+    records: I32,
+    size: int,
+    arena: U64,
+    stack: I32,
+    extensions: int,
+    words: int,
+    first: int,
+    depth: int,
+    parent: int,
+    rules: I64,
+    seen: I64,
+) -> tuple[I32, int, U64, I32]:
+    """Find everything below one node.
+
+    `stack` holds the node's extensions as rows (rank, count, slot): slot is the place of the bitmap in `arena`
+    in units of `words`, or -1 where the extension is perfect. Only extensions from `first` on are followed.
+    `rules` is (least count, least depth, greatest depth, K or 0, number seen, limit, closed). `records` is a
+    flat array of triples; it, `arena` and `stack` are replaced by larger ones when full, and returned.
+    """
+    maximum = np.int64(64)
+    start = np.zeros(maximum, np.int64)  # of each level: its first extension on the stack …
+    stop = np.zeros(maximum, np.int64)  # … and behind its last
+    here = np.zeros(maximum, np.int64)  # the extension followed next
+    held = np.zeros(maximum, np.int64)  # rows that hold the node
+    segment = np.zeros(maximum, np.int64)  # where the records below the node begin
+    slots = np.zeros(maximum, np.int64)  # arena slots in use up to this level
+    level = 0
+    start[0] = 0
+    stop[0] = extensions
+    here[0] = first
+    held[0] = parent
+    segment[0] = size
+    slots[0] = extensions
+    closed = rules[6] == 1
+    while level >= 0:
+        if here[level] == stop[level]:
+            level -= 1
+            continue
+        x = here[level]
+        here[level] += 1
+        count = np.int64(stack[3 * x + 1])
+        if count < rules[0]:
+            continue
+        rank = stack[3 * x]
+        below = depth + level + 1
+        if size > rules[5]:
+            return records, np.int64(-1), arena, stack
+        if stack[3 * x + 2] < 0:
+            # Perfect: the same records again, one deeper, and no counting.
+            copied = size - segment[level]
+            if size + copied > rules[5]:
+                copied = np.int64(0)
+                for record in range(segment[level], size):
+                    if records[3 * record] < rules[2]:
+                        copied += 1
+                if size + copied > rules[5]:
+                    return records, np.int64(-1), arena, stack
+            if 3 * (size + copied + 1) > records.shape[0]:
+                records = grown32(records, max(2 * records.shape[0], 6 * (size + copied + 1)))
+            mark = size
+            records[3 * size] = below
+            records[3 * size + 1] = rank
+            records[3 * size + 2] = count
+            size += 1
+            for record in range(segment[level], mark):
+                d = records[3 * record] + 1
+                if d <= rules[2]:
+                    records[3 * size] = d
+                    records[3 * size + 1] = records[3 * record + 1]
+                    records[3 * size + 2] = records[3 * record + 2]
+                    size += 1
+            if rules[3] > 0:
+                for record in range(mark, size):
+                    watch(records[3 * record], records[3 * record + 2], rules, seen)
+            continue
+        if 3 * (size + 1) > records.shape[0]:
+            records = grown32(records, 2 * records.shape[0])
+        records[3 * size] = below
+        records[3 * size + 1] = rank
+        records[3 * size + 2] = count
+        size += 1
+        if rules[3] > 0:
+            watch(below, count, rules, seen)
+        if below >= rules[2] or x == start[level]:
+            continue
+        # The child's own extensions: those of the node that come before x, on the rows that hold x too.
+        top = stop[level]
+        if 3 * (top + x - start[level]) > stack.shape[0]:
+            stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
+        slot = slots[level]
+        if (slot + x - start[level]) * words > arena.shape[0]:
+            larger = np.empty(max(2 * arena.shape[0], (slot + x - start[level]) * words), np.uint64)
+            larger[: arena.shape[0]] = arena
+            arena = larger
+        mine = stack[3 * x + 2] * words
+        bitmap = arena[mine : mine + words]
+        for y in range(start[level], x):
+            if stack[3 * y + 2] < 0:
+                stack[3 * top] = stack[3 * y]
+                stack[3 * top + 1] = count
+                stack[3 * top + 2] = -1
+                top += 1
+                continue
+            if stack[3 * y + 1] < rules[0]:
+                continue
+            other = stack[3 * y + 2] * words
+            c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
+            if c < rules[0]:
+                continue
+            if c == count and closed:
+                # Joins the node instead of extending it: told by a record with a negative count.
+                if 3 * (size + 1) > records.shape[0]:
+                    records = grown32(records, 2 * records.shape[0])
+                records[3 * size] = below
+                records[3 * size + 1] = stack[3 * y]
+                records[3 * size + 2] = -count
+                size += 1
+                continue
+            stack[3 * top] = stack[3 * y]
+            stack[3 * top + 1] = c
+            if c == count:
+                stack[3 * top + 2] = -1
+            else:
+                stack[3 * top + 2] = slot
+                slot += 1
+            top += 1
+        if top > stop[level]:
+            level += 1
+            if level == maximum:
+                maximum *= 2
+                start, stop, here = grown64(start), grown64(stop), grown64(here)
+                held, segment, slots = grown64(held), grown64(segment), grown64(slots)
+            start[level] = stop[level - 1]
+            stop[level] = top
+            here[level] = start[level]
+            held[level] = count
+            segment[level] = size
+            slots[level] = slot
+    return records, size, arena, stack
+
+
+@helper
+def grown64(array: I64) -> I64:
+    larger = np.zeros(2 * array.shape[0], np.int64)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@kernel
+def mine_sparse(
+    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, rules: I64, seen: I64
+) -> I32:
+    """Find all patterns whose rarest item has a rank in [first, last), each from its own small set of bitmaps.
+
+    `positions[heads[r]:heads[r + 1]]` are the places of r that have a predecessor; `held` are the counts of items.
+    Returns the records; one record of depth -1 when the limit was passed.
+    """
+    records = np.empty(3 * 1024, np.int32)
+    size = np.int64(0)
+    stack = np.empty(3 * 256, np.int32)
+    arena = np.empty(1024, np.uint64)
+    counts = np.zeros(max(last, 1), np.int32)
+    local = np.full(max(last, 1), -1, np.int32)
+    hits = np.empty(max(last, 1), np.int32)
+    for root in range(first, last):
+        if held[root] < rules[0]:
+            continue
+        if size > rules[5]:
+            break
+        if 3 * (size + 1) > records.shape[0]:
+            records = grown32(records, 2 * records.shape[0])
+        records[3 * size] = 1
+        records[3 * size + 1] = root
+        records[3 * size + 2] = held[root]
+        size += 1
+        if rules[3] > 0:
+            watch(1, held[root], rules, seen)
+        rows = heads[root + 1] - heads[root]
+        if rows < rules[0] or rules[2] < 2:
+            continue
+        least = rules[0]
+        for p in range(heads[root], heads[root + 1]):
+            q = positions[p] - 1
+            while flat[q] >= 0:
+                counts[flat[q]] += 1
+                q -= 1
+        extensions = 0
+        proper = 0
+        for r in range(root):
+            c = counts[r]
+            counts[r] = 0
+            if c >= least:
+                if c == held[root] and rules[6] == 1:
+                    if 3 * (size + 1) > records.shape[0]:
+                        records = grown32(records, 2 * records.shape[0])
+                    records[3 * size] = 1
+                    records[3 * size + 1] = r
+                    records[3 * size + 2] = -c
+                    size += 1
+                    continue
+                if 3 * (extensions + 1) > stack.shape[0]:
+                    stack = grown32(stack, 2 * stack.shape[0])
+                stack[3 * extensions] = r
+                stack[3 * extensions + 1] = c
+                if c == held[root]:
+                    stack[3 * extensions + 2] = -1
+                else:
+                    stack[3 * extensions + 2] = extensions
+                    local[r] = extensions
+                    proper += 1
+                extensions += 1
+        if extensions == 0:
+            continue
+        words = np.int64(0)
+        if proper > 1 and rules[2] > 2:
+            # One bit a row that holds at least two proper extensions; no other row can matter below.
+            stride = (rows + 63) >> 6
+            if extensions * stride > arena.shape[0]:
+                arena = np.empty(max(2 * arena.shape[0], extensions * stride), np.uint64)
+            arena[: extensions * stride] = np.uint64(0)
+            row = np.int64(0)
+            for p in range(heads[root], heads[root + 1]):
+                q = positions[p] - 1
+                found = 0
+                while flat[q] >= 0:
+                    here = local[flat[q]]
+                    if here >= 0:
+                        hits[found] = here
+                        found += 1
+                    q -= 1
+                if found > 1:
+                    word = row >> 6
+                    bit = _ONE << np.uint64(row & 63)
+                    for h in range(found):
+                        arena[hits[h] * stride + word] |= bit
+                    row += 1
+            # Bitmaps lie `stride` apart when built; close the gaps so that one number, `words`, places them.
+            words = (row + 63) >> 6
+            if words < stride:
+                for x in range(1, extensions):
+                    for w in range(words):
+                        arena[x * words + w] = arena[x * stride + w]
+        for x in range(extensions):
+            local[stack[3 * x]] = -1
+        records, size, arena, stack = explore(
+            records, size, arena, stack, extensions, words, 0, 1, held[root], rules, seen
+        )
+        if size < 0:
+            break
+    if size < 0 or size > rules[5]:
+        records[0] = -1
+        return records[:3].copy()
+    return records[: 3 * size].copy()
+
+
+@kernel
+def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, bitmaps: U64) -> None:
+    """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds."""
+    for row in range(first, last):
+        word = row >> 6
+        bit = _ONE << np.uint64(row & 63)
+        for j in range(offsets[row], offsets[row + 1]):
+            r = rank[codes[j]]
+            if r >= 0:
+                bitmaps[r, word] |= bit
+
+
+@kernel
+def mine_dense(bitmaps: U64, held: I64, people: int, first: int, last: int, rules: I64, seen: I64) -> I32:
+    """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows."""
+    words = bitmaps.shape[1]
+    stack = np.empty(3 * max(2 * last, 64), np.int32)
+    for r in range(last):
+        stack[3 * r] = r
+        stack[3 * r + 1] = held[r]
+        stack[3 * r + 2] = -1 if held[r] == people and rules[6] == 0 else r
+    # The bitmaps of the items come first in the arena, what is found below behind them.
+    arena = np.empty((2 * last + 16) * words, np.uint64)
+    arena[: last * words] = bitmaps[:last].reshape(last * words)
+    records = np.empty(3 * 4096, np.int32)
+    records, size, arena, stack = explore(
+        records, np.int64(0), arena, stack, last, words, first, 0, people, rules, seen
+    )
+    if size < 0 or size > rules[5]:
+        records[0] = -1
+        return records[:3].copy()
+    return records[: 3 * size].copy()

@@ -1,0 +1,241 @@
+"""The miner against its naive twin, on both of its layouts, in one thread and in several."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from naive import mining as naive
+
+import discreet
+from discreet import LimitError, MisuseError
+from discreet.exact import search
+
+baskets_of = st.lists(st.frozensets(st.integers(0, 8), max_size=7), max_size=24)
+
+
+@pytest.fixture(params=["sparse", "dense", "chosen"])
+def layout(request, monkeypatch):
+    if request.param != "chosen":
+        monkeypatch.setattr(search, "_is_dense", lambda rows, counts: request.param == "dense")
+    return request.param
+
+
+@pytest.fixture(params=["1", "3"])
+def threads(request, monkeypatch):
+    monkeypatch.setenv("DISCREET_THREADS", request.param)
+
+
+def listed(patterns):
+    return [(pattern.items, pattern.count) for pattern in patterns]
+
+
+@pytest.mark.usefixtures("layout", "threads")
+class TestAgainstTheTwin:
+    @settings(max_examples=60, derandomize=True, deadline=None)
+    @given(baskets_of, st.integers(1, 4), st.sampled_from(["all", "closed", "maximal"]))
+    @example([frozenset({0, 1, 2, 3, 4, 5})] * 3, 1, "all")
+    @example([frozenset({0, 1, 2, 3, 4, 5})] * 3, 1, "closed")
+    @example([], 1, "all")
+    @example([frozenset()], 1, "closed")
+    def test_all_closed_and_maximal(self, baskets, count, kind):
+        if count > len(baskets):
+            count = max(1, len(baskets))
+        if not baskets:
+            assert listed(discreet.mine(baskets, top=1)) == []
+            return
+        found = discreet.mine(baskets, min_count=count, kind=kind)
+        assert listed(found) == naive.mine(baskets, count, kind=kind)
+        assert found.people == len(baskets)
+
+    @settings(max_examples=50, derandomize=True, deadline=None)
+    @given(
+        baskets_of.filter(lambda baskets: any(baskets)),
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.integers(0, 3),
+        st.sampled_from(["all", "closed", "maximal"]),
+        st.data(),
+    )
+    def test_lengths_contains_and_excludes(self, baskets, count, least, more, kind, data):
+        items = sorted(frozenset().union(*baskets))
+        contains = data.draw(st.frozensets(st.sampled_from(items), max_size=2))
+        excludes = data.draw(st.frozensets(st.sampled_from(items), max_size=2)) - contains
+        count = min(count, len(baskets))
+        found = discreet.mine(
+            baskets, min_count=count, lengths=(least, least + more), contains=contains, excludes=excludes, kind=kind
+        )
+        twin = naive.mine(baskets, count, least, least + more, contains, excludes, kind)
+        assert dict(listed(found)) == dict(twin)
+        if not contains:
+            assert listed(found) == twin
+
+    @settings(max_examples=60, derandomize=True, deadline=None)
+    @given(baskets_of, st.integers(1, 30), st.integers(1, 4), st.booleans())
+    def test_top(self, baskets, top, least, fixed):
+        lengths = least if fixed else (least, None)
+        most = least if fixed else 99
+        found = discreet.mine(baskets, top=top, lengths=lengths)
+        assert listed(found) == naive.mine(baskets, 1, least, most)[:top]
+
+    @settings(max_examples=30, derandomize=True, deadline=None)
+    @given(baskets_of, st.integers(1, 10))
+    def test_top_of_closed(self, baskets, top):
+        assert listed(discreet.mine(baskets, top=top, kind="closed")) == naive.mine(baskets, 1, kind="closed")[:top]
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(baskets_of, st.lists(st.frozensets(st.integers(0, 8), min_size=1, max_size=4), max_size=12))
+def test_given_itemsets_are_counted_in_their_order(baskets, itemsets):
+    held = frozenset().union(*baskets)
+    itemsets = [itemset & held for itemset in itemsets if itemset & held]
+    counted = discreet.mine(baskets, itemsets=itemsets)
+    assert [pattern.items for pattern in counted] == itemsets
+    assert counted.counts.tolist() == [sum(itemset <= basket for basket in baskets) for itemset in itemsets]
+
+
+def test_an_item_that_nobody_holds_counts_zero():
+    import numpy as np
+
+    baskets = discreet.Baskets(
+        np.array([0, 2]), np.array([0, 1], np.int32), discreet.Vocabulary(["bread", "milk", "tea"])
+    )
+    assert discreet.mine(baskets, itemsets=[{"tea"}, {"milk", "tea"}, {"milk", "bread"}]).counts.tolist() == [0, 0, 1]
+
+
+def test_more_than_64_rows_and_many_words():
+    baskets = [frozenset(i for i in range(9) if (row >> i) & 1) for row in range(512)] * 3
+    for count in (300, 96, 6):
+        assert listed(discreet.mine(baskets, min_count=count)) == naive.mine(baskets, count)
+
+
+def test_a_long_basket_has_a_long_closed_pattern():
+    baskets = [frozenset(range(300))] * 2 + [frozenset(range(150, 400))]
+    found = discreet.mine(baskets, min_count=1, kind="closed")
+    assert sorted((len(p.items), p.count) for p in found) == [(150, 3), (250, 1), (300, 2)]
+    assert [len(p.items) for p in discreet.mine(baskets, min_count=2, kind="maximal")] == [300]
+
+
+def test_support_is_read_as_the_decimal_it_is_written_as():
+    baskets = [{"a"}] * 7 + [set()] * 93
+    for support in (0.07, "0.07", Fraction(7, 100)):
+        assert len(discreet.mine(baskets, min_support=support)) == 1
+    assert len(discreet.mine(baskets, min_support=0.0701)) == 0
+
+
+def test_empty_baskets_are_people():
+    assert discreet.mine([{"a"}, set(), set(), set()], min_count=1)[0].support == 0.25
+
+
+class TestLimit:
+    def test_stops_with_what_to_do(self, layout):
+        baskets = [frozenset(range(40))] * 3
+        with pytest.raises(LimitError) as raised:
+            discreet.mine(baskets, min_count=1, limit=1000)
+        assert str(raised.value) == (
+            "There are more than 1,000 patterns. Raise min_count or min_support, ask for shorter ones (lengths=), "
+            "or raise limit= if memory allows."
+        )
+
+    def test_exactly_the_limit_is_allowed(self, layout):
+        baskets = [frozenset(range(5))] * 3
+        assert len(discreet.mine(baskets, min_count=1, limit=31)) == 31
+        with pytest.raises(LimitError):
+            discreet.mine(baskets, min_count=1, limit=30)
+
+    def test_short_patterns_of_long_baskets_do_not_explode(self, layout):
+        baskets = [frozenset(range(100))] * 3
+        assert len(discreet.mine(baskets, min_count=3, lengths=(1, 2))) == 100 + 4950
+
+    def test_top_of_a_long_basket(self, layout):
+        baskets = [frozenset(range(60))] * 3
+        with pytest.raises(LimitError) as raised:
+            discreet.mine(baskets, top=100, limit=5000)
+        assert str(raised.value) == (
+            "There are more than 5,000 patterns. Ask for fewer (top=), for shorter ones (lengths=), "
+            "or raise limit= if memory allows."
+        )
+
+
+FOUR_WAYS = (
+    "Say which patterns are wanted by exactly one of min_support (a fraction of people), min_count (a number of "
+    "people), top (how many patterns) or itemsets (count just these); "
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, FOUR_WAYS + "none of them was given."),
+        ({"min_count": 1, "top": 3}, FOUR_WAYS + "min_count and top was given."),
+        ({"top": 0}, "top is how many patterns are wanted, a whole number of at least 1; 0 was given."),
+        ({"top": 2.5}, "top is how many patterns are wanted, a whole number of at least 1; 2.5 was given."),
+        ({"min_count": 0}, "min_count is a number of people, at least 1; 0 was given."),
+        ({"min_count": -4}, "min_count is a number of people, at least 1; -4 was given."),
+        (
+            {"min_count": 0.1},
+            "min_count is a whole number of people; 0.1 was given; for a fraction of people write min_support=0.1.",
+        ),
+        (
+            {"min_count": 4},
+            "min_count is 4, but there are only 3 people: no pattern can reach it. Give at most 3.",
+        ),
+        (
+            {"min_support": 5},
+            "min_support is a fraction of people, over 0 and at most 1; 5 was given. For 5 % write 0.05; "
+            "for a number of people use min_count.",
+        ),
+        (
+            {"min_support": -0.1},
+            "min_support is a fraction of people, over 0 and at most 1; -0.1 was given. "
+            "For every pattern that occurs at all use min_count=1.",
+        ),
+        (
+            {"min_support": float("nan")},
+            "min_support is a fraction of people, over 0 and at most 1, such as 0.01; nan was given.",
+        ),
+        (
+            {"min_support": "one"},
+            "min_support is a fraction of people, over 0 and at most 1, such as 0.01; 'one' was given.",
+        ),
+        (
+            {"top": 3, "lengths": 0},
+            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
+            "or (2, None); 0 was given.",
+        ),
+        (
+            {"top": 3, "lengths": (3, 2)},
+            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
+            "or (2, None); (3, 2) was given.",
+        ),
+        ({"top": 3, "kind": "open"}, "kind is 'all', 'closed' or 'maximal', not 'open'."),
+        (
+            {"top": 3, "kind": "maximal"},
+            "Maximal patterns are those at a threshold: give min_support or min_count instead of top.",
+        ),
+        ({"top": 3, "limit": 0}, "limit is a whole number of patterns, at least 1; 0 was given."),
+        ({"top": 3, "contains": "coffee"}, "'coffee' is not an item of this data."),
+        ({"top": 3, "contains": 5}, "5 is not an item of this data: its items are names, not numbers; put it in quotes."),
+        (
+            {"top": 3, "contains": "tea", "excludes": ["tea"]},
+            "'tea' is in both contains and excludes: no pattern can have it and not have it.",
+        ),
+        ({"itemsets": [[]]}, "itemsets has an empty itemset: everyone holds it. Leave it out."),
+        ({"itemsets": [["tea"]], "top": 2}, "itemsets and top exclude each other: give one of them."),
+    ],
+)
+def test_misuse(options, message):
+    with pytest.raises(MisuseError) as raised:
+        discreet.mine([{"tea", "milk"}, {"tea"}, {"milk", "bread"}], **options)
+    assert str(raised.value) == message
+
+
+def test_progress_is_told_and_complete():
+    told = []
+    baskets = [frozenset(pair) for pair in combinations(range(12), 2)]
+    discreet.mine(baskets, min_count=1, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1
