@@ -8,11 +8,11 @@ from itertools import combinations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from naive import mining as naive
 
 import discreet
 from discreet import LimitError, MisuseError
 from discreet.exact import search
+from naive import mining as naive
 
 baskets_of = st.lists(st.frozensets(st.integers(0, 8), max_size=7), max_size=24)
 
@@ -218,7 +218,10 @@ FOUR_WAYS = (
         ),
         ({"top": 3, "limit": 0}, "limit is a whole number of patterns, at least 1; 0 was given."),
         ({"top": 3, "contains": "coffee"}, "'coffee' is not an item of this data."),
-        ({"top": 3, "contains": 5}, "5 is not an item of this data: its items are names, not numbers; put it in quotes."),
+        (
+            {"top": 3, "contains": 5},
+            "5 is not an item of this data: its items are names, not numbers; put it in quotes.",
+        ),
         (
             {"top": 3, "contains": "tea", "excludes": ["tea"]},
             "'tea' is in both contains and excludes: no pattern can have it and not have it.",

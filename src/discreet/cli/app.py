@@ -52,10 +52,12 @@ def _root(
     "discreet mine sales.csv --person customer --item product --top 100 -o patterns.csv\n\n"
     "discreet mine sales.parquet --person customer --item product --min-count 500 --lengths 2-3 --contains tea\n\n"
     "discreet mine sqlite:///shop.db --query 'select customer, product from sales' --person customer "
-    "--item product --top 20"
+    "--item product --top 20\n\n"
+    "discreet mine --query \"select customer, product from 'sales/*.parquet'\" --person customer --item product "
+    "--top 20"
 )
 def mine(
-    file: given.File,
+    file: given.File = None,
     min_support: given.MinSupport = None,
     min_count: given.MinCount = None,
     top: given.Top = None,
@@ -67,7 +69,6 @@ def mine(
     limit: given.Limit = 10_000_000,
     person: given.Person = None,
     item: given.ItemColumn = None,
-    time: given.Time = None,
     query: given.Query = None,
     input_format: given.InputFormat = None,
     labels: given.LabelsOption = None,
@@ -84,7 +85,7 @@ def mine(
 
     form = check(format, output)
     spans = _lengths(lengths)
-    baskets = _read(file, person, item, time, query, input_format, labels, max_items, nulls)
+    baskets = _read(file, person, item, query, input_format, labels, max_items, nulls)
     wanted = _read_itemsets(itemsets, baskets) if itemsets is not None else None
     with Bar("mining") as bar:
         patterns = find(
@@ -110,7 +111,7 @@ def mine(
     "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
 )
 def rules(
-    file: given.File,
+    file: given.File = None,
     min_support: given.MinSupport = None,
     min_count: given.MinCount = None,
     min_confidence: given.MinConfidence = 0.5,
@@ -121,7 +122,6 @@ def rules(
     limit: given.Limit = 10_000_000,
     person: given.Person = None,
     item: given.ItemColumn = None,
-    time: given.Time = None,
     query: given.Query = None,
     input_format: given.InputFormat = None,
     labels: given.LabelsOption = None,
@@ -140,14 +140,12 @@ def rules(
 
     form = check(format, output)
     spans = _lengths(lengths)
-    if min_support is None and min_count is None and holds_result(file):
+    if min_support is None and min_count is None and file is not None and holds_result(file):
         patterns = load(file)
         if not isinstance(patterns, Patterns):
             raise typer.BadParameter(f"{file} holds rules already; give the patterns or the data they came from.")
-        if spans is not None:
-            patterns = patterns.where(lengths=spans)
     else:
-        baskets = _read(file, person, item, time, query, input_format, labels, max_items, nulls)
+        baskets = _read(file, person, item, query, input_format, labels, max_items, nulls)
         most = None if spans is None else (1, spans[1])  # shorter ones are needed to measure the longer ones
         with Bar("mining") as bar:
             patterns = find(
@@ -190,10 +188,9 @@ def warmup() -> None:
 
 
 def _read(
-    file: str,
+    file: str | None,
     person: str | None,
     item: str | None,
-    time: str | None,
     query: str | None,
     input_format: str | None,
     labels: given.Labels | None,
@@ -202,7 +199,9 @@ def _read(
 ) -> Baskets:
     from ..baskets.read import read
 
-    options: dict[str, Any] = {"person": person, "item": item, "time": time, "query": query, "format": input_format}
+    if file is None and query is None:
+        raise typer.BadParameter("give the FILE to read, or a --query over files.")
+    options: dict[str, Any] = {"person": person, "item": item, "query": query, "format": input_format}
     with Bar("reading") as bar:
         return read(
             file,

@@ -58,7 +58,8 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     rows = groceries_rows(people, seed=seed)
     with written(sales) as stream:
         csv.write_csv(rows, stream)
-    step(f"Made up {len(rows):,} purchases of {people:,} people.", "sales.csv: person, item, time")
+    buyers = len(rows["person"].unique())
+    step(f"Made up {len(rows):,} purchases of {buyers:,} people.", "sales.csv: person, item, time")
 
     baskets = read(sales, person="person", item="item")
     step("Read the table: one basket a person.", 'baskets = discreet.read("sales.csv", person="person", item="item")')
@@ -78,6 +79,5 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
         rules.save(folder / "rules.csv")
         step(f"Kept in {folder}: sales.csv, patterns.json, rules.csv.", f"discreet rules {folder / 'patterns.json'}")
     console.print(
-        f"\nDone in {perf_counter() - begun:.1f} s. These results are exact and not private. "
-        "Next: discreet mine --help\n"
+        f"\nDone in {perf_counter() - begun:.1f} s. These results are exact, not private.\nNext: discreet mine --help\n"
     )

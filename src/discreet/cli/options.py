@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,7 @@ _WHAT = "What to find"
 _OUT = "Where the result goes"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a result is written."""
 
     table = "table"
@@ -22,7 +22,7 @@ class Format(str, Enum):
     parquet = "parquet"
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """Which patterns are kept."""
 
     all = "all"
@@ -30,14 +30,14 @@ class Kind(str, Enum):
     maximal = "maximal"
 
 
-class Labels(str, Enum):
+class Labels(StrEnum):
     """What items are."""
 
     numbers = "numbers"
     names = "names"
 
 
-class Nulls(str, Enum):
+class Nulls(StrEnum):
     """What to do with rows of nobody."""
 
     error = "error"
@@ -45,7 +45,7 @@ class Nulls(str, Enum):
 
 
 File = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="FILE",
         show_default=False,
@@ -55,38 +55,48 @@ File = Annotated[
 ]
 Person = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="The column that says whose row it is; a person's rows become one basket.",
-                 rich_help_panel=_DATA, show_default=False),
+    typer.Option(
+        metavar="COLUMN",
+        help="The column that says whose row it is; a person's rows become one basket.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
 ]
 ItemColumn = Annotated[
     str | None,
-    typer.Option("--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=_DATA,
-                 show_default=False),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="The column that orders a person's rows.", rich_help_panel=_DATA,
-                 show_default=False),
+    typer.Option(
+        "--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=_DATA, show_default=False
+    ),
 ]
 Query = Annotated[
     str | None,
-    typer.Option(metavar="SQL", help="A query whose result is the table to read.", rich_help_panel=_DATA,
-                 show_default=False),
+    typer.Option(
+        metavar="SQL", help="A query whose result is the table to read.", rich_help_panel=_DATA, show_default=False
+    ),
 ]
 InputFormat = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=_DATA,
-                 show_default=False),
+    typer.Option(
+        metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=_DATA, show_default=False
+    ),
 ]
 LabelsOption = Annotated[
     Labels | None,
-    typer.Option("--labels", help="What items are, where the first line should not decide.", rich_help_panel=_DATA,
-                 show_default=False),
+    typer.Option(
+        "--labels",
+        help="What items are, where the first line should not decide.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
 ]
 MaxItems = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Keep at most N items of a basket, chosen at random.", rich_help_panel=_DATA,
-                 show_default=False),
+    typer.Option(
+        metavar="N",
+        help="Keep at most N items of a basket, chosen at random.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
 ]
 NullsOption = Annotated[
     Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=_DATA)
@@ -94,13 +104,16 @@ NullsOption = Annotated[
 
 MinSupport = Annotated[
     str | None,
-    typer.Option(metavar="FRACTION", help="Patterns that at least this fraction of people hold, such as 0.01.",
-                 rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        metavar="FRACTION",
+        help="Patterns that at least this fraction of people hold, such as 0.01.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 MinCount = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Patterns that at least N people hold.", rich_help_panel=_WHAT,
-                 show_default=False),
+    typer.Option(metavar="N", help="Patterns that at least N people hold.", rich_help_panel=_WHAT, show_default=False),
 ]
 Top = Annotated[
     int | None,
@@ -108,41 +121,58 @@ Top = Annotated[
 ]
 Itemsets = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Count just the itemsets in this file, one a line.", rich_help_panel=_WHAT,
-                 show_default=False),
+    typer.Option(
+        metavar="FILE",
+        help="Count just the itemsets in this file, one a line.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 Lengths = Annotated[
     str | None,
-    typer.Option(metavar="N|N-M", help="How many items a pattern has: 3, 2-4, or 2- for two and more.",
-                 rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        metavar="N|N-M",
+        help="How many items a pattern has: 3, 2-4, or 2- for two and more.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 Contains = Annotated[
     list[str] | None,
-    typer.Option(metavar="ITEM", help="An item every pattern must have. Can be given again.", rich_help_panel=_WHAT,
-                 show_default=False),
+    typer.Option(
+        metavar="ITEM",
+        help="An item every pattern must have. Can be given again.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 Excludes = Annotated[
     list[str] | None,
-    typer.Option(metavar="ITEM", help="An item no pattern may have. Can be given again.", rich_help_panel=_WHAT,
-                 show_default=False),
+    typer.Option(
+        metavar="ITEM",
+        help="An item no pattern may have. Can be given again.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 KindOption = Annotated[
     Kind, typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=_WHAT)
 ]
-Limit = Annotated[
-    int, typer.Option(metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)
-]
+Limit = Annotated[int, typer.Option(metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)]
 MinConfidence = Annotated[
     float,
-    typer.Option(metavar="FRACTION", help="Rules that hold for at least this fraction of those on the left.",
-                 rich_help_panel=_WHAT),
+    typer.Option(
+        metavar="FRACTION",
+        help="Rules that hold for at least this fraction of those on the left.",
+        rich_help_panel=_WHAT,
+    ),
 ]
-MinLift = Annotated[
-    float, typer.Option(metavar="NUMBER", help="Rules with at least this lift.", rich_help_panel=_WHAT)
-]
+MinLift = Annotated[float, typer.Option(metavar="NUMBER", help="Rules with at least this lift.", rich_help_panel=_WHAT)]
 SortBy = Annotated[
-    str, typer.Option("--sort", metavar="MEASURE", help="Order rules by this measure, largest first.",
-                      rich_help_panel=_WHAT)
+    str,
+    typer.Option(
+        "--sort", metavar="MEASURE", help="Order rules by this measure, largest first.", rich_help_panel=_WHAT
+    ),
 ]
 TopRules = Annotated[
     int | None,
@@ -151,11 +181,21 @@ TopRules = Annotated[
 
 FormatOption = Annotated[
     Format | None,
-    typer.Option("--format", help="How to write the result.  [default: by the suffix of -o, else table]",
-                 rich_help_panel=_OUT, show_default=False),
+    typer.Option(
+        "--format",
+        help="How to write the result.  [default: by the suffix of -o, else table]",
+        rich_help_panel=_OUT,
+        show_default=False,
+    ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of the terminal.",
-                 rich_help_panel=_OUT, show_default=False),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file instead of the terminal.",
+        rich_help_panel=_OUT,
+        show_default=False,
+    ),
 ]

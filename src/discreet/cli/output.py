@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..errors import MisuseError
-from .options import Format
+from .options import Format as Chosen
 
 if TYPE_CHECKING:
     from ..exact.patterns import Patterns
@@ -17,40 +17,42 @@ if TYPE_CHECKING:
 _ROWS = 50
 
 
-def check(form: Format | None, output: Path | None) -> Format:
+def check(form: Chosen | None, output: Path | None) -> Chosen:
     """Return the format to write, before any work is done: a wrong suffix must not cost an hour of mining."""
     if form is not None:
-        if form is Format.parquet and output is None and sys.stdout.isatty():
-            raise MisuseError("Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe.")
+        if form is Chosen.parquet and output is None and sys.stdout.isatty():
+            raise MisuseError(
+                "Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe."
+            )
         return form
     if output is None:
-        return Format.table
+        return Chosen.table
     if output.suffix == ".txt":
-        return Format.table
+        return Chosen.table
     from ..exact.files import format_of
 
-    return Format(format_of(output))
+    return Chosen(format_of(output))
 
 
-def emit(result: Patterns | Rules, form: Format, output: Path | None) -> None:
+def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
     """Write a result where the user wants it."""
-    from ..exact.files import write, written
+    from ..exact.files import Format, write, written
 
     if output is not None:
         with written(output) as stream:
-            if form is Format.table:
+            if form is Chosen.table:
                 stream.write(_plain(result).encode())
             else:
-                write(result, stream, form.value)
+                write(result, stream, cast(Format, form.value))
         sys.stderr.write(f"{len(result):,} {type(result).__name__.lower()} written to {output}\n")
-    elif form is Format.table:
+    elif form is Chosen.table:
         from rich.console import Console
 
         from ..exact.show import table
 
         Console().print(table(result, rows=_ROWS))
     else:
-        write(result, sys.stdout.buffer, form.value)
+        write(result, sys.stdout.buffer, cast(Format, form.value))
         sys.stdout.buffer.flush()
 
 

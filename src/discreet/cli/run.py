@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import NoReturn
 
 from ..errors import DiscreetError
 
@@ -16,6 +17,7 @@ _OPTIONS = re.compile(
     r"\b(min_support|min_count|min_confidence|min_lift|max_items)\b(=(?=\S))?"
     r"|\b(top|lengths|limit|kind|contains|excludes|itemsets|person|item|time|pair|query|labels|nulls|format)=(\S)?"
 )
+_INTERRUPTED = "interrupted; nothing was written."
 
 
 def main() -> None:
@@ -27,7 +29,11 @@ def main() -> None:
     except DiscreetError as error:
         _fail(as_options(str(error)))
     except KeyboardInterrupt:
-        _fail("interrupted; nothing was written.", 130)
+        _fail(_INTERRUPTED, 130)
+    except SystemExit as end:
+        if end.code == 130:  # typer has caught the interrupt, and says nothing
+            _fail(_INTERRUPTED, 130)
+        raise
     except BrokenPipeError:
         # Whoever read our output has seen enough; python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,6 +62,6 @@ def as_options(message: str) -> str:
     return _OPTIONS.sub(option, message)
 
 
-def _fail(message: str, status: int = 1) -> None:
+def _fail(message: str, status: int = 1) -> NoReturn:
     sys.stderr.write(f"discreet: {message}\n")
     sys.exit(status)

@@ -42,5 +42,5 @@ def _exercise(folder: Path) -> None:
         mine(baskets, top=30)
         mine(baskets, top=30, lengths=3)
         for kind in ("all", "closed", "maximal"):
-            mine(baskets, min_support=0.02, kind=kind)  # type: ignore[arg-type]
+            mine(baskets, min_support=0.02, kind=kind)
         mine(baskets, min_count=20, contains=[baskets.vocabulary.label(int(baskets.item_counts.argmax()))])

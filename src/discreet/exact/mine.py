@@ -77,7 +77,7 @@ def mine(
     >>> import discreet
     >>> baskets = [{"tea", "milk"}, {"tea", "milk", "bread"}, {"bread"}, {"tea"}]
     >>> [(sorted(p.items), p.count) for p in discreet.mine(baskets, min_support=0.5)]
-    [(['tea'], 3), (['milk'], 2), (['bread'], 2), (['milk', 'tea'], 2)]
+    [(['tea'], 3), (['bread'], 2), (['milk'], 2), (['milk', 'tea'], 2)]
     """
     from ..baskets.read import read
 

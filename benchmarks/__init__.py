@@ -1,0 +1,1 @@
+"""Speed and memory, as ratios against other packages run beside."""

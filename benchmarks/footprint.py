@@ -1,0 +1,81 @@
+"""What a run costs besides mining: starting up, compiling, memory. Each in a fresh process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+_LARGE = """
+import resource, sys, time
+import discreet
+from pathlib import Path
+begun = time.perf_counter()
+baskets = discreet.read(sys.argv[1])
+read = time.perf_counter() - begun
+patterns = discreet.mine(baskets, min_support=0.01)
+total = time.perf_counter() - begun
+csr = baskets.offsets.nbytes + baskets.codes.nbytes
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(len(baskets), len(patterns), read, total - read, csr, peak)
+"""
+
+_MAKE = """
+import sys
+from discreet.lab import datasets
+baskets = datasets.load("kosarak_100k", people=990_002, seed=1)
+labels = baskets.vocabulary.labels.to_numpy()[baskets.codes].astype(str)
+with open(sys.argv[1], "w") as file:
+    for person in range(len(baskets)):
+        file.write(" ".join(labels[baskets.offsets[person]:baskets.offsets[person + 1]]) + "\\n")
+"""
+
+
+def run(*command: str, home: str | None = None) -> tuple[float, str]:
+    """Run a command; return its time and what it printed."""
+    environment = dict(os.environ)
+    if home is not None:
+        environment |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/cache"}
+        environment.pop("NUMBA_CACHE_DIR", None)
+    begun = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return time.perf_counter() - begun, done.stdout
+
+
+def quickest(*command: str, times: int = 5) -> float:
+    """Return the shortest of several runs."""
+    return min(run(*command)[0] for _ in range(times))
+
+
+def rows_of() -> list[str]:
+    """Return the figures as a Markdown table."""
+    python = sys.executable
+    discreet = str(Path(python).with_name("discreet"))
+    bare = quickest(python, "-c", "pass")
+    with tempfile.TemporaryDirectory() as home:
+        first, _ = run(discreet, "demo", home=home)
+        second, _ = run(discreet, "demo", home=home)
+        large = Path(home) / "kosarak.dat"
+        run(python, "-c", _MAKE, str(large))
+        run(python, "-c", _LARGE, str(large), home=home)
+        _, told = run(python, "-c", _LARGE, str(large), home=home)
+    people, patterns, read, mined, csr, peak = told.split()
+    mebi = 1 << 20
+    return [
+        "| what | measured |",
+        "|---|--:|",
+        f"| `import discreet`, over starting Python | {quickest(python, '-c', 'import discreet') - bare:.3f} s |",
+        f"| `discreet --help` | {quickest(discreet, '--help'):.2f} s |",
+        f"| `discreet demo`, the first run ever, compilation included | {first:.1f} s |",
+        f"| `discreet demo` again | {second:.1f} s |",
+        f"| kosarak_100k resampled to {int(people):,} people: read from text | {float(read):.2f} s |",
+        f"| … and mined at 1 % ({int(patterns):,} patterns) | {float(mined):.2f} s |",
+        f"| … peak memory of the process (the rows alone are {int(csr) // mebi} MiB) | {int(peak) // mebi} MiB |",
+    ]
+
+
+if __name__ == "__main__":
+    print("\n".join(rows_of()))

@@ -1,0 +1,313 @@
+"""Where all readers meet: rows of labels get codes, and rows of codes become `Baskets`.
+
+A reader hands its labels to a `Collector` block by block and gets back `Rows`; `finish` turns these into sorted
+sets, merges repeats, and caps. Codes are given in the order of the labels, and only to labels that occur, so the
+same baskets come out equal whichever way they came in.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, MisuseError
+from ..kernels.jit import in_threads, threads
+from ..kernels.rows import cap_rows, close_gaps, held, mark, sort_rows, translate
+from .core import Baskets, Codes, Offsets, Pairs, Sequences, Vocabulary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Labels: TypeAlias = Literal["numbers", "names"] | None
+
+LARGEST = np.iinfo(np.int64).max
+_SMALL = np.iinfo(np.int32).max
+# Up to this label (or the number of labels read, if more) a table from label to code costs less than sorting.
+_TABLE = 1 << 24
+_NUMBER = r"^(0|[1-9][0-9]*)$"
+
+log = logging.getLogger("discreet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What a reader found: codes by row, in the order given and with repeats, and the given pairs."""
+
+    offsets: Offsets
+    codes: Codes
+    vocabulary: Vocabulary
+    pairs: Pairs | None = None
+    repeated_pairs: int = 0
+
+
+class Collector:
+    """Gathers the labels of rows, block by block, in little more memory than their codes take.
+
+    Numbers are kept as they are until the end. Names get a provisional code in the order they turn up.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._sizes: list[Codes] = []
+        self._blocks: list[NDArray[Any]] = []
+        self._names: pa.Array | None = None
+        self._numbers = False
+
+    def add_numbers(self, sizes: NDArray[Any], values: NDArray[Any]) -> None:
+        """Add rows of whole numbers; `sizes` says how many belong to each row."""
+        self._sizes.append(sizes.astype(np.int32, copy=False))
+        if len(values):
+            self._numbers = True
+            small = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= _SMALL)
+            self._blocks.append(values.astype(np.int32 if small else np.int64, copy=False))
+
+    def add_names(self, sizes: NDArray[Any], names: pa.Array) -> None:
+        """Add rows of names, given end to end as an Arrow array of text without nulls."""
+        import pyarrow as pa
+
+        if not pa.types.is_dictionary(names.type):
+            names = names.dictionary_encode()
+        codes = as_numpy(names.indices).astype(np.int32, copy=False)
+        self.add_encoded(sizes, codes, names.dictionary)
+
+    def add_encoded(self, sizes: NDArray[Any], codes: Codes, names: pa.Array) -> None:
+        """Add rows of names given as places in `names`, which has each name once."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._sizes.append(sizes.astype(np.int32, copy=False))
+        if not len(codes):
+            return
+        names = names.cast(pa.large_string())
+        if self._names is None:
+            self._names = names
+            self._blocks.append(codes)
+            return
+        known = len(self._names)
+        found = pc.index_in(names, value_set=self._names)
+        new = found.is_null()
+        fresh = names.filter(new)
+        table = as_numpy(found.fill_null(0)).astype(np.int32)
+        table[as_numpy(new.cast(pa.uint8())) == 1] = np.arange(known, known + len(fresh), dtype=np.int32)
+        if len(fresh):
+            self._names = pa.concat_arrays([self._names, fresh])
+        provisional = np.empty(len(codes), np.int32)
+        translate(codes, table, provisional)
+        self._blocks.append(provisional)
+
+    def finish(self, labels: Labels) -> Rows:
+        """Give every label its code and return the rows."""
+        if self._numbers and self._names is not None:
+            raise mixture(self._name)
+        offsets = _offsets(self._sizes)
+        if self._names is None:
+            codes, vocabulary = self._code_numbers(labels)
+        else:
+            vocabulary, table = sort_labels(self._names, labels, self._name)
+            codes = self._gather(table)
+        return Rows(offsets=offsets, codes=codes, vocabulary=vocabulary)
+
+    def _gather(self, table: Codes) -> Codes:
+        """Translate the blocks into one array, letting go of each when it is done."""
+        codes = np.empty(sum(map(len, self._blocks)), np.int32)
+        place = 0
+        self._blocks.reverse()
+        while self._blocks:
+            block = self._blocks.pop()
+            translate(block, table, codes[place : place + len(block)])
+            place += len(block)
+        return codes
+
+    def _code_numbers(self, labels: Labels) -> tuple[Codes, Vocabulary]:
+        highest = max((int(block.max()) for block in self._blocks), default=-1)
+        lowest = min((int(block.min()) for block in self._blocks), default=0)
+        total = sum(map(len, self._blocks))
+        if lowest < 0 or highest >= max(_TABLE, total):
+            return self._code_sparse_numbers(labels)
+        present = np.zeros(highest + 1, np.bool_)
+        for block in self._blocks:
+            mark(block, present)
+        found = np.flatnonzero(present)
+        vocabulary, order = sort_labels(as_arrow(found), labels, self._name)
+        table = np.zeros(highest + 1, np.int32)
+        table[found] = order
+        del present, found
+        return self._gather(table), vocabulary
+
+    def _code_sparse_numbers(self, labels: Labels) -> tuple[Codes, Vocabulary]:
+        found = np.unique(np.concatenate([np.unique(block).astype(np.int64) for block in self._blocks]))
+        self._blocks = [np.searchsorted(found, block).astype(np.int32) for block in self._blocks]
+        vocabulary, table = sort_labels(as_arrow(found), labels, self._name)
+        return self._gather(table), vocabulary
+
+
+def as_arrow(values: NDArray[Any]) -> pa.Array:
+    """Return whole numbers as an Arrow array. Its own constructor would import pandas, which takes half a second."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.type_for_alias(values.dtype.name), len(values), buffers)
+
+
+def as_numpy(values: pa.Array) -> NDArray[Any]:
+    """Return whole numbers without nulls as a numpy array, without pandas as well."""
+    kind = np.dtype(str(values.type))
+    if not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
+
+
+def mixture(name: str) -> InputError:
+    """Return the error for items of both kinds."""
+    return InputError(
+        f'{name}: the items are a mixture of numbers and names; labels="names" (--labels names) reads all as names.'
+    )
+
+
+def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary, Codes]:
+    """Return the vocabulary of the labels found, and the code of each of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(found.type):
+        found = found.cast(pa.large_string()) if labels == "names" else found.cast(pa.int64())
+    elif labels == "numbers":
+        numbers, bad = parse_labels(found)
+        if numbers is None:
+            raise InputError(f'{name}: item {bad!r} is not a whole number; labels="names" reads items as names.')
+        found = numbers
+    if not len(found):
+        return Vocabulary([]), np.empty(0, np.int32)
+    if pa.types.is_integer(found.type):
+        values, places = np.unique(as_numpy(found), return_inverse=True)
+        return Vocabulary(as_arrow(values)), places.astype(np.int32, copy=False)
+    found = found.cast(pa.large_string())
+    order = as_numpy(pc.sort_indices(found))
+    codes = np.empty(len(order), np.int32)
+    codes[order] = np.arange(len(order), dtype=np.int32)
+    return Vocabulary(found.take(as_arrow(order))), codes
+
+
+def parse_labels(names: pa.Array, *, plain: bool = False) -> tuple[pa.Array | None, str | None]:
+    """Return names as 64-bit numbers, or None and the first that is none (`plain`: a leading zero is none)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pattern = _NUMBER if plain else r"^[0-9]+$"
+    bad = pc.invert(pc.match_substring_regex(names, pattern))
+    if not pc.any(bad).as_py():
+        try:
+            return names.cast(pa.int64()), None
+        except pa.ArrowInvalid:
+            lengths = pc.utf8_length(pc.utf8_ltrim(names, "0"))
+            largest = pc.and_(pc.equal(lengths, 19), pc.greater(names, str(LARGEST)))
+            bad = pc.or_(pc.greater(lengths, 19), largest)
+    return None, names.filter(bad)[0].as_py()
+
+
+def _offsets(sizes: list[Codes]) -> Offsets:
+    offsets = np.zeros(sum(map(len, sizes)) + 1, np.int64)
+    place = 1
+    for block in sizes:
+        end = place + len(block)
+        np.cumsum(block, out=offsets[place:end])
+        offsets[place:end] += offsets[place - 1]
+        place = end
+    return offsets
+
+
+def canonical_pairs(people: int, rows: Offsets, first: Codes, second: Codes) -> tuple[Pairs, int]:
+    """Sort pairs by row, merge repeats, and return them with the number of repeats."""
+    order = np.lexsort((second, first, rows))
+    rows, first, second = rows[order], first[order], second[order]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (np.diff(rows) != 0) | (np.diff(first) != 0) | (np.diff(second) != 0)
+    offsets = np.zeros(people + 1, np.int64)
+    np.cumsum(np.bincount(rows[new], minlength=people), out=offsets[1:])
+    return Pairs(offsets, first[new], second[new]), len(rows) - int(new.sum())
+
+
+def finish(
+    rows: Rows, *, name: str, ordered: bool = False, max_items: int | None = None, seed: int | None = None
+) -> Baskets:
+    """Turn rows into baskets. The arrays of `rows` are used up."""
+    offsets, codes = rows.offsets, rows.codes
+    sequences = None
+    if ordered:
+        sequences = Sequences(offsets.copy(), codes.copy())
+    total = len(codes)
+    sizes = np.empty(len(offsets) - 1, np.int32)
+    pieces = _split(offsets)
+    in_threads(lambda piece: sort_rows(offsets, codes, piece[0], piece[1], sizes), pieces)
+    if int(sizes.sum(dtype=np.int64)) < total:
+        close_gaps(offsets, codes, sizes)
+        codes = _shorten(codes, int(offsets[-1]))
+    # With given pairs an item is named once a pair, which is no repeat; the pairs themselves may be repeated.
+    merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
+    if merged:
+        what = "item in a basket" if rows.pairs is None else "pair of a person"
+        log.info("%s: merged %s repeats of an %s.", name, f"{merged:,}", what)
+    baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged)
+    return baskets if max_items is None else cap(baskets, max_items, seed)
+
+
+def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
+    """Keep a uniform random choice of at most `max_items` items of each basket, and of what goes with them."""
+    if max_items < 1:
+        raise MisuseError(f"max_items is {max_items}; it must be 1 or more.")
+    if not len(baskets) or int(baskets.sizes.max()) <= max_items:
+        return baskets
+    # A keyed hash of row and item ranks the items, so each person's choice is independent of everyone else's data.
+    source = secrets.SystemRandom() if seed is None else np.random.default_rng(seed)
+    keys = np.frombuffer(
+        source.randbytes(16) if isinstance(source, secrets.SystemRandom) else source.bytes(16), np.uint64
+    )
+    offsets, codes = baskets.offsets.copy(), baskets.codes.copy()
+    sizes = np.empty(len(baskets), np.int32)
+    cap_rows(offsets, codes, max_items, keys, sizes)
+    close_gaps(offsets, codes, sizes)
+    codes = _shorten(codes, int(offsets[-1]))
+    sequences, pairs = baskets.sequences, baskets.pairs
+    if sequences is not None:
+        kept = _held(sequences.offsets, sequences.codes, offsets, codes)
+        sequences = Sequences(_recount(sequences.offsets, kept), sequences.codes[kept])
+    if pairs is not None:
+        kept = _held(pairs.offsets, pairs.first, offsets, codes)
+        kept &= _held(pairs.offsets, pairs.second, offsets, codes)
+        pairs = Pairs(_recount(pairs.offsets, kept), pairs.first[kept], pairs.second[kept])
+    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged)
+
+
+def _split(offsets: Offsets) -> list[tuple[int, int]]:
+    """Cut the rows into pieces of about as many codes each, enough to keep all threads busy."""
+    rows = len(offsets) - 1
+    count = min(rows, 4 * threads()) if offsets[-1] > 10_000 else 1
+    cuts = np.searchsorted(offsets[:-1], offsets[-1] * np.arange(1, count) // count)
+    edges = [0, *cuts.tolist(), rows]
+    return list(pairwise(edges))
+
+
+def _shorten(codes: Codes, size: int) -> Codes:
+    """Give back the memory behind the first `size` codes, without a copy where the array is our own."""
+    if codes.base is None and codes.flags.owndata:
+        codes.resize(size, refcheck=False)
+        return codes
+    return codes[:size].copy()
+
+
+def _held(offsets: Offsets, codes: Codes, basket_offsets: Offsets, basket_codes: Codes) -> NDArray[np.bool_]:
+    kept = np.empty(len(codes), np.bool_)
+    held(offsets, codes, basket_offsets, basket_codes, kept)
+    return kept
+
+
+def _recount(offsets: Offsets, kept: NDArray[np.bool_]) -> Offsets:
+    before = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    return before[offsets]

@@ -1,0 +1,227 @@
+"""Baskets that are Python objects already: iterables of sets or lists, scipy's sparse matrices, JSON lines.
+
+JSON belongs here because a line of it is a Python list once it is parsed: the same rules say what an item may be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, MisuseError
+from .build import Collector, Labels, Rows, as_arrow, canonical_pairs, mixture, sort_labels
+from .core import Item
+from .streams import Progress, blocks
+
+_BATCH = 1 << 16
+_FOLLOW = "items are whole numbers or names (text)"
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What to call the rows of a batch in a message."""
+
+    what: str
+    numbers: Sequence[int]
+
+    def __getitem__(self, row: int) -> str:
+        return f"{self.what} {self.numbers[row]}"
+
+
+class _Items:
+    """Feeds Python values to a collector and says where the first unfit one is."""
+
+    def __init__(self, name: str, labels: Labels) -> None:
+        self._name = name
+        self._labels: Labels = labels
+        self._collector = Collector(name)
+        self._text: bool | None = None
+
+    def add(self, sizes: NDArray[np.int64], values: list[Any], places: _Names) -> None:
+        """Add rows of `sizes` items; `places` names each of them for a message."""
+        import pyarrow as pa
+
+        kinds = set(map(type, values))
+        text = {issubclass(kind, str) for kind in kinds}
+        if any(not issubclass(kind, (int, np.integer, str)) or kind is bool for kind in kinds):
+            wrong = next(i for i, value in enumerate(values) if not _fit(value))
+            row = _row_of(sizes, wrong)
+            raise InputError(f"{places[row]}: {_FOLLOW}, not {type(values[wrong]).__name__}.")
+        if self._labels is None and text:
+            self._text = min(text) if self._text is None else self._text
+            if text != {self._text}:
+                wrong = next(i for i, value in enumerate(values) if isinstance(value, str) != self._text)
+                raise mixture(places[_row_of(sizes, wrong)])
+        if self._labels is not None and text:
+            values = list(map(str, values))
+        elif text != {True}:
+            try:
+                self._collector.add_numbers(sizes, np.array(values, np.int64))
+            except OverflowError:
+                wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
+                raise InputError(
+                    f"{places[_row_of(sizes, wrong)]}: {values[wrong]} does not fit 64 bits; "
+                    'labels="names" (--labels names) reads items as names.'
+                ) from None
+            return
+        self._collector.add_names(sizes, pa.array(values, pa.large_string()))
+
+    def finish(self) -> Rows:
+        return self._collector.finish(self._labels)
+
+
+def _fit(value: object) -> bool:
+    return isinstance(value, (int, np.integer, str)) and not isinstance(value, bool)
+
+
+def _row_of(sizes: NDArray[np.int64], place: int) -> int:
+    return int(np.searchsorted(np.cumsum(sizes), place, side="right"))
+
+
+def _sizes(rows: Sequence[Any]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def read_iterable(source: Iterable[Any], *, labels: Labels, ordered: bool) -> Rows:
+    """Read an iterable of sets, lists, tuples or other iterables of items."""
+    items = _Items("The baskets given", labels)
+    baskets = iter(source)
+    done = 0
+    while batch := list(islice(baskets, _BATCH)):
+        for kind in set(map(type, batch)):
+            wrong = issubclass(kind, (str, bytes, Mapping)) or not issubclass(kind, Iterable)
+            if wrong or (ordered and issubclass(kind, Set)):
+                number = done + next(i for i, basket in enumerate(batch) if type(basket) is kind)
+                if wrong:
+                    raise InputError(
+                        f"Basket {number} is {_article(kind)}; a basket is a set or a list of items, as in "
+                        'discreet.read([{"tea", "milk"}, {"bread"}]).'
+                    )
+                raise MisuseError(
+                    f"ordered=True, but basket {number} is a {kind.__name__}, which has no order; give lists."
+                )
+        batch = [basket if hasattr(basket, "__len__") else list(basket) for basket in batch]
+        names = _Names("Basket", range(done, done + len(batch)))
+        items.add(_sizes(batch), list(chain.from_iterable(batch)), names)
+        done += len(batch)
+    return items.finish()
+
+
+def _article(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}"
+
+
+def read_sparse(matrix: Any, names: Sequence[Item] | None) -> Rows:
+    """Read a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held."""
+    if names is not None and len(names) != matrix.shape[1]:
+        raise MisuseError(
+            f"labels has {len(names):,} names, but the matrix has {matrix.shape[1]:,} columns; give one for each."
+        )
+    if names is not None and len(set(names)) != len(names):
+        raise MisuseError("labels names an item twice; give each column a name of its own.")
+    matrix = matrix.tocsr()
+    kept = matrix.data != 0
+    before = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    columns = matrix.indices[kept]
+    found = np.flatnonzero(np.bincount(columns, minlength=matrix.shape[1]))
+    labels = as_arrow(found) if names is None else label_array([names[i] for i in found.tolist()])
+    vocabulary, order = sort_labels(labels, None, "The matrix")
+    table = np.zeros(matrix.shape[1], np.int32)
+    table[found] = order
+    return Rows(offsets=before[matrix.indptr], codes=table[columns], vocabulary=vocabulary)
+
+
+def label_array(labels: Sequence[Item]) -> Any:
+    """Return labels of columns as an Arrow array, after the rules of a vocabulary."""
+    from .core import Vocabulary
+
+    return Vocabulary(list(labels)).labels
+
+
+def read_json_lines(path: Path, compression: str | None, *, labels: Labels, progress: Progress = None) -> Rows:
+    """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`."""
+    items = _Items(str(path), labels)
+    line = 0
+    people = 0
+    pair_people: list[NDArray[np.int64]] = []
+    pair_counts: list[NDArray[np.int64]] = []
+    for block in blocks(path, compression, progress):
+        texts = block.tobytes().split(b"\n")
+        last = line + len(texts) - (not texts[-1])
+        numbers = [line + i for i, text in enumerate(texts, 1) if not text.isspace() and text]
+        baskets = [_parse(path, number, texts[number - line - 1]) for number in numbers]
+        pairs = [_pairs(path, number, basket) for number, basket in zip(numbers, baskets, strict=True)]
+        rows = [_row(path, number, basket, pair) for number, basket, pair in zip(numbers, baskets, pairs, strict=True)]
+        items.add(_sizes(rows), list(chain.from_iterable(rows)), _Names(f"{path}, line", numbers))
+        counts = _sizes(pairs)
+        pair_counts.append(counts)
+        pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))
+        line, people = last, people + len(rows)
+    if not people:
+        raise InputError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
+    return _with_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people))
+
+
+def _parse(path: Path, number: int, text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except UnicodeDecodeError:
+        problem = "is not UTF-8 text"
+    except json.JSONDecodeError as error:
+        problem = f"is not JSON ({error.msg} at column {error.colno})"
+    raise InputError(f'{path}, line {number} {problem}; write one basket a line, as ["tea", "milk"].')
+
+
+def _pairs(path: Path, number: int, basket: Any) -> list[list[Any]]:
+    pairs = basket.get("pairs") if isinstance(basket, dict) else None
+    if pairs is None:
+        return []
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise InputError(f'{path}, line {number}: "pairs" is a list of pairs, as in [["tea", "milk"]].')
+    return pairs
+
+
+def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[Any]:
+    """Return the items of a basket, those of its pairs last; a null is no item."""
+    items = basket
+    if isinstance(basket, dict):
+        if "items" not in basket and "pairs" not in basket:
+            there = ", ".join(map(repr, basket)) or "none"
+            raise InputError(
+                f'{path}, line {number} has no list "items"; its fields are {there}. '
+                "For one record an item, give person= and item=."
+            )
+        items = basket.get("items", [])
+    if not isinstance(items, list):
+        raise InputError(
+            f'{path}, line {number} is neither a list of items, as ["tea", "milk"], nor an object with such a list, '
+            'as {"items": ["tea", "milk"]}.'
+        )
+    if None in items:
+        items = [item for item in items if item is not None]
+    return items + list(chain.from_iterable(pairs)) if pairs else items
+
+
+def _with_pairs(rows: Rows, counts: NDArray[np.int64], people: NDArray[np.int64]) -> Rows:
+    """Take the pairs, which stand at the end of each row, out of the rows as well."""
+    if not len(people):
+        return rows
+    starts = rows.offsets[1:] - 2 * counts
+    within = np.arange(len(people)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places = starts[people] + 2 * within
+    pairs, repeated = canonical_pairs(len(counts), people, rows.codes[places], rows.codes[places + 1])
+    return Rows(
+        offsets=rows.offsets,
+        codes=rows.codes,
+        vocabulary=rows.vocabulary,
+        pairs=pairs,
+        repeated_pairs=repeated,
+    )

@@ -1,0 +1,377 @@
+"""How good released patterns are, measured against the truth.
+
+Every function takes what was *found* and the *truth*, each a mapping from itemset (a frozenset of labels)
+to count or a :class:`~discreet.exact.patterns.Patterns`. Counts are numbers of people out of all people,
+never of a group that was asked (erratum A9).
+
+One rule holds throughout: **an itemset that the truth does not mention has count 0.** So a truth that was
+mined at a support must reach low enough, and for errors and soundness it must also hold the true count of
+everything found.
+
+Shares of nothing are 1: nothing found is all correct (precision, soundness), nothing to find is all found
+(recall, completeness, cumulative rank). Errors over nothing are NaN.
+
+===================  =====================  =========================================================
+here                 papers                 where
+===================  =====================  =========================================================
+top                  k, K                   Wang, Li, Jha 2018; Bhaskar et al. 2010
+cumulative_rank      NCR                    Wang, Li, Jha, section VI: true ranks (erratum B14)
+squared_error        Var                    Wang, Li, Jha, section VI
+precision, recall    P, R                   Zeng, Naughton, Cai 2012, definition 10
+f_score              F-score, F1            Zeng, Naughton, Cai, definition 10; Dong et al. 2024
+false_negative_rate  FNR                    Bhaskar et al.: share of the true top K missed
+false_positive_rate  FPR                    Bhaskar et al.: share of all other itemsets
+min_count, slack     λ, δ                   Zeng, Naughton, Cai, definition 5
+people               n                      all
+margin, accuracy     γ, η                   Bhaskar et al., definition 4: fractions of people
+(over many runs)     ρ                      Bhaskar et al., definition 4: share of runs that may fail
+relative_error       median relative error  Li et al. 2012 (PrivBasis); a floor under the truth
+===================  =====================  =========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from statistics import fmean, median
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from ..baskets.core import Item
+from ..errors import MisuseError
+
+Itemset: TypeAlias = frozenset[Item]
+Counts: TypeAlias = Mapping[Itemset, float]
+
+
+@runtime_checkable
+class HasCounts(Protocol):
+    """Anything that gives its counts by itemset, such as `Patterns`."""
+
+    def to_dict(self) -> Mapping[Itemset, float]:
+        """Return the count of each itemset."""
+        ...
+
+
+Given: TypeAlias = Counts | HasCounts
+
+
+def counts_of(patterns: Given) -> Counts:
+    """Return patterns as a mapping from itemset to count."""
+    return patterns.to_dict() if isinstance(patterns, HasCounts) else patterns
+
+
+def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
+    """Return the itemsets from the most frequent down, all or the `top` first.
+
+    Of equal counts the shorter itemset comes first, then the order of the labels decides, so that a rank is
+    one number. Subsets thereby precede their supersets (erratum A10).
+
+    Examples
+    --------
+    >>> ranked({frozenset("b"): 5, frozenset("ab"): 5, frozenset("a"): 5}, top=2) == [{"a"}, {"b"}]
+    True
+    """
+    counts = counts_of(patterns)
+    if top is not None and top < 1:
+        raise MisuseError(f"top is {top}; it must be 1 or more.")
+    return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _labels(itemset)))[:top]
+
+
+def _labels(itemset: Itemset) -> list[tuple[bool, Item]]:
+    return sorted((isinstance(label, str), label) for label in itemset)
+
+
+def precision(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+    """Return the share of the found itemsets that were wanted.
+
+    Examples
+    --------
+    >>> precision([frozenset("a"), frozenset("b")], [frozenset("a")])
+    0.5
+    """
+    found, wanted = set(found), set(wanted)
+    return _share(len(found & wanted), len(found))
+
+
+def recall(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+    """Return the share of the wanted itemsets that were found."""
+    return precision(wanted, found)
+
+
+def f_score(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+    """Return the harmonic mean of precision and recall; 0 where both are 0."""
+    found, wanted = set(found), set(wanted)
+    # 2PR / (P + R) with the common factor cancelled, which also settles every division by zero.
+    return _share(2 * len(found & wanted), len(found) + len(wanted))
+
+
+def false_negative_rate(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+    """Return the share of the wanted itemsets that were missed."""
+    return 1 - recall(found, wanted)
+
+
+def false_positive_rate(found: Iterable[Itemset], wanted: Iterable[Itemset], *, universe: int) -> float:
+    """Return the share of the unwanted itemsets that were found, 0 where all itemsets are wanted.
+
+    Parameters
+    ----------
+    found, wanted
+        Itemsets.
+    universe
+        How many itemsets there could be: C(m, l) for itemsets of l out of m items.
+    """
+    found, wanted = set(found), set(wanted)
+    if universe < len(found | wanted):
+        raise MisuseError(
+            f"universe is {universe:,}, but {len(found | wanted):,} different itemsets were given:"
+            " give the number of all possible itemsets."
+        )
+    unwanted = universe - len(wanted)
+    return len(found - wanted) / unwanted if unwanted else 0.0
+
+
+def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
+    """Return the normalised cumulative rank: 1 if the true top itemsets were all found, whatever their order.
+
+    The most frequent itemset is worth `top` points, the next one less, down to 1; the rank is the true one.
+    Points are given for the `top` itemsets found with the highest released counts. If the truth has fewer
+    than `top` itemsets, its number takes the place of `top`.
+
+    Examples
+    --------
+    >>> truth = {frozenset("a"): 9, frozenset("b"): 5, frozenset("c"): 2}
+    >>> cumulative_rank({frozenset("a"): 8, frozenset("d"): 4}, truth, top=2)
+    0.6666666666666666
+    """
+    wanted = ranked(truth, top)
+    points = {itemset: len(wanted) - rank for rank, itemset in enumerate(wanted)}
+    reached = sum(points.get(itemset, 0) for itemset in ranked(found, top))
+    return _share(reached, sum(points.values()))
+
+
+def squared_error(found: Given, truth: Given, *, people: int | None = None) -> float:
+    """Return the mean squared error of the counts of the itemsets in both found and truth.
+
+    Give the true top itemsets alone as the truth for the papers' figure. With `people` it is the error of
+    supports instead of counts.
+    """
+    estimates, true = counts_of(found), counts_of(truth)
+    errors = [(estimates[itemset] - true[itemset]) ** 2 for itemset in estimates.keys() & true.keys()]
+    return fmean(errors) / (people**2 if people else 1) if errors else float("nan")
+
+
+def relative_error(
+    found: Given, truth: Given, *, floor: float = 1, summary: Literal["median", "mean"] = "median"
+) -> float:
+    """Return the median or mean over the found itemsets of the error over max(true count, floor).
+
+    Parameters
+    ----------
+    found, truth
+        Counts by itemset.
+    floor
+        The least denominator, a count above 0: it keeps rare itemsets from deciding everything.
+    summary
+        Which middle is meant.
+    """
+    if not floor > 0:
+        raise MisuseError(f"floor is {floor:g}; it must be above 0: try floor=1.")
+    estimates, true = counts_of(found), counts_of(truth)
+    errors = [
+        abs(count - true.get(itemset, 0)) / max(true.get(itemset, 0), floor) for itemset, count in estimates.items()
+    ]
+    if not errors:
+        return float("nan")
+    return float(median(errors) if summary == "median" else fmean(errors))
+
+
+def completeness(found: Given, truth: Given, *, above: float | Fraction) -> float:
+    """Return the share found of the itemsets whose true count exceeds `above`."""
+    return recall(counts_of(found), (itemset for itemset, count in counts_of(truth).items() if count > above))
+
+
+def soundness(found: Given, truth: Given, *, below: float | Fraction) -> float:
+    """Return the share of the found itemsets whose true count is not under `below`."""
+    true = counts_of(truth)
+    estimates = counts_of(found)
+    return _share(sum(true.get(itemset, 0) >= below for itemset in estimates), len(estimates))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximation:
+    """Whether a result is δ-approximate: complete and sound, each as the share that was kept."""
+
+    completeness: float
+    soundness: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether both are kept entirely."""
+        return self.completeness == 1 and self.soundness == 1
+
+
+def approximation(found: Given, truth: Given, *, min_count: float, slack: float) -> Approximation:
+    """Return how far a result is approximate in the sense of Zeng, Naughton and Cai, definition 5.
+
+    Complete: every itemset with a true count over ``(1 + slack) * min_count`` was found. Sound: none with a
+    true count under ``(1 - slack) * min_count`` was.
+    """
+    if not slack >= 0:
+        raise MisuseError(f"slack is {slack:g}; it must be 0 or more: try slack=0.2.")
+    return Approximation(
+        completeness=completeness(found, truth, above=(1 + _exact(slack)) * _exact(min_count)),
+        soundness=soundness(found, truth, below=(1 - _exact(slack)) * _exact(min_count)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usefulness:
+    """One run by the conditions of Bhaskar et al., definition 4: all four must hold."""
+
+    sound: bool
+    complete: bool
+    accurate: bool
+    full: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether this run is useful; a mechanism is (ρ, γ, η)-useful if all but a share ρ are."""
+        return self.sound and self.complete and self.accurate and self.full
+
+
+def usefulness(found: Given, truth: Given, *, top: int, people: int, margin: float, accuracy: float) -> Usefulness:
+    """Return whether one run is useful in the sense of Bhaskar et al., definition 4.
+
+    With c the count of the `top`-th itemset of the truth (0 if there are fewer, erratum E11): no itemset
+    found has a true count under ``c - margin * people``, every one over ``c + margin * people`` was found,
+    each released count is within ``accuracy * people`` of the true one, and exactly `top` itemsets were
+    found. How large a margin a mechanism may claim, with ln(2K/ρ) (erratum E2), is the mechanism's
+    business.
+    """
+    true, estimates = counts_of(truth), counts_of(found)
+    wanted = ranked(true, top)
+    last = true[wanted[-1]] if len(wanted) == top else 0
+    return Usefulness(
+        sound=soundness(found, truth, below=_exact(last) - _exact(margin) * people) == 1,
+        complete=completeness(found, truth, above=_exact(last) + _exact(margin) * people) == 1,
+        accurate=all(
+            abs(count - true.get(itemset, 0)) <= _exact(accuracy) * people for itemset, count in estimates.items()
+        ),
+        full=len(estimates) == top,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Everything :func:`score` measured; None where a measure does not apply to what was given."""
+
+    found: int
+    wanted: int
+    precision: float
+    recall: float
+    f_score: float
+    false_negative_rate: float
+    false_positive_rate: float | None
+    cumulative_rank: float | None
+    squared_error: float
+    support_squared_error: float | None
+    median_relative_error: float
+    mean_relative_error: float
+    completeness: float | None
+    soundness: float | None
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the measures that apply, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def score(
+    found: Given,
+    truth: Given,
+    *,
+    top: int | None = None,
+    min_count: float | None = None,
+    lengths: int | tuple[int, int] | None = None,
+    people: int | None = None,
+    slack: float | None = None,
+    floor: float = 1,
+    universe: int | None = None,
+) -> Score:
+    """Measure a result in every way that applies.
+
+    What is wanted is the `top` most frequent itemsets of the truth or all with at least `min_count`: give
+    one of the two. With `top`, only the `top` found with the highest released counts are scored.
+
+    Parameters
+    ----------
+    found, truth
+        Counts by itemset.
+    top, min_count
+        What was asked for. `top` adds the cumulative rank.
+    lengths
+        Score itemsets of this many items alone, or of so many to so many: papers differ (erratum A12).
+    people
+        How many people there are: adds the squared error of supports.
+    slack
+        With `min_count`: adds completeness and soundness.
+    floor
+        The least denominator of a relative error.
+    universe
+        How many itemsets there could be: adds the false positive rate.
+
+    Examples
+    --------
+    >>> truth = {frozenset("a"): 9, frozenset("b"): 5, frozenset("c"): 2}
+    >>> score({frozenset("a"): 8, frozenset("c"): 4}, truth, top=2).to_dict()["f_score"]
+    0.5
+    """
+    if (top is None) == (min_count is None):
+        raise MisuseError("Give what was asked for: top=64 or min_count=500, one of the two.")
+    if slack is not None and min_count is None:
+        raise MisuseError("slack is measured around min_count: give min_count as well, or leave slack out.")
+    true, estimates = _of_lengths(counts_of(truth), lengths), _of_lengths(counts_of(found), lengths)
+    if top is not None:
+        estimates = {itemset: estimates[itemset] for itemset in ranked(estimates, top)}
+        wanted = {itemset: true[itemset] for itemset in ranked(true, top)}
+    else:
+        wanted = {itemset: count for itemset, count in true.items() if count >= (min_count or 0)}
+    near = None
+    if min_count is not None and slack is not None:
+        near = approximation(estimates, true, min_count=min_count, slack=slack)
+    return Score(
+        found=len(estimates),
+        wanted=len(wanted),
+        precision=precision(estimates, wanted),
+        recall=recall(estimates, wanted),
+        f_score=f_score(estimates, wanted),
+        false_negative_rate=false_negative_rate(estimates, wanted),
+        false_positive_rate=(None if universe is None else false_positive_rate(estimates, wanted, universe=universe)),
+        cumulative_rank=None if top is None else cumulative_rank(estimates, true, top=top),
+        squared_error=squared_error(estimates, wanted),
+        support_squared_error=None if people is None else squared_error(estimates, wanted, people=people),
+        median_relative_error=relative_error(estimates, true, floor=floor),
+        mean_relative_error=relative_error(estimates, true, floor=floor, summary="mean"),
+        completeness=None if near is None else near.completeness,
+        soundness=None if near is None else near.soundness,
+    )
+
+
+def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts:
+    if lengths is None:
+        return counts
+    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
+    if not 1 <= least <= most:
+        raise MisuseError(
+            f"lengths is {lengths!r}; give one number such as 2, or the smallest and the largest: (2, 5)."
+        )
+    return {itemset: count for itemset, count in counts.items() if least <= len(itemset) <= most}
+
+
+def _exact(value: float) -> Fraction:
+    # As typed: 1.15 times 100 must be 115, or a count that equals a bound falls on the wrong side of it.
+    return Fraction(str(value))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 1.0

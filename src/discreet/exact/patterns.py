@@ -1,0 +1,330 @@
+"""What mining gives back: itemsets with their counts, in columns.
+
+Millions of patterns are three arrays and a vocabulary; Python objects are made only for those that are
+looked at. Mining and file formats stay out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Codes, Item, Offsets, Vocabulary
+from ..errors import MisuseError
+from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from rich.console import Group
+
+    from .rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One itemset, how many people hold it, and which fraction of the people that is."""
+
+    items: frozenset[Item]
+    count: int
+    support: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Patterns:
+    """Itemsets with their counts.
+
+    A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
+    ``{"milk", "tea"} in patterns`` asks whether an itemset is among them.
+
+    Parameters
+    ----------
+    offsets, codes
+        The itemsets, end to end: pattern i is ``codes[offsets[i]:offsets[i + 1]]``, its codes ascending.
+    counts
+        How many people hold each.
+    vocabulary
+        The label of each code.
+    people
+        How many people were looked at.
+    low, high
+        An interval for each true count, where the counts are private; None where they are exact.
+
+    Examples
+    --------
+    >>> from discreet import Vocabulary
+    >>> patterns = Patterns(
+    ...     offsets=np.array([0, 1, 2, 4]),
+    ...     codes=np.array([0, 1, 0, 1], dtype=np.int32),
+    ...     counts=np.array([6, 5, 4]),
+    ...     vocabulary=Vocabulary(["milk", "tea"]),
+    ...     people=10,
+    ... )
+    >>> patterns.count_of({"tea", "milk"})
+    4
+    >>> patterns[1]
+    Pattern(items=frozenset({'tea'}), count=5, support=0.5, low=None, high=None)
+    >>> len(patterns.where(contains="tea", min_support=0.5))
+    1
+    """
+
+    offsets: Offsets
+    codes: Codes
+    counts: NDArray[np.int64]
+    vocabulary: Vocabulary
+    people: int
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.offsets, self.codes, self.counts, self.low, self.high):
+            if array is not None:
+                array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[Pattern]:
+        low = self.low.tolist() if self.low is not None else [None] * len(self)
+        high = self.high.tolist() if self.high is not None else [None] * len(self)
+        rest = zip(self.counts.tolist(), self.supports.tolist(), low, high, strict=True)
+        for items, (count, support, least, most) in zip(self.itemsets.sets(self.vocabulary), rest, strict=True):
+            yield Pattern(items, count, support, least, most)
+
+    @overload
+    def __getitem__(self, index: int) -> Pattern: ...
+    @overload
+    def __getitem__(self, index: slice) -> Patterns: ...
+    def __getitem__(self, index: int | slice) -> Pattern | Patterns:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return self._take(np.arange(start, stop, step))
+            stop = max(start, stop)
+            return self._with(self.itemsets.cut(start, stop), slice(start, stop))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self):,} patterns, numbered from 0; {index} is none of them.")
+        index = int(index) % len(self)
+        return next(iter(self[index : index + 1]))
+
+    def __contains__(self, itemset: object) -> bool:
+        return isinstance(itemset, Iterable) and self.count_of(itemset) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Patterns)
+            and self.people == other.people
+            and np.array_equal(self.counts, other.counts)
+            and _same_bounds(self.low, other.low)
+            and _same_bounds(self.high, other.high)
+            and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        from .show import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from .show import html
+
+        return html(self)
+
+    def __rich__(self) -> Group:
+        from .show import table
+
+        return table(self)
+
+    @cached_property
+    def itemsets(self) -> Itemsets:
+        """The itemsets alone."""
+        return Itemsets(self.offsets, self.codes)
+
+    @cached_property
+    def supports(self) -> NDArray[np.float64]:
+        """Each count as a fraction of the people."""
+        return self.counts / max(self.people, 1)
+
+    @property
+    def sizes(self) -> Positions:
+        """How many items each pattern has."""
+        return self.itemsets.sizes
+
+    @cached_property
+    def index(self) -> Index:
+        """The table from itemset to position, made on first use."""
+        return Index(self.itemsets, len(self.vocabulary))
+
+    def count_of(self, itemset: Iterable[Item]) -> int | None:
+        """Return the count of an itemset, or None where it is not among the patterns.
+
+        None does not mean that nobody holds it: mining stops at a support, and the itemset may lie below.
+        """
+        if isinstance(itemset, str):
+            raise MisuseError(f"An itemset is a set of items, not one text: type {{{itemset!r}}}.")
+        labels = set(itemset)
+        known = self.vocabulary
+        kind = (int, np.integer) if known.numeric else str
+        if any(label not in known for label in labels if isinstance(label, kind)):
+            return None
+        codes = np.sort(known.codes(labels))
+        place = self.index.find(Itemsets(np.array([0, len(codes)]), codes))[0]
+        return int(self.counts[place]) if place >= 0 else None
+
+    def where(
+        self,
+        *,
+        lengths: int | tuple[int, int | None] | None = None,
+        contains: Item | Iterable[Item] = (),
+        excludes: Item | Iterable[Item] = (),
+        min_count: int | None = None,
+        min_support: float | None = None,
+    ) -> Patterns:
+        """Return the patterns that meet all conditions, in the same order.
+
+        Parameters
+        ----------
+        lengths
+            The number of items: one number, or the smallest and the largest (None for no bound) as a pair.
+        contains
+            An item, or several that must all be in the pattern.
+        excludes
+            An item, or several of which none may be in the pattern.
+        min_count, min_support
+            The smallest count, or the smallest fraction of the people.
+        """
+        wanted = chosen(contains, self.vocabulary)
+        keep: Mask = self.itemsets.holding(wanted) == len(wanted)
+        keep &= self.itemsets.holding(chosen(excludes, self.vocabulary)) == 0
+        if lengths is not None:
+            least, most = span(lengths)
+            keep &= (self.sizes >= least) & (self.sizes <= most)
+        if min_count is not None:
+            keep &= self.counts >= min_count
+        if min_support is not None:
+            keep &= self.supports >= fraction("min_support", min_support)
+        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+
+    def sort(self, by: Literal["count", "size"] = "count", descending: bool = True) -> Patterns:
+        """Return the patterns by count or by size; equal ones keep their order."""
+        if by not in ("count", "size"):
+            raise MisuseError(f"Patterns are sorted by 'count' or 'size', not by {by!r}.")
+        column = self.counts if by == "count" else self.sizes
+        return self._take(np.argsort(-column if descending else column, kind="stable"))
+
+    def top(self, top: int) -> Patterns:
+        """Return the `top` patterns with the largest counts."""
+        return self.sort()[: positive("top", top)]
+
+    def rules(
+        self,
+        min_confidence: float = 0.5,
+        *,
+        min_lift: float = 0.0,
+        consequents: Literal["any", "one"] = "any",
+        limit: int = 10_000_000,
+    ) -> Rules:
+        """Return the association rules among these patterns: see :func:`discreet.exact.rules.rules`."""
+        from .rules import rules
+
+        return rules(self, min_confidence, min_lift=min_lift, consequents=consequents, limit=limit)
+
+    def to_dict(self) -> dict[frozenset[Item], int]:
+        """Return a dictionary from itemset to count."""
+        return dict(zip(self.itemsets.sets(self.vocabulary), self.counts.tolist(), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `items` (lists), `count`, `support`, and `low`, `high` where private."""
+        import pyarrow as pa
+
+        return pa.table({"items": self.itemsets.to_arrow(self.vocabulary)} | self._numbers())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame as mlxtend makes them: `support`, `itemsets` (frozensets), and `count`."""
+        pandas = frames("pandas")
+        numbers = self._numbers()
+        count, support = numbers.pop("count"), numbers.pop("support")
+        sets = pandas.Series(list(self.itemsets.sets(self.vocabulary)), dtype=object)
+        frame: pd.DataFrame = pandas.DataFrame({"support": support, "itemsets": sets, "count": count} | numbers)
+        return frame
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back."""
+        from .files import save
+
+        save(self, path)
+
+    def _numbers(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {"count": self.counts, "support": self.supports}
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if bound is not None:
+                columns[name] = bound
+        return columns
+
+    def _take(self, positions: Positions) -> Patterns:
+        return self._with(self.itemsets.take(positions), positions)
+
+    def _with(self, itemsets: Itemsets, kept: Positions | slice) -> Patterns:
+        return Patterns(
+            offsets=itemsets.offsets,
+            codes=itemsets.codes,
+            counts=self.counts[kept],
+            vocabulary=self.vocabulary,
+            people=self.people,
+            low=None if self.low is None else self.low[kept],
+            high=None if self.high is None else self.high[kept],
+        )
+
+
+def _same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other, equal_nan=True)
+
+
+def span(lengths: int | tuple[int, int | None]) -> tuple[int, float]:
+    """Return the smallest and the largest number of items that `lengths` stands for."""
+    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
+    if most is None:
+        return least, inf
+    if not 0 <= least <= most:
+        raise MisuseError(
+            f"lengths is {lengths!r}: give one number of items, such as 2, or the smallest and the largest, "
+            "such as (2, 4)."
+        )
+    return least, most
+
+
+def fraction(name: str, value: float) -> float:
+    """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
+    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
+        return float(value)
+    hint = ""
+    if isinstance(value, int | float | np.number) and 1 < value <= 100:
+        hint = f" For {value:g} % type {name}={value / 100:g}."
+    raise MisuseError(f"{name} is {value!r}, but it must lie between 0 and 1.{hint}")
+
+
+def positive(name: str, value: int) -> int:
+    """Return `value` if it is a whole number over 0."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0:
+        return int(value)
+    raise MisuseError(f"{name} is {value!r}, but it must be a whole number, 1 or more.")

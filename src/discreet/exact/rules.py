@@ -1,0 +1,379 @@
+"""Association rules: which items come with which others, found among mined patterns.
+
+A rule's counts are looked up, never counted again, so both of its sides must be among the patterns. The
+formulas of the measures are in :mod:`discreet.exact.measures`, the search itself is a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Item, Vocabulary
+from ..errors import LimitError, MisuseError
+from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
+from .measures import MEASURES, measure
+from .patterns import Patterns, fraction, positive, span
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from rich.console import Group
+
+# Patterns searched by one thread at a time, between two looks at the limit.
+_STRIDE = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """People who hold the antecedent often hold the consequent too."""
+
+    antecedent: frozenset[Item]
+    consequent: frozenset[Item]
+    count: int
+    support: float
+    confidence: float
+    lift: float
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rules:
+    """Association rules with their counts, in columns; measures are computed when asked for.
+
+    A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
+
+    Parameters
+    ----------
+    antecedents, consequents
+        The two sides of each rule.
+    counts, antecedent_counts, consequent_counts
+        How many people hold both sides, and each side.
+    vocabulary
+        The label of each code.
+    people
+        How many people were looked at.
+    omitted
+        How many possible rules were left out because a side was not among the patterns.
+    """
+
+    antecedents: Itemsets
+    consequents: Itemsets
+    counts: NDArray[np.int64]
+    antecedent_counts: NDArray[np.int64]
+    consequent_counts: NDArray[np.int64]
+    vocabulary: Vocabulary
+    people: int
+    omitted: int = 0
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[Rule]:
+        numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
+        sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
+        for row in zip(*sides, self.counts.tolist(), *numbers, strict=True):
+            yield Rule(*row)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> Rules: ...
+    def __getitem__(self, index: int | slice) -> Rule | Rules:
+        if isinstance(index, slice):
+            return self._take(np.arange(*index.indices(len(self))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self):,} rules, numbered from 0; {index} is none of them.")
+        index = int(index) % len(self)
+        return next(iter(self[index : index + 1]))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Rules)
+            and self.people == other.people
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
+            and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
+            and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        from .show import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from .show import html
+
+        return html(self)
+
+    def __rich__(self) -> Group:
+        from .show import table
+
+        return table(self)
+
+    @cached_property
+    def _measures(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
+    def measure(self, name: str) -> NDArray[np.float64]:
+        """Return one measure of all rules.
+
+        Parameters
+        ----------
+        name
+            `support`, `confidence`, `lift`, `leverage`, `conviction`, `cosine`, `jaccard`, `kulczynski`,
+            `certainty` or `zhang`; :mod:`discreet.exact.measures` has the formulas.
+        """
+        if name not in self._measures:
+            sides = (self.antecedent_counts, self.consequent_counts, self.counts)
+            self._measures[name] = measure(name, self.people, *sides)
+        return self._measures[name]
+
+    def where(
+        self,
+        *,
+        antecedent: Item | Iterable[Item] = (),
+        consequent: Item | Iterable[Item] = (),
+        lengths: int | tuple[int, int | None] | None = None,
+        min_count: int = 0,
+        **minimums: float,
+    ) -> Rules:
+        """Return the rules that meet all conditions, in the same order.
+
+        Parameters
+        ----------
+        antecedent, consequent
+            An item, or several that must all be on that side.
+        lengths
+            The number of items on both sides together: one number, or the smallest and the largest (None for no
+            bound) as a pair.
+        min_count
+            The smallest number of people who hold both sides.
+        minimums
+            The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
+        """
+        keep: Mask = self.counts >= min_count
+        for side, items in ((self.antecedents, antecedent), (self.consequents, consequent)):
+            wanted = chosen(items, self.vocabulary)
+            keep &= side.holding(wanted) == len(wanted)
+        if lengths is not None:
+            least, most = span(lengths)
+            sizes = self.antecedents.sizes + self.consequents.sizes
+            keep &= (sizes >= least) & (sizes <= most)
+        for name, minimum in minimums.items():
+            if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
+                known = ", ".join(f"min_{known}" for known in MEASURES)
+                raise MisuseError(
+                    f"where() has no condition {name!r}; there are antecedent, consequent, lengths, min_count, {known}."
+                )
+            keep &= self.measure(name.removeprefix("min_")) >= _number(name, minimum)
+        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+
+    def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
+        """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last."""
+        column = self.counts.astype(np.float64) if by == "count" else self.measure(by)
+        return self._take(np.argsort(-column if descending else column, kind="stable"))
+
+    def top(self, top: int, by: str = "confidence") -> Rules:
+        """Return the `top` rules with the largest counts or values of a measure."""
+        return self.sort(by)[: positive("top", top)]
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures."""
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {
+            "antecedent": self.antecedents.to_arrow(self.vocabulary),
+            "consequent": self.consequents.to_arrow(self.vocabulary),
+        }
+        columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
+        return pa.table(columns | {name: self.measure(name) for name in MEASURES})
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`."""
+        pandas = frames("pandas")
+        sides = [
+            pandas.Series(list(side.sets(self.vocabulary)), dtype=object)
+            for side in (self.antecedents, self.consequents)
+        ]
+        frame: pd.DataFrame = pandas.DataFrame(
+            {
+                "antecedents": sides[0],
+                "consequents": sides[1],
+                "antecedent support": self.antecedent_counts / max(self.people, 1),
+                "consequent support": self.consequent_counts / max(self.people, 1),
+                "support": self.measure("support"),
+                "confidence": self.measure("confidence"),
+                "lift": self.measure("lift"),
+                # The share of people without missing values: baskets have none.
+                "representativity": np.ones(len(self)),
+                "leverage": self.measure("leverage"),
+                "conviction": self.measure("conviction"),
+                "zhangs_metric": self.measure("zhang"),
+                "jaccard": self.measure("jaccard"),
+                "certainty": self.measure("certainty"),
+                "kulczynski": self.measure("kulczynski"),
+                "cosine": self.measure("cosine"),
+                "count": self.counts,
+            }
+        )
+        return frame
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back."""
+        from .files import save
+
+        save(self, path)
+
+    def _take(self, positions: Positions) -> Rules:
+        return Rules(
+            antecedents=self.antecedents.take(positions),
+            consequents=self.consequents.take(positions),
+            vocabulary=self.vocabulary,
+            people=self.people,
+            omitted=self.omitted,
+            **{name: getattr(self, name)[positions] for name in COUNTS.values()},
+        )
+
+
+# The count columns of tables and files, and where Rules keeps them.
+COUNTS = {
+    "count": "counts",
+    "antecedent_count": "antecedent_counts",
+    "consequent_count": "consequent_counts",
+}
+
+
+def rules(
+    patterns: Patterns,
+    min_confidence: float = 0.5,
+    *,
+    min_lift: float = 0.0,
+    consequents: Literal["any", "one"] = "any",
+    limit: int = 10_000_000,
+) -> Rules:
+    """Return the association rules among patterns: the largest confidence first, then the largest support.
+
+    Each pattern is split into an antecedent and a consequent in every way. The counts of both are looked up
+    among the patterns; a split with a side that is not there (below the support, or not closed, or not in
+    the top) cannot be measured and is left out, and `omitted` says how many were.
+
+    Parameters
+    ----------
+    patterns
+        What was mined.
+    min_confidence
+        The smallest confidence, between 0 and 1.
+    min_lift
+        The smallest lift.
+    consequents
+        ``"one"`` for rules with a single item on the right, ``"any"`` for all.
+    limit
+        How many rules may be found, those left out included, before a `LimitError` stops the search.
+
+    Examples
+    --------
+    >>> from discreet import Vocabulary
+    >>> patterns = Patterns(
+    ...     offsets=np.array([0, 1, 2, 4]),
+    ...     codes=np.array([0, 1, 0, 1], dtype=np.int32),
+    ...     counts=np.array([6, 5, 4]),
+    ...     vocabulary=Vocabulary(["milk", "tea"]),
+    ...     people=10,
+    ... )
+    >>> rule = rules(patterns, min_confidence=0.7)[0]
+    >>> rule.antecedent, rule.consequent, rule.confidence
+    (frozenset({'tea'}), frozenset({'milk'}), 0.8)
+    """
+    least = (fraction("min_confidence", min_confidence), _number("min_lift", min_lift))
+    if consequents not in ("any", "one"):
+        raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
+    whole, left, right, omitted = _search(patterns, least, consequents == "one", positive("limit", limit))
+    confidence = patterns.counts[whole] / patterns.counts[left]
+    order = np.lexsort((-patterns.counts[whole], -confidence))
+    whole, left, right = whole[order], left[order], right[order]
+    return Rules(
+        antecedents=patterns.itemsets.take(left),
+        consequents=patterns.itemsets.take(right),
+        counts=patterns.counts[whole],
+        antecedent_counts=patterns.counts[left],
+        consequent_counts=patterns.counts[right],
+        vocabulary=patterns.vocabulary,
+        people=patterns.people,
+        omitted=omitted,
+    )
+
+
+def _search(
+    patterns: Patterns, least: tuple[float, float], one: bool, limit: int
+) -> tuple[Positions, Positions, Positions, int]:
+    """Return the positions of each rule's whole, antecedent and consequent, and how many were left out."""
+    from ..kernels.jit import in_threads, threads
+    from ..kernels.rules import find_rules
+
+    index = patterns.index
+    table = (index.slots, index.hashes, patterns.offsets, patterns.codes, index.keys)
+    largest = 1 if one else int(patterns.sizes.max(initial=0))
+    # Noisy counts may grow with more items, so there a low confidence says nothing about longer consequents.
+    shape = (largest, patterns.low is None)
+
+    def piece(start: int) -> tuple[Positions, Positions, Positions, int]:
+        found: tuple[Positions, Positions, Positions, int] = find_rules(
+            start,
+            min(start + _STRIDE, len(patterns)),
+            table,
+            patterns.counts,
+            patterns.people,
+            least,
+            shape,
+            limit,
+        )
+        return found
+
+    starts = range(0, len(patterns), _STRIDE)
+    parts: list[tuple[Positions, Positions, Positions, int]] = []
+    found = omitted = 0
+    for batch in range(0, len(starts), threads()):
+        fresh = in_threads(piece, starts[batch : batch + threads()])
+        found += sum(len(part[0]) for part in fresh)
+        omitted += sum(part[3] for part in fresh)
+        if found + omitted > limit:
+            _stop(found, omitted, limit)
+        parts += fresh
+    nothing = np.empty(0, np.int64)
+    columns = [np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(3)]
+    return columns[0], columns[1], columns[2], omitted
+
+
+def _stop(found: int, omitted: int, limit: int) -> NoReturn:
+    if omitted > found:
+        raise LimitError(
+            f"These patterns give more than {limit:,} possible rules, most of which cannot be "
+            "measured because one side is not among the patterns. Mine all frequent patterns rather than "
+            "closed, maximal or top ones, or use consequents='one'."
+        )
+    raise LimitError(
+        f"These patterns give more than {limit:,} rules. Raise min_confidence or the support the "
+        f"patterns were mined with, use consequents='one', or allow more with limit={10 * limit:_}."
+    )
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, int | float | np.number) and not math.isnan(value):
+        return float(value)
+    raise MisuseError(f"{name} is {value!r}, but it must be a number.")

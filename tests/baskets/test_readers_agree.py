@@ -1,0 +1,270 @@
+"""The same baskets through every reader and every compression give equal `Baskets`."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import lzma
+import sqlite3
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from scipy import sparse
+
+import discreet
+from discreet.baskets.core import Vocabulary
+
+NUMBERS: list[list[Any]] = [[30, 2], [], [2, 2, 700], [100_000, 30, 2, 30], [], [9]]
+NAMES: list[list[Any]] = [["tea", "milk"], [], ["milk", "milk", "Éclair"], ["oat bar", "tea", "tea"], [], ["10"]]
+DATA = {"numbers": NUMBERS, "names": NAMES}
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def expected(rows: list[list[Any]]) -> discreet.Baskets:
+    """Build the answer by hand."""
+    labels = sorted({item for row in rows for item in row})
+    sets = [sorted({labels.index(item) for item in row}) for row in rows]
+    offsets = np.cumsum([0, *map(len, sets)])
+    return discreet.Baskets(offsets, np.array(list(chain.from_iterable(sets)), np.int32), Vocabulary(labels))
+
+
+def long_rows(rows: list[list[Any]]) -> list[tuple[int, Any]]:
+    """One row an item, shuffled; a person with nothing has one row without an item."""
+    flat = [(person, item) for person, row in enumerate(rows, 8) for item in (row or [None])]
+    return [flat[i] for i in np.random.default_rng(3).permutation(len(flat))]
+
+
+def fimi(rows: list[list[Any]]) -> str:
+    return "".join(" ".join(str(item).replace(" ", "_") for item in row) + "\n" for row in rows)
+
+
+def wide(rows: list[list[Any]], delimiter: str) -> str:
+    return "".join(delimiter.join(map(str, row)) + "\n" for row in rows)
+
+
+def long_text(rows: list[list[Any]], delimiter: str) -> str:
+    lines = [("person", "item"), *long_rows(rows)]
+    return "".join(delimiter.join("" if cell is None else str(cell) for cell in line) + "\n" for line in lines)
+
+
+def records(rows: list[list[Any]]) -> str:
+    return "".join(json.dumps({"person": person, "item": item}) + "\n" for person, item in long_rows(rows))
+
+
+COLUMNS = {"person": "person", "item": "item"}
+TEXTS: dict[str, tuple[str, Callable[[list[list[Any]]], str], dict[str, Any]]] = {
+    "fimi": (".dat", fimi, {}),
+    "text": (".txt", lambda rows: fimi(rows).replace("\n", "\r\n"), {}),
+    "wide": (".csv", lambda rows: wide(rows, ","), {}),
+    "wide, no last line end": (".csv", lambda rows: wide(rows, ", ").rstrip("\n"), {}),
+    "wide, quoted": (".csv", lambda rows: wide([[f'"{item}"' for item in row] for row in rows], ","), {}),
+    "wide tabs": (".tsv", lambda rows: wide(rows, "\t"), {}),
+    "wide, byte order mark": (".csv", lambda rows: "\ufeff" + wide(rows, ","), {}),
+    "long": (".csv", lambda rows: long_text(rows, ","), COLUMNS),
+    "long tabs": (".tsv", lambda rows: long_text(rows, "\t"), COLUMNS),
+    "long, line ends of Windows": (".csv", lambda rows: long_text(rows, ",").replace("\n", "\r\n"), COLUMNS),
+    "lists": (".jsonl", lambda rows: "".join(json.dumps(row) + "\n" for row in rows), {}),
+    "objects": (".ndjson", lambda rows: "".join(json.dumps({"items": row}) + "\n" for row in rows), {}),
+    "records": (".json", records, COLUMNS),
+    "one list of records": (".json", lambda rows: "[" + ",\n".join(records(rows).splitlines()) + "]", COLUMNS),
+    "records with lists": (
+        ".json",
+        lambda rows: "".join(json.dumps({"person": i, "item": row}) + "\n" for i, row in enumerate(rows)),
+        COLUMNS,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_text(tmp_path: Path, kind: str, compression: str, text: str) -> None:
+    rows = DATA[kind]
+    suffix, write, options = TEXTS[text]
+    path = tmp_path / f"some[1] baskets{suffix}{compression}"
+    path.write_bytes(COMPRESSIONS[compression](write(rows).encode()))
+    if suffix in (".dat", ".txt"):
+        rows = [[item.replace(" ", "_") if isinstance(item, str) else item for item in row] for row in rows]
+    baskets = discreet.read(path, **options)
+    assert baskets == expected(rows)
+    assert baskets.merged == sum(len(row) - len(set(row)) for row in rows)
+
+
+def table(rows: list[list[Any]]) -> pa.Table:
+    people, items = zip(*long_rows(rows), strict=True)
+    return pa.table({"person": people, "item": items, "more": [1.5] * len(people)})
+
+
+def list_table(rows: list[list[Any]]) -> pa.Table:
+    return pa.table({"number": range(len(rows)), "items": rows})
+
+
+def one_hot(rows: list[list[Any]]) -> pd.DataFrame:
+    labels = sorted({item for row in rows for item in row}, reverse=True)
+    return pd.DataFrame([[label in row for label in labels] for row in rows], columns=labels)
+
+
+def matrix(rows: list[list[Any]]) -> Any:
+    frame = one_hot(rows)
+    return sparse.coo_matrix(frame.to_numpy().astype(float))
+
+
+LONG: dict[str, Callable[[pa.Table], Any]] = {
+    "pyarrow": lambda data: data,
+    "batches": lambda data: data.to_reader(max_chunksize=2),
+    "pandas": lambda data: data.to_pandas(),
+    "pandas, categories": lambda data: data.to_pandas().astype({"item": "category"}),
+    "pandas, index": lambda data: data.to_pandas().set_index("person"),
+    "polars": pl.from_arrow,
+    "duckdb": lambda data: duckdb.from_arrow(data),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("form", LONG)
+def test_long_frame(kind: str, form: str) -> None:
+    assert discreet.read(LONG[form](table(DATA[kind])), **COLUMNS) == expected(DATA[kind])
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("form", ["pyarrow", "batches", "pandas", "polars", "duckdb"])
+def test_frame_of_lists(kind: str, form: str) -> None:
+    data = LONG[form](list_table(DATA[kind]))
+    assert discreet.read(data) == expected(DATA[kind])
+    data = LONG[form](list_table(DATA[kind]))
+    assert discreet.read(data, person="number", item="items") == expected(DATA[kind])
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_memory(kind: str) -> None:
+    rows = DATA[kind]
+    answer = expected(rows)
+    assert discreet.read(rows) == answer
+    assert discreet.read(tuple(map(tuple, rows))) == answer
+    assert discreet.read(map(set, rows)) == answer
+    assert discreet.read(list(map(frozenset, rows))) == answer
+    assert discreet.read(iter(row) for row in rows) == answer
+    assert discreet.read(np.array(row) for row in rows if row) == expected([row for row in rows if row])
+    assert discreet.read(pd.Series(rows)) == answer
+    assert discreet.read(pl.Series(rows)) == answer
+    assert discreet.read(answer) is answer
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_columns_as_items(kind: str) -> None:
+    rows = DATA[kind]
+    answer = expected(rows)
+    frame = one_hot(rows)
+    labels = list(frame.columns)
+    assert discreet.read(frame, labels=labels) == answer
+    assert discreet.read(frame.astype("int8"), format="onehot", labels=labels) == answer
+    assert discreet.read(frame.set_index(pd.Index(list("abcdef"))), labels=labels) == answer
+    assert discreet.read(frame) == answer
+    assert discreet.read(matrix(rows), labels=labels) == answer
+    assert discreet.read(matrix(rows).tocsc(), labels=labels) == answer
+    assert discreet.read(sparse.csr_array(matrix(rows)), labels=labels) == answer
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip", "none"])
+def test_parquet(tmp_path: Path, kind: str, compression: str) -> None:
+    rows = DATA[kind]
+    pq.write_table(table(rows), tmp_path / "long.parquet", compression=compression)
+    pq.write_table(list_table(rows), tmp_path / "lists.parquet", compression=compression)
+    assert discreet.read(tmp_path / "long.parquet", **COLUMNS) == expected(rows)
+    assert discreet.read(tmp_path / "lists.parquet") == expected(rows)
+    assert discreet.read(str(tmp_path / "lists.parquet"), item="items") == expected(rows)
+    query = f"SELECT person, item FROM '{tmp_path}/long*.parquet'"
+    assert discreet.read(query=query, **COLUMNS) == expected(rows)
+    assert discreet.read(query=f"SELECT items FROM '{tmp_path}/lists.parquet' ORDER BY number") == expected(rows)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_databases(tmp_path: Path, kind: str) -> None:
+    rows = DATA[kind]
+    lines = long_rows(rows)
+    type_ = "BIGINT" if kind == "numbers" else "TEXT"
+    query = "SELECT who AS person, thing AS item FROM sales;"
+    with sqlite3.connect(tmp_path / "some 100% #1.db") as light:
+        light.execute(f"CREATE TABLE sales (who INTEGER, thing {type_})")
+        light.executemany("INSERT INTO sales VALUES (?, ?)", lines)
+    light.close()
+    with duckdb.connect(tmp_path / "sales.duckdb") as duck:
+        duck.execute(f"CREATE TABLE sales (who INTEGER, thing {type_})")
+        duck.executemany("INSERT INTO sales VALUES (?, ?)", lines)
+    for source in (
+        tmp_path / "some 100% #1.db",
+        f"sqlite:///{tmp_path}/some 100% #1.db",
+        tmp_path / "sales.duckdb",
+        f"duckdb:///{tmp_path}/sales.duckdb",
+    ):
+        assert discreet.read(source, query=query, **COLUMNS) == expected(rows), source
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_postgresql(postgresql: str, kind: str) -> None:
+    import adbc_driver_postgresql.dbapi as driver
+
+    rows = DATA[kind]
+    type_ = "BIGINT" if kind == "numbers" else "TEXT"
+    with driver.connect(postgresql) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {kind} (person INTEGER, item {type_})")
+        cursor.executemany(f"INSERT INTO {kind} VALUES ($1, $2)", long_rows(rows))
+        connection.commit()
+    assert discreet.read(postgresql, query=f"SELECT * FROM {kind}", **COLUMNS) == expected(rows)
+
+
+def test_order_is_kept_alike(tmp_path: Path) -> None:
+    rows = NUMBERS
+    answer = discreet.read(rows, ordered=True)
+    assert answer.sequences is not None
+    labels = answer.vocabulary.take(answer.sequences.codes).to_pylist()
+    assert labels == list(chain.from_iterable(rows))
+    assert answer.sequences.offsets.tolist() == np.cumsum([0, *map(len, rows)]).tolist()
+    (tmp_path / "a.dat").write_text(fimi(rows))
+    (tmp_path / "a.csv").write_text(wide(rows, ","))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(list_table(rows), tmp_path / "a.parquet")
+    with (tmp_path / "long.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["person", "item", "time"])
+        events = [
+            (p, item, f"2026-01-{t:02d}") for p, row in enumerate(rows) for t, item in enumerate(row or [None], 1)
+        ]
+        writer.writerows(events[i] for i in np.random.default_rng(5).permutation(len(events)))
+    for name in ("a.dat", "a.csv", "a.jsonl", "a.parquet"):
+        assert discreet.read(tmp_path / name, ordered=True) == answer, name
+    assert discreet.read(tmp_path / "long.csv", **COLUMNS, time="time") == answer
+
+
+def test_pairs_are_kept_alike(tmp_path: Path) -> None:
+    pairs = [[["tea", "milk"], ["milk", "tea"], ["tea", "milk"]], [], [["milk", "rice"]]]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"pairs": row}) + "\n" for row in pairs))
+    flat = [(person, *pair) for person, row in enumerate(pairs) for pair in (row or [[None, None]])]
+    people, before, after = zip(*flat, strict=True)
+    given = pa.table({"person": people, "before": before, "after": after})
+    lines = discreet.read(tmp_path / "a.jsonl")
+    assert lines == discreet.read(given, person="person", pair=("before", "after"))
+    assert [sorted(basket) for basket in lines] == [["milk", "tea"], [], ["milk", "rice"]]
+    assert lines.pairs is not None
+    assert lines.pairs.offsets.tolist() == [0, 2, 2, 3]
+    assert lines.vocabulary.take(lines.pairs.first).to_pylist() == ["milk", "tea", "milk"]
+    assert lines.vocabulary.take(lines.pairs.second).to_pylist() == ["tea", "milk", "rice"]
+    assert lines.merged == 1

@@ -1,0 +1,281 @@
+"""The command line as a user meets it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.cli.run import as_options
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+
+
+def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+@pytest.fixture
+def basket_file(tmp_path):
+    path = tmp_path / "baskets.dat"
+    path.write_text("1 2 3\n1 2\n1\n\n2 3 1\n")
+    return path
+
+
+@pytest.fixture
+def sales(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("customer,product\n1,tea\n1,milk\n2,tea\n2,milk\n3,bread\n3,tea\n4,\n")
+    return path
+
+
+class TestMine:
+    def test_table(self, basket_file):
+        done = run("mine", basket_file, "--min-count", 3)
+        assert done.returncode == 0
+        assert done.stderr == ""
+        assert [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()] == [
+            ["3", "patterns", "of", "5", "people"],
+            ["1", "4", "0.8000"],
+            ["2", "3", "0.6000"],
+            ["1,", "2", "3", "0.6000"],
+        ]
+
+    def test_json_is_one_object(self, basket_file):
+        told = json.loads(run("mine", basket_file, "--top", 1, "--format", "json").stdout)
+        assert told["patterns"] == [{"items": [1], "count": 4, "support": 0.8}]
+        assert told["people"] == 5
+        assert told["guarantee"] is None
+        assert told["simulated"] is False
+
+    @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+    def test_what_was_written_is_read_back(self, sales, tmp_path, suffix):
+        out = tmp_path / f"patterns.{suffix}"
+        done = run("mine", sales, "--person", "customer", "--item", "product", "--min-count", 1, "-o", out)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == f"5 patterns written to {out}\n"
+        baskets = discreet.read(sales, person="customer", item="product")
+        assert len(baskets) == 4
+        assert discreet.load(out) == discreet.mine(baskets, min_count=1)
+        rules = run("rules", out, "--min-confidence", 1, "--format", "csv")
+        assert rules.returncode == 0
+        assert '["milk"]' in rules.stdout.replace('""', '"')
+
+    def test_the_table_can_be_kept_as_text(self, basket_file, tmp_path):
+        run("mine", basket_file, "--top", 2, "-o", tmp_path / "found.txt", check=True)
+        assert "2 patterns of 5 people" in (tmp_path / "found.txt").read_text()
+
+    def test_lengths_contains_excludes_kind(self, basket_file):
+        def found(*options):
+            told = json.loads(run("mine", basket_file, "--min-count", 1, "--format", "json", *options).stdout)
+            return [tuple(p["items"]) for p in told["patterns"]]
+
+        assert found("--lengths", "3") == [(1, 2, 3)]
+        assert found("--lengths", "2-") == [(1, 2), (1, 3), (2, 3), (1, 2, 3)]
+        assert found("--lengths", "1-1", "--excludes", 1, "--excludes", 3) == [(2,)]
+        assert found("--contains", 3, "--lengths", "2-2") == [(1, 3), (2, 3)]
+        assert found("--kind", "maximal") == [(1, 2, 3)]
+
+    def test_itemsets_from_a_file(self, basket_file, tmp_path):
+        (tmp_path / "wanted.dat").write_text("1 3\n2\n")
+        done = run("mine", basket_file, "--itemsets", tmp_path / "wanted.dat", "--format", "csv")
+        assert [line.split(",")[-3] for line in done.stdout.splitlines()[1:]] == ["2", "3"]
+
+    def test_sql_over_files(self, sales):
+        query = f"select customer, product from '{sales}' where product <> 'bread'"
+        done = run("mine", "--query", query, "--person", "customer", "--item", "product", "--top", 1)
+        assert done.returncode == 0
+        assert "tea" in done.stdout
+
+    def test_repeats_are_told_when_asked(self, tmp_path):
+        (tmp_path / "b.dat").write_text("1 1 2\n2 2 2\n")
+        done = run("-v", "mine", tmp_path / "b.dat", "--top", 1)
+        assert "3" in done.stderr
+        assert "merged" in done.stderr
+
+
+class TestRules:
+    def test_from_data(self, sales):
+        done = run(
+            "rules", sales, "--person", "customer", "--item", "product", "--min-support", "0.25",
+            "--sort", "lift", "--top", 1, "--format", "json",
+        )  # fmt: skip
+        (rule,) = json.loads(done.stdout)["rules"]
+        assert (rule["antecedent"], rule["consequent"], rule["count"]) == (["milk"], ["tea"], 2)
+
+    def test_neither_data_nor_patterns(self, basket_file):
+        done = run("rules", basket_file)
+        assert done.returncode == 1
+        assert done.stderr == (
+            "discreet: Say which patterns are wanted by exactly one of --min-support (a fraction of people), "
+            "--min-count (a number of people), top (how many patterns) or itemsets (count just these); "
+            "none of them was given.\n"
+        )
+
+
+class TestMistakes:
+    """Status 1 and one line that says what to do; never a traceback."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--top", 0), "top is how many patterns are wanted, a whole number of at least 1; 0 was given."),
+            (
+                ("--min-count", 99),
+                "--min-count is 99, but there are only 5 people: no pattern can reach it. Give at most 5.",
+            ),
+            (
+                ("--min-support", "nan"),
+                "--min-support is a fraction of people, over 0 and at most 1, such as 0.01; 'nan' was given.",
+            ),
+            (
+                ("--min-support", "-0.5"),
+                "--min-support is a fraction of people, over 0 and at most 1; -0.5 was given. "
+                "For every pattern that occurs at all use --min-count 1.",
+            ),
+            (
+                ("--min-count", 1, "--limit", 3),
+                "There are more than 3 patterns. Raise --min-count or --min-support, ask for shorter ones (--lengths), "
+                "or raise --limit if memory allows.",
+            ),
+            (("--top", 1, "--contains", "9"), "9 is not an item of this data."),
+            (
+                ("--top", 1, "-o", "found.doc"),
+                "found.doc ends in .doc, but results are kept in .csv, .json or .parquet files.",
+            ),
+        ],
+    )
+    def test_values(self, basket_file, arguments, message):
+        done = run("mine", basket_file, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+    def test_missing_file(self, tmp_path):
+        done = run("mine", tmp_path / "none.dat", "--top", 1)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("discreet: ")
+        assert "Traceback" not in done.stderr
+
+    @pytest.mark.parametrize("arguments", [("mine", "--topp", 3), ("mien",), ("mine", "x.dat", "--min-count", "many")])
+    def test_a_command_line_that_cannot_be_parsed(self, arguments):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+
+    def test_nothing_to_read(self):
+        assert run("mine", "--top", 3).returncode == 2
+
+    def test_an_unexpected_error_is_one_line(self, basket_file, tmp_path):
+        (tmp_path / "sitecustomize.py").write_text(
+            "import discreet.exact.mine as m\ndef broken(*a, **k): raise ZeroDivisionError('secret')\nm.mine = broken\n"
+        )
+        done = run("mine", basket_file, "--top", 1, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+        assert done.returncode == 1
+        assert done.stderr == (
+            "discreet: an error that should not happen: ZeroDivisionError. Set DISCREET_DEBUG=1 to see where, "
+            "and please report it.\n"
+        )
+
+    def test_a_closed_pipe_is_no_error(self, basket_file):
+        done = subprocess.run(
+            ["sh", "-c", f"{DISCREET} mine {basket_file} --min-count 1 --format json | head -c 5"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.stderr == ""
+
+
+def test_interrupt_leaves_no_half_written_file(tmp_path):
+    # Twenty items that everyone holds: a million patterns, whose table takes seconds to write.
+    data = tmp_path / "wide.dat"
+    data.write_text((" ".join(map(str, range(20))) + "\n") * 3)
+    out = tmp_path / "patterns.json"
+    out.write_text("earlier")
+    process = subprocess.Popen(
+        [DISCREET, "mine", str(data), "--min-count", "1", "-o", str(out)], stderr=subprocess.PIPE, text=True
+    )
+    begun = time.monotonic()
+    while process.poll() is None and len(list(tmp_path.iterdir())) == 2 and time.monotonic() - begun < 60:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "discreet: interrupted; nothing was written.\n"
+    assert out.read_text() == "earlier"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patterns.json", "wide.dat"]
+
+
+def test_progress_only_on_a_terminal(tmp_path):
+    slow = (
+        "import sys, time\n"
+        "from discreet.cli.progress import Bar\n"
+        "with Bar('counting') as bar:\n"
+        "    for step in range(30):\n        time.sleep(0.06)\n        bar((step + 1) / 30)\n"
+    )
+    quiet = subprocess.run([sys.executable, "-c", slow], capture_output=True, text=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    master, terminal = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", slow], stderr=terminal, env=os.environ | {"TERM": "xterm"})
+    os.close(terminal)
+    shown = b""
+    while select.select([master], [], [], 30)[0]:
+        try:
+            shown += os.read(master, 4096)
+        except OSError:
+            break
+    process.wait(timeout=30)
+    os.close(master)
+    assert b"counting" in shown
+
+
+def test_demo_and_what_it_keeps(tmp_path):
+    done = run("demo", "--people", 2000, "--keep", tmp_path / "kept")
+    assert done.returncode == 0
+    assert "whole milk" in done.stdout
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"sales.csv", "patterns.json", "rules.csv"}
+    assert isinstance(discreet.load(tmp_path / "kept" / "rules.csv"), discreet.Rules)
+    assert run("demo", "--people", 5).stderr == (
+        "discreet: A demo needs at least 100 people to have patterns; 5 was given.\n"
+    )
+
+
+def test_warmup_compiles_all_that_commands_use(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = run("warmup", env=environment)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Compiled in ")
+    (tmp_path / "b.dat").write_text("1 2\n1 2 3\n")
+    before = {path.name for path in tmp_path.rglob("*.nbc")}
+    run("mine", tmp_path / "b.dat", "--min-count", 1, env=environment, check=True)
+    assert {path.name for path in tmp_path.rglob("*.nbc")} == before
+
+
+def test_help_teaches_with_examples():
+    for command in ("mine", "rules"):
+        done = run(command, "--help")
+        assert done.returncode == 0
+        assert "Examples" in done.stdout
+        assert f"discreet {command} retail.dat" in done.stdout
+    assert "--install-completion" in run("--help").stdout
+    assert run("--version").stdout == f"discreet {discreet.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"),
+    [
+        ("use min_count=1.", "use --min-count 1."),
+        ("Raise min_count, ask for shorter ones (lengths=)", "Raise --min-count, ask for shorter ones (--lengths)"),
+        ('pass labels="names"', 'pass --labels "names"'),
+        ("or raise limit= if memory allows", "or raise --limit if memory allows"),
+        ("the top of the format", "the top of the format"),
+    ],
+)  # fmt: skip
+def test_messages_speak_the_language_of_the_command_line(python, typed):
+    assert as_options(python) == typed

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.rules import fill_slots, find_rows, find_rules, hash_rows
+from naive import rules as naive
+
+few = settings(max_examples=60, derandomize=True, deadline=None)
+
+# Up to 70 items, so that rows longer than a machine word of marks can be asked for by hand.
+KEYS = np.random.default_rng(5).integers(1, 2**62, 70)
+# Keys that make many itemsets collide: what is found must not depend on the hash.
+POOR_KEYS = np.array([1, 1, 2, 2, 3, 3, 0, 0], np.int64)
+
+row = st.frozensets(st.integers(0, 7), max_size=6).map(sorted)
+rows = st.lists(row, max_size=30)
+keys = st.sampled_from([KEYS, POOR_KEYS])
+
+
+def csr(rows):
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return offsets, np.array([code for row in rows for code in row], np.int32)
+
+
+def table(rows, keys):
+    offsets, codes = csr(rows)
+    hashes = hash_rows(offsets, codes, keys)
+    slots = np.full(1 << max(3, (2 * len(rows)).bit_length()), -1, np.int64)
+    fill_slots(slots, hashes, offsets, codes)
+    return slots, hashes, offsets, codes, keys
+
+
+@few
+@given(rows, keys)
+def test_hashes_are_the_xor_of_the_keys(rows, keys):
+    assert hash_rows(*csr(rows), keys).tolist() == naive.hash_rows(rows, keys)
+
+
+@few
+@given(rows, rows, keys)
+def test_finds_the_first_equal_row(rows, wanted, keys):
+    slots, hashes, offsets, codes, _ = table(rows, keys)
+    wanted = wanted + rows
+    wanted_offsets, wanted_codes = csr(wanted)
+    wanted_hashes = hash_rows(wanted_offsets, wanted_codes, keys)
+    found = find_rows(slots, hashes, offsets, codes, wanted_hashes, wanted_offsets, wanted_codes)
+    assert found.tolist() == naive.find_rows(rows, wanted)
+
+
+def run(rows, counts, keys=KEYS, people=20, minimums=(0.0, 0.0), shape=(99, False), limit=10**9, part=None):
+    first, stop = part or (0, len(rows))
+    counts = np.array(counts, np.int64)
+    *columns, missing = find_rules(first, stop, table(rows, keys), counts, people, minimums, shape, limit)
+    return list(zip(*(column.tolist() for column in columns), strict=True)), missing
+
+
+@few
+@given(
+    st.dictionaries(row.map(tuple), st.integers(0, 20), max_size=30),
+    keys,
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([0.0, 1.0, 1.5]),
+    st.sampled_from([1, 2, 99]),
+)
+def test_finds_the_same_rules_among_any_counts(counted, keys, min_confidence, min_lift, largest):
+    rows, counts = [list(row) for row in counted], list(counted.values())
+    expected = naive.find_rules(rows, counts, 20, min_confidence, min_lift, largest)
+    assert run(rows, counts, keys, minimums=(min_confidence, min_lift), shape=(largest, False)) == expected
+
+
+@few
+@given(
+    st.lists(st.frozensets(st.integers(0, 7), max_size=6), max_size=20),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+)
+def test_pruning_loses_no_rule_where_counts_are_true(baskets, min_count, min_confidence):
+    counted = naive.count_patterns(baskets, min_count)
+    rows, counts = [sorted(itemset) for itemset in counted], list(counted.values())
+    expected = naive.find_rules(rows, counts, 20, min_confidence, 0.0, 99)
+    assert expected[1] == 0
+    assert run(rows, counts, minimums=(min_confidence, 0.0), shape=(99, True)) == expected
+
+
+def test_parts_put_together_are_the_whole():
+    counted = naive.count_patterns([{0, 1, 2, 3}, {1, 2, 3}, {0, 3}, {2, 3}])
+    rows, counts = [sorted(itemset) for itemset in counted], list(counted.values())
+    halves = [run(rows, counts, part=part)[0] for part in ((0, 7), (7, len(rows)))]
+    assert halves[0] + halves[1] == run(rows, counts)[0]
+    assert len(halves[0]) > 0
+    assert len(halves[1]) > 0
+
+
+def test_more_rules_than_the_first_buffers_hold():
+    rows = [[code] for code in range(40)] + [[one, two] for one in range(40) for two in range(one)]
+    rows = [sorted(row) for row in rows]
+    counts = [10] * 40 + [5] * (len(rows) - 40)
+    assert run(rows, counts) == naive.find_rules(rows, counts, 20, 0.0, 0.0, 99)
+    assert len(run(rows, counts)[0]) == 2 * 780
+
+
+def test_a_row_of_seventy_items_stops_at_the_limit():
+    found, missing = run([list(range(70))], [5], limit=1000)
+    assert (found, missing) == ([], 1001)

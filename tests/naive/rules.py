@@ -1,0 +1,100 @@
+"""Patterns and rules the slow, obvious way."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from discreet.baskets.core import Vocabulary
+from discreet.exact.patterns import Patterns
+
+
+def subsets(items):
+    ordered = sorted(items)
+    return [frozenset(part) for size in range(1, len(ordered) + 1) for part in combinations(ordered, size)]
+
+
+def count_patterns(baskets, min_count=1):
+    """Return {itemset: count} of all itemsets that at least `min_count` baskets hold."""
+    counts = {}
+    for basket in baskets:
+        for itemset in subsets(basket):
+            counts[itemset] = counts.get(itemset, 0) + 1
+    return {itemset: count for itemset, count in counts.items() if count >= min_count}
+
+
+def make_patterns(counts, people, labels=None, **bounds):
+    """Return a Patterns of {itemset: count}, the largest count first, in a vocabulary of `labels`."""
+    labels = sorted(labels if labels is not None else {item for itemset in counts for item in itemset})
+    order = sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), sorted(itemset)))
+    code = {label: place for place, label in enumerate(labels)}
+    rows = [sorted(code[item] for item in itemset) for itemset in order]
+    return Patterns(
+        offsets=np.cumsum([0, *map(len, rows)]).astype(np.int64),
+        codes=np.array([place for row in rows for place in row], np.int32),
+        counts=np.array([counts[itemset] for itemset in order], np.int64),
+        vocabulary=Vocabulary(labels),
+        people=people,
+        **bounds,
+    )
+
+
+def hash_rows(rows, keys):
+    return [int(np.bitwise_xor.reduce([0, *(int(keys[code]) for code in row)])) for row in rows]
+
+
+def find_rows(rows, wanted):
+    return [rows.index(row) if row in rows else -1 for row in wanted]
+
+
+def find_rules(rows, counts, people, min_confidence, min_lift, largest):
+    """Return (whole, antecedent, consequent) positions of all rules, in order, and how many were left out.
+
+    Rows are lists of ascending codes. A consequent is a tuple of positions in the row; sorted tuples come in
+    the order in which the kernel grows them.
+    """
+    place = {}
+    for position, row in enumerate(rows):
+        place.setdefault(tuple(row), position)
+    found, missing = [], 0
+    for whole, row in enumerate(rows):
+        consequents = sorted(
+            picked
+            for size in range(1, min(len(row) - 1, largest) + 1)
+            for picked in combinations(range(len(row)), size)
+        )
+        for picked in consequents:
+            left = place.get(tuple(code for at, code in enumerate(row) if at not in picked))
+            right = place.get(tuple(row[at] for at in picked))
+            if left is None:
+                missing += 1
+            elif counts[left] > 0 and counts[whole] / counts[left] >= min_confidence:
+                if right is None:
+                    missing += 1
+                elif counts[right] > 0 and people * counts[whole] / (counts[left] * counts[right]) >= min_lift:
+                    found.append((whole, left, right))
+    return found, missing
+
+
+def measures(people, antecedent, consequent, both):
+    """Return the ten measures of one rule from exact fractions of people, as floats."""
+    support, left, right = (Fraction(count, people) for count in (both, antecedent, consequent))
+    confidence = support / left
+    leverage = support - left * right
+    divisor = max(support * (1 - left), left * (right - support))
+    exact = {
+        "support": support,
+        "confidence": confidence,
+        "lift": confidence / right,
+        "leverage": leverage,
+        "conviction": (1 - right) / (1 - confidence) if confidence < 1 else math.inf,
+        "cosine": math.sqrt(support / left * support / right),
+        "jaccard": support / (left + right - support),
+        "kulczynski": (support / left + support / right) / 2,
+        "certainty": (confidence - right) / (1 - right) if right < 1 else 0,
+        "zhang": leverage / divisor if divisor else 0,
+    }
+    return {name: float(value) for name, value in exact.items()}

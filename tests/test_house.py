@@ -1,0 +1,92 @@
+"""The rules of the house: imports point one way, and starting up is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+ROOMS = [
+    "errors", "kernels", "baskets", "exact", "privacy", "curator", "local", "catalogue", "plan", "audit", "report",
+    "collector", "spark", "lab", "cli",
+]  # fmt: skip
+HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
+
+
+def imported(path: Path) -> set[str]:
+    """Return the rooms a module of ours imports from."""
+    inside = path.relative_to(SOURCE).with_suffix("").parts
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            base = list(inside[: len(inside) - node.level]) if node.level else []
+            whole = base + (node.module or "").split(".")
+            if node.level:
+                found |= {whole[0]} if whole[0] else {alias.name for alias in node.names}
+            elif whole[0] == "discreet":
+                found.add(whole[1] if len(whole) > 1 else "")
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("discreet.")}
+    return found & set(ROOMS)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    room = path.relative_to(SOURCE).with_suffix("").parts[0]
+    if room == "__init__":
+        pytest.skip("the front door names every room")
+    assert room in ROOMS, f"{room} is not a room of the house: add it to the list, and to CONTRIBUTING.md"
+    allowed = set(ROOMS[: ROOMS.index(room) + 1])
+    assert imported(path) <= allowed
+
+
+def test_kernels_know_nothing_else():
+    for path in (SOURCE / "kernels").rglob("*.py"):
+        assert imported(path) <= {"kernels"}, path
+
+
+def test_the_checker_can_see(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    (tmp_path / "baskets").mkdir()
+    bad = tmp_path / "baskets" / "bad.py"
+    bad.write_text("def late():\n    from ..cli import main\n    import discreet.lab.datasets\n")
+    assert imported(bad) == {"cli", "lab"}
+
+
+def loaded_by(code: str) -> set[str]:
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint('\\n'.join(sys.modules))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return {name.partition(".")[0] for name in told.stdout.split()}
+
+
+def test_importing_loads_nothing_heavy():
+    assert not loaded_by("import discreet") & set(HEAVY)
+
+
+def test_the_command_line_starts_without_numpy():
+    loaded = loaded_by(
+        "import io, contextlib\n"
+        "sys.argv = ['discreet', '--help']\n"
+        "from discreet.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n    main()"
+    )
+    assert not loaded & {"numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy"}
+
+
+def test_every_public_name_is_there_and_documented():
+    pages = "".join(page.read_text() for page in (SOURCE.parents[1] / "docs").glob("*.md"))
+    for name in discreet.__all__:
+        assert getattr(discreet, name) is not None
+        if not name.startswith("_") and not name.endswith("Error"):
+            assert name in pages, f"{name} is in no page of the documentation"
+    assert set(dir(discreet)) == set(discreet.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'mien'"):
+        discreet.mien  # noqa: B018
