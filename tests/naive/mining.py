@@ -42,12 +42,59 @@ def mine(
     kind: str = "all",
 ) -> list[tuple[Basket, int]]:
     frequent = {
-        items: c
-        for items, c in supports(baskets).items()
-        if c >= count and contains <= items and not items & excludes
+        items: c for items, c in supports(baskets).items() if c >= count and contains <= items and not items & excludes
     }
     if kind == "closed":
         frequent = {x: c for x, c in frequent.items() if not any(x < y and d == c for y, d in frequent.items())}
     elif kind == "maximal":
         frequent = {x: c for x, c in frequent.items() if not any(x < y for y in frequent)}
     return ordered(baskets, {x: c for x, c in frequent.items() if least <= len(x) <= most})
+
+
+# Twins of the single kernels, in lists and dictionaries.
+
+
+def flat_rows(rows: list[list[int]], rank: list[int]) -> list[int]:
+    """Each row that keeps anything, as sorted ranks behind a -1."""
+    flat: list[int] = []
+    for row in rows:
+        kept = sorted(rank[code] for code in row if rank[code] >= 0)
+        if kept:
+            flat += [-1, *kept]
+    return flat
+
+
+def positions(flat: list[int], ranks: int) -> list[list[int]]:
+    """For each rank its positions that have a predecessor in their row."""
+    found: list[list[int]] = [[] for _ in range(ranks)]
+    for place in range(1, len(flat)):
+        if flat[place] >= 0 and flat[place - 1] >= 0:
+            found[flat[place]].append(place)
+    return found
+
+
+def paths(records: list[tuple[int, int, int]]) -> list[list[int]]:
+    """The ranks of each record and its ancestors."""
+    path: list[int] = []
+    found = []
+    for depth, rank, _ in records:
+        path = [*path[: depth - 1], rank]
+        found.append(path)
+    return found
+
+
+def joined(records: list[tuple[int, int, int]]) -> list[tuple[list[int], int]]:
+    """For each node of closed-mode records its ranks with all that joined it or an ancestor, and its count."""
+    nodes: list[tuple[list[list[int]], int]] = []
+    path: list[list[int]] = []
+    for depth, rank, count in records:
+        if count < 0:
+            path[depth - 1].append(rank)
+        else:
+            path = [*path[: depth - 1], [rank]]
+            nodes.append((path, count))
+    return [(sorted(rank for level in levels for rank in level), count) for levels, count in nodes]
+
+
+def unsubsumed(groups: list[list[frozenset[int]]]) -> list[bool]:
+    return [not any(one < other for other in group) for group in groups for one in group]

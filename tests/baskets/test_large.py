@@ -1,0 +1,52 @@
+"""A shuffled CSV of a hundred million rows is read within a few gigabytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+ROWS = 100_000_000
+PEOPLE = 10_000_000
+LIMIT = 6 * 2**30
+
+PROGRAM = """
+import json, resource, sys, time
+import discreet
+start = time.perf_counter()
+baskets = discreet.read(sys.argv[1], person="person", item="item")
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({
+    "people": baskets.people, "items": baskets.items, "held": len(baskets.codes), "merged": baskets.merged,
+    "first": int(baskets.item_counts[0]), "seconds": seconds, "peak": peak,
+}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_hundred_million_rows(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    # The hash spreads each person's rows over the whole file.
+    events = (
+        f"SELECT CAST(hash(i) % {PEOPLE} AS BIGINT) AS person, "
+        f"CAST(floor(1000000 * pow((hash(i * 7 + 1) % 1000003) / 1000003.0, 3)) AS BIGINT) AS item "
+        f"FROM range({ROWS}) t(i)"
+    )
+    duckdb.execute(f"COPY ({events}) TO '{path}' (HEADER)")
+    people, items, first = duckdb.execute(
+        f"SELECT count(DISTINCT person), count(DISTINCT item), count(DISTINCT person) FILTER (item = 0) FROM ({events})"
+    ).fetchall()[0]
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    print(f"{ROWS:,} rows in {found['seconds']:.0f} s, at most {found['peak'] / 2**30:.2f} GiB")
+    assert found["people"] == people
+    assert found["items"] == items
+    assert found["first"] == first
+    assert found["held"] + found["merged"] == ROWS
+    assert found["peak"] < LIMIT

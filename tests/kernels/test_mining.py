@@ -1,0 +1,214 @@
+"""The kernels of the miner, one by one, against their twins."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels import assemble, counting, mining
+from discreet.kernels.bits import popcount
+from discreet.kernels.jit import kernel
+from naive import mining as naive
+
+quick = settings(max_examples=60, derandomize=True, deadline=None)
+rows_of = st.lists(st.frozensets(st.integers(0, 9), max_size=8).map(sorted), max_size=12)
+
+
+def csr(rows, dtype=np.int32):
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return offsets, np.array([code for row in rows for code in row], dtype)
+
+
+def lay(rows, rank, dtype=np.int16):
+    offsets, codes = csr(rows)
+    flat = np.full(len(codes) + len(rows) + 1, -9, dtype)
+    end = mining.rank_rows(offsets, codes, np.array(rank, dtype), 0, len(rows), flat, 0)
+    return flat, end
+
+
+@quick
+@given(rows_of, st.permutations(list(range(10))), st.integers(0, 10), st.sampled_from([np.int16, np.int32]))
+def test_rank_rows(rows, order, dropped, dtype):
+    rank = [r if r >= dropped else -1 for r in order]
+    flat, end = lay(rows, rank, dtype)
+    assert flat[:end].tolist() == naive.flat_rows(rows, rank)
+
+
+def test_rank_rows_of_long_baskets():
+    rows = [list(range(200)), [3], list(range(0, 200, 2))]
+    rank = list(range(200))[::-1]
+    flat, end = lay(rows, rank)
+    assert flat[:end].tolist() == naive.flat_rows(rows, rank)
+
+
+@quick
+@given(rows_of)
+def test_positions(rows):
+    flat, end = lay(rows, list(range(10)))
+    twin = naive.positions(flat[:end].tolist(), 10)
+    tally = np.zeros(10, np.int64)
+    mining.count_positions(flat, 0, end, tally)
+    assert tally.tolist() == [len(places) for places in twin]
+    heads = np.concatenate(([0], np.cumsum(tally)))
+    found = np.empty(heads[-1], np.int32)
+    mining.fill_positions(flat, 0, end, heads[:-1].copy(), found)
+    assert found.tolist() == [place for places in twin for place in places]
+
+
+@kernel
+def count_bits(words):
+    total = np.uint64(0)
+    for word in words:
+        total += popcount(word)
+    return total
+
+
+@kernel
+def meet(one, other, both):
+    return mining.intersect(one, other, both)
+
+
+words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20)
+
+
+@quick
+@given(words_of)
+def test_bits(pairs):
+    one = np.array([a for a, _ in pairs], np.uint64)
+    other = np.array([b for _, b in pairs], np.uint64)
+    both = np.zeros_like(one)
+    assert count_bits(one) == sum(a.bit_count() for a, _ in pairs)
+    assert meet(one, other, both) == sum((a & b).bit_count() for a, b in pairs)
+    assert both.tolist() == [a & b for a, b in pairs]
+
+
+@quick
+@given(rows_of, st.integers(0, 10))
+def test_bitmaps(rows, dropped):
+    rank = np.array([r - dropped if r >= dropped else -1 for r in range(10)], np.int16)
+    offsets, codes = csr(rows)
+    bitmaps = np.zeros((10, 1), np.uint64)
+    mining.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
+    for r in range(10):
+        assert int(bitmaps[r, 0]) == sum(1 << i for i, row in enumerate(rows) if r + dropped in row)
+
+
+@st.composite
+def records_of(draw, *, joins=False):
+    """Records as the miner writes them: the depth rises by at most one, ranks fall along a path."""
+    records, path = [], []
+    for _ in range(draw(st.integers(0, 25))):
+        depth = draw(st.integers(1, len(path) + 1))
+        above = path[depth - 2] if depth > 1 else 20
+        if above == 0:
+            continue
+        rank = draw(st.integers(0, above - 1))
+        path = [*path[: depth - 1], rank]
+        count = draw(st.integers(1, 6))
+        records.append((depth, rank, count))
+        if joins:
+            free = sorted(set(range(20, 26)) - {r for _, r, c in records if c < 0})
+            records += [(depth, r, -count) for r in free[: draw(st.integers(0, 2))]]
+    return records
+
+
+@quick
+@given(records_of(), st.permutations(list(range(20))), st.booleans())
+def test_order_and_write_patterns(records, labels, fixed):
+    prefix = [30, 31] if fixed else []
+    sizes = np.array([d for d, _, _ in records], np.int32)
+    counts = np.array([c for _, _, c in records], np.int32)
+    order = assemble.order_patterns(sizes, counts, int(sizes.max(initial=0)), int(counts.max(initial=0)))
+    assert order.tolist() == sorted(range(len(records)), key=lambda i: (-records[i][2], records[i][0], i))
+    order = order[: max(len(order) - 2, 0)]
+    places = np.full(len(records), -1, np.int64)
+    places[order] = np.arange(len(order))
+    offsets = np.concatenate(([0], np.cumsum(sizes[order] + len(prefix)))).astype(np.int64)
+    codes = np.full(offsets[-1], -9, np.int32)
+    flat = np.array(records, np.int32).ravel()
+    assemble.write_patterns(
+        flat, places, np.array(labels, np.int32), np.array(prefix, np.int32), int(sizes.max(initial=0)), offsets, codes
+    )
+    twin = naive.paths(records)
+    for place, record in enumerate(order):
+        expected = sorted([labels[rank] for rank in twin[record]] + prefix)
+        assert codes[offsets[place] : offsets[place + 1]].tolist() == expected
+
+
+@quick
+@given(records_of(joins=True))
+def test_joined(records):
+    flat = np.array(records, np.int32).ravel()
+    twin = naive.joined(records)
+    sizes, counts = assemble.measure_joined(flat)
+    assert counts.tolist() == [count for _, count in twin]
+    assert sizes.tolist() == [len(items) for items, _ in twin]
+    codes = np.empty(int(sizes.sum()), np.int32)
+    deepest = max((d for d, _, _ in records), default=0)
+    assemble.write_joined(flat, np.arange(26, dtype=np.int32), deepest, int(sizes.max(initial=0)), codes)
+    assert codes.tolist() == [item for items, _ in twin for item in items]
+
+
+@quick
+@given(st.lists(st.sets(st.frozensets(st.integers(0, 6), min_size=1), max_size=12), max_size=4))
+def test_unsubsumed(groups):
+    groups = [sorted(group, key=lambda items: (-len(items), sorted(items))) for group in groups]
+    offsets, codes = csr([sorted(items) for group in groups for items in group])
+    starts = np.concatenate(([0], np.cumsum([len(group) for group in groups]))).astype(np.int64)
+    assert assemble.unsubsumed(offsets, codes, starts, 7).tolist() == naive.unsubsumed(groups)
+
+
+def test_unsubsumed_of_many_sets():
+    # 286 sets of three out of thirteen contain none of each other and fill several words of the bitmaps.
+    from itertools import combinations
+
+    group = [frozenset(items) for items in combinations(range(13), 3)]
+    group += [frozenset(items) for items in combinations(range(14), 2)]
+    offsets, codes = csr([sorted(items) for items in group])
+    kept = assemble.unsubsumed(offsets, codes, np.array([0, len(group)]), 14)
+    assert kept.tolist() == naive.unsubsumed([group])
+    assert kept.sum() == 286 + 13
+
+
+@quick
+@given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.integers(1, 3)), max_size=20))
+def test_order_sets(sets):
+    rows = [sorted(items, reverse=True) for items, _ in sets]
+    offsets, ranks = csr(rows)
+    order = assemble.order_sets(offsets, ranks, np.array([count for _, count in sets], np.int32))
+    assert order.tolist() == sorted(range(len(sets)), key=lambda i: (-sets[i][1], len(rows[i]), rows[i], i))
+
+
+@quick
+@given(st.lists(st.lists(st.integers(0, 99), max_size=9), max_size=9))
+def test_sort_falling(rows):
+    offsets, ranks = csr(rows)
+    assemble.sort_falling(offsets, ranks)
+    assert ranks.tolist() == [rank for row in rows for rank in sorted(row, reverse=True)]
+
+
+@quick
+@given(rows_of, st.frozensets(st.integers(0, 9), max_size=3))
+def test_rows_holding(rows, wanted):
+    offsets, codes = csr(rows)
+    held = counting.rows_holding(offsets, codes, np.array(sorted(wanted), np.int32))
+    assert held.tolist() == [wanted <= set(row) for row in rows]
+
+
+@quick
+@given(rows_of, st.lists(st.frozensets(st.integers(0, 9), min_size=2, max_size=4), max_size=12))
+def test_count_sets(rows, sets):
+    flat, end = lay(rows, list(range(10)))
+    tally = np.zeros(10, np.int64)
+    mining.count_positions(flat, 0, end, tally)
+    heads = np.concatenate(([0], np.cumsum(tally)))
+    places = np.empty(heads[-1], np.int32)
+    mining.fill_positions(flat, 0, end, heads[:-1].copy(), places)
+    falling = sorted(sorted(items, reverse=True) for items in sets)
+    offsets, ranks = csr(falling)
+    groups = np.searchsorted([row[0] for row in falling], np.arange(11)).astype(np.int64)
+    counts = np.full(len(falling), -1, np.int64)
+    counting.count_sets(flat, places, heads, offsets, ranks, groups, 0, 10, counts)
+    assert counts.tolist() == [sum(set(items) <= set(row) for row in rows) for items in falling]
