@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet.baskets import generate
 from discreet.baskets.generate import (
     QUEST_PRESETS,
@@ -135,6 +136,9 @@ def test_quest_resembles_the_file_everyone_uses():
     assert abs((made_counts > 0).sum() - (counts > 0).sum()) < 50
     for rank in (20, 50, 100, 200, 300, 400, 500):
         assert 0.8 < made_counts[rank] / counts[rank] < 1.25, f"count of the item at rank {rank}"
+    found, true = discreet.mine(made, min_support=0.001).sizes, discreet.mine(rows, min_support=0.001).sizes
+    for size in (1, 2, 3, 4):
+        assert 0.85 < (found == size).sum() / (true == size).sum() < 1.2, f"patterns of {size} items at 0.1 %"
 
 
 @pytest.mark.statistical

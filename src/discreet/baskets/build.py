@@ -251,8 +251,8 @@ def finish(
     # With given pairs an item is named once a pair, which is no repeat; the pairs themselves may be repeated.
     merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
     if merged:
-        what = "item in a basket" if rows.pairs is None else "pair of a person"
-        log.info("%s: merged %s repeats of an %s.", name, f"{merged:,}", what)
+        what = "an item in a basket" if rows.pairs is None else "a pair of a person"
+        log.info("%s: merged %s repeats of %s.", name, f"{merged:,}", what)
     baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged)
     return baskets if max_items is None else cap(baskets, max_items, seed)
 

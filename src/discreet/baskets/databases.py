@@ -57,6 +57,7 @@ def workspace(memory: str) -> Iterator[Workspace]:
         duckdb.connect(str(Path(folder) / "workspace.duckdb")) as connection,
     ):
         connection.execute("SET autoinstall_known_extensions = false")
+        connection.execute("SET enable_progress_bar = false")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"SET threads = {threads()}")
         connection.execute(f"SET temp_directory = {literal(folder)}")
@@ -117,19 +118,19 @@ class Workspace:
     def _table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
         return Table(name=name, sql=sql, columns=self._describe(name, sql), untyped=untyped)
 
-    def _place(self, path: Path, compression: str | None) -> str:
-        """Return the file as an SQL text, under a name in which DuckDB sees no pattern."""
+    def _place(self, path: Path, compression: str | None) -> Path:
+        """Return the file, unpacked, under a name in which DuckDB sees no pattern."""
         plain = unpacked(path, compression, self._folder)
         if re.search(r"[*?\[\]{}]", str(plain)):
             alias = self._folder / f"source{plain.suffix}"
             alias.symlink_to(plain.resolve())
             plain = alias
-        return literal(plain)
+        return plain
 
     def csv(self, path: Path, compression: str | None, delimiter: str) -> Table:
         """Open a CSV file with a header; all its columns are text."""
         place = self._place(path, compression)
-        with Path(place[1:-1].replace("''", "'")).open("rb") as file:
+        with place.open("rb") as file:
             line = file.readline(1 << 20)
         try:
             header = next(csv.reader([line.decode("utf-8-sig")], delimiter=delimiter), [])
@@ -142,23 +143,23 @@ class Workspace:
             )
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
         options = f"auto_detect=false, header=true, delim={literal(delimiter)}, quote='\"', escape='\"'"
-        sql = f"read_csv({place}, {options}, columns={{{columns}}}, max_line_size=16777216)"
+        sql = f"read_csv({literal(place)}, {options}, columns={{{columns}}}, max_line_size=16777216)"
         return Table(name=str(path), sql=sql, columns=dict.fromkeys(names, "VARCHAR"), untyped="text")
 
     def json(self, path: Path, compression: str | None) -> Table:
         """Open JSON records, one a line or all in one list."""
         place = self._place(path, compression)
-        sql = f"read_json({place}, format='auto', records=true, maximum_depth=1, sample_size=-1)"
+        sql = f"read_json({literal(place)}, format='auto', records=true, maximum_depth=1, sample_size=-1)"
         try:
             return self._table(str(path), sql, "json")
         except InputError:
             # DuckDB's own count of lines is one too high.
-            _check_json_lines(path, unpacked(path, compression, self._folder))
+            _check_json_lines(path, place)
             raise
 
     def parquet(self, path: Path, compression: str | None) -> Table:
         """Open a Parquet file."""
-        return self._table(str(path), f"read_parquet({self._place(path, compression)})")
+        return self._table(str(path), f"read_parquet({literal(self._place(path, compression))})")
 
     def arrow(self, name: str, reader: Any, wanted: list[str]) -> Table:
         """Copy the columns wanted (all of them, if none is named) of an Arrow stream."""

@@ -196,7 +196,7 @@ def sort_rows(offsets: Offsets, codes: Codes, first: int, last: int, sizes: Code
     for row in range(first, last):
         start = offsets[row]
         end = offsets[row + 1]
-        if end - start > 24:
+        if end - start > 48:
             ordered = True
             for place in range(start + 1, end):
                 if codes[place - 1] > codes[place]:
