@@ -150,14 +150,26 @@ class TestLimit:
         baskets = [frozenset(range(100))] * 3
         assert len(discreet.mine(baskets, min_count=3, lengths=(1, 2))) == 100 + 4950
 
-    def test_top_of_a_long_basket(self, layout):
-        baskets = [frozenset(range(60))] * 3
+    def test_top_of_long_baskets_takes_the_shortest_of_equal_counts(self, layout):
+        baskets = [frozenset(range(60))] * 3 + [frozenset(range(30))]
+        found = discreet.mine(baskets, top=2_000)
+        counts = [(p.count, len(p.items)) for p in found]
+        expected = [(4, 1)] * 30 + [(4, 2)] * 435 + [(4, 3)] * 1535
+        assert counts == expected
+
+    def test_top_stops_too(self, layout):
         with pytest.raises(LimitError) as raised:
-            discreet.mine(baskets, top=100, limit=5000)
+            discreet.mine([frozenset(range(60))] * 3, top=30_000, limit=20_000)
         assert str(raised.value) == (
-            "There are more than 5,000 patterns. Ask for fewer (top=), for shorter ones (lengths=), "
+            "There are more than 20,000 patterns. Ask for fewer (top=), for shorter ones (lengths=), "
             "or raise limit= if memory allows."
         )
+
+    def test_one_long_row_stops_at_once(self):
+        with pytest.raises(LimitError):
+            discreet.mine([range(1_000_000), [1, 2]], min_count=1)
+        assert len(discreet.mine([range(1_000_000), [1, 2]], min_count=2)) == 3
+        assert len(discreet.mine([range(1_000_000), [1, 2]], top=10)) == 10
 
 
 FOUR_WAYS = (

@@ -264,10 +264,8 @@ def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
     if not len(baskets) or int(baskets.sizes.max()) <= max_items:
         return baskets
     # A keyed hash of row and item ranks the items, so each person's choice is independent of everyone else's data.
-    source = secrets.SystemRandom() if seed is None else np.random.default_rng(seed)
-    keys = np.frombuffer(
-        source.randbytes(16) if isinstance(source, secrets.SystemRandom) else source.bytes(16), np.uint64
-    )
+    secret = secrets.token_bytes(16) if seed is None else np.random.default_rng(seed).bytes(16)
+    keys = np.frombuffer(secret, np.uint64)
     offsets, codes = baskets.offsets.copy(), baskets.codes.copy()
     sizes = np.empty(len(baskets), np.int32)
     cap_rows(offsets, codes, max_items, keys, sizes)

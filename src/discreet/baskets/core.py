@@ -96,8 +96,11 @@ def _label_array(labels: Sequence[Item]) -> pa.Array:
         return pa.array(labels, pa.int64())
     if all(isinstance(label, str) for label in labels):
         return pa.array(labels, pa.large_string())
-    strange = next(label for label in labels if isinstance(label, bool) or not isinstance(label, int | str))\
-        if any(isinstance(label, bool) or not isinstance(label, int | str) for label in labels) else None
+    strange = (
+        next(label for label in labels if isinstance(label, bool) or not isinstance(label, int | str))
+        if any(isinstance(label, bool) or not isinstance(label, int | str) for label in labels)
+        else None
+    )
     if strange is not None:
         raise InputError(f"Items are whole numbers or names, not {type(strange).__name__}: convert them to text first.")
     raise InputError("Items are a mixture of numbers and names: convert the numbers to text first.")

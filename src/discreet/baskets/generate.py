@@ -35,9 +35,9 @@ class QuestSettings(TypedDict):
 
 
 # The correlation of 0.25, not the article's 0.5, was fitted: it brings the number of items in use near the 870 of the
-# file T10I4D100K and the 4,411 that Chen and Wang report. Sizes, item counts and the patterns at 0.1 % support then follow
-# that file closely (five seeds: 8,226 to 8,946 pairs where it has 8,831, 6,613 to 6,996 triples where it has 7,130). At
-# 0.5 % there are more: a few patterns of the largest weight decide there, and they differ from seed to seed.
+# file T10I4D100K and the 4,411 that Chen and Wang report. Sizes, item counts and the patterns at 0.1 % support then
+# follow that file closely (five seeds: 8,226 to 8,946 pairs where it has 8,831, 6,613 to 6,996 triples where it has
+# 7,130). At 0.5 % there are more: a few patterns of the largest weight decide there, and they differ by seed.
 QUEST_PRESETS: Mapping[str, QuestSettings] = {
     "T10I4D100K": {
         "people": 100_000,

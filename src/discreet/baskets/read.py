@@ -87,10 +87,10 @@ def read(
         The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``, ``sqlite``,
         ``duckdb``; or ``onehot`` for a data frame of zeros and ones.
     labels
-        ``"numbers"`` or ``"names"``, to say what items are. By default the type of the column says it. In text with
-        a basket a line the first line with items does: they are numbers if all of them are digits without a leading
-        zero and fit 64 bits. In a CSV table the same must hold for the whole column. For a sparse matrix or a
-        one-hot table, the list of the columns' names.
+        ``"numbers"`` or ``"names"``, to say what items are. By default the type of the column, or of the JSON value,
+        says it. In text with a basket a line the first line with items does: they are numbers if all of them are
+        digits without a leading zero and fit 64 bits. In a CSV table the same must hold for the whole column. For a
+        sparse matrix or a one-hot table, the list of the columns' names.
     ordered
         Keep the order of the items in each line or list, repeats included, as `Baskets.sequences`.
     max_items

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import comb
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -69,7 +70,8 @@ class Wanted:
         What is closed or maximal shows only beside patterns with one more item, so those are looked at too.
         """
         closed = int(self.kind != "all")
-        return np.array([self.count, self.least, self.most + closed, self.top, 0, self.limit, closed], np.int64)
+        most = self.most + closed
+        return np.array([self.count, self.least, most, self.top, 0, self.limit, closed, most, 4096], np.int64)
 
 
 def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Found:
@@ -83,6 +85,7 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
     if wanted.top:
         wanted = replace(wanted, count=max(wanted.count, _first_threshold(rows, held, wanted)))
     labels = _frequent(held, rows.allowed, wanted.count)
+    _check_longest(rows, wanted)
     batches, threshold = _records(rows, held, labels, wanted, progress)
     if wanted.kind == "all":
         found = _ordered(batches, labels, rows, replace(wanted, count=threshold))
@@ -185,6 +188,19 @@ def _records(
     if found > wanted.limit or any(len(batch) and batch[0] < 0 for batch in batches):
         raise LimitError(_too_many(wanted))
     return batches, int(rules[0])
+
+
+def _check_longest(rows: Rows, wanted: Wanted) -> None:
+    """Stop before the work begins where one row alone has too many subsets, each of which counts."""
+    if wanted.count > 1 or wanted.top or wanted.kind != "all" or not len(rows.codes):
+        return
+    usable = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))
+    longest = int(np.diff(usable[rows.offsets]).max())
+    subsets = 0
+    for size in range(max(wanted.least, 1), min(wanted.most, longest) + 1):
+        subsets += comb(longest, size)
+        if subsets > wanted.limit:
+            raise LimitError(_too_many(wanted))
 
 
 def _too_many(wanted: Wanted) -> str:

@@ -101,9 +101,7 @@ def threads() -> int:
     return max(1, os.cpu_count() or 1)
 
 
-def in_threads(
-    task: Callable[[T], R], work: Iterable[T], progress: Callable[[float], object] | None = None
-) -> list[R]:
+def in_threads(task: Callable[[T], R], work: Iterable[T], progress: Callable[[float], object] | None = None) -> list[R]:
     """Run `task` on every piece of `work`, on all cores, and return the results in the order of `work`.
 
     `progress` is told the share of the pieces that is done. When something is raised, an interrupt included,

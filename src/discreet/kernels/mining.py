@@ -105,6 +105,29 @@ def watch(depth: int, count: int, rules: I64, seen: I64) -> None:
     while rules[4] - seen[rules[0]] >= rules[3]:
         rules[4] -= seen[rules[0]]
         rules[0] += 1
+        rules[7] = rules[2]  # what is known about ties was about the old threshold
+
+
+@helper
+def limit_ties(records: I32, size: int, rules: I64) -> None:
+    """Find how large a pattern at the threshold itself may be: of equal counts, the smaller sizes come first.
+
+    Without this, asking for more patterns than there are with a count of two would list every subset of every row.
+    """
+    above = 0
+    tied = np.zeros(65, np.int64)
+    for record in range(size):
+        if records[3 * record] >= rules[1]:
+            if records[3 * record + 2] > rules[0]:
+                above += 1
+            elif records[3 * record + 2] == rules[0]:
+                tied[min(records[3 * record], 64)] += 1
+    for depth in range(64):
+        above += tied[depth]
+        if above >= rules[3]:
+            rules[7] = min(rules[7], depth)
+            break
+    rules[8] = 2 * size + 4096
 
 
 @helper
@@ -125,7 +148,8 @@ def explore(
 
     `stack` holds the node's extensions as rows (rank, count, slot): slot is the place of the bitmap in `arena`
     in units of `words`, or -1 where the extension is perfect. Only extensions from `first` on are followed.
-    `rules` is (least count, least depth, greatest depth, K or 0, number seen, limit, closed). `records` is a
+    `rules` is (least count, least depth, greatest depth, K or 0, number seen, limit, closed, greatest depth at the
+    least count, number of records at which to find that anew). `records` is a
     flat array of triples; it, `arena` and `stack` are replaced by larger ones when full, and returned.
     """
     maximum = np.int64(64)
@@ -154,15 +178,22 @@ def explore(
             continue
         rank = stack[3 * x]
         below = depth + level + 1
+        if rules[3] > 0:
+            if size >= rules[8]:
+                limit_ties(records, size, rules)
+            if count == rules[0] and below > rules[7]:
+                continue  # not the tie that is wanted
         if size > rules[5]:
             return records, np.int64(-1), arena, stack
         if stack[3 * x + 2] < 0:
             # Perfect: the same records again, one deeper, and no counting.
             copied = size - segment[level]
+            if rules[3] > 0 and size + copied >= rules[8]:
+                limit_ties(records, size, rules)
             if size + copied > rules[5]:
                 copied = np.int64(0)
                 for record in range(segment[level], size):
-                    if records[3 * record] < rules[2]:
+                    if records[3 * record] < (rules[2] if records[3 * record + 2] > rules[0] else rules[7]):
                         copied += 1
                 if size + copied > rules[5]:
                     return records, np.int64(-1), arena, stack
@@ -175,7 +206,7 @@ def explore(
             size += 1
             for record in range(segment[level], mark):
                 d = records[3 * record] + 1
-                if d <= rules[2]:
+                if d <= (rules[2] if records[3 * record + 2] > rules[0] else rules[7]):
                     records[3 * size] = d
                     records[3 * size + 1] = records[3 * record + 1]
                     records[3 * size + 2] = records[3 * record + 2]
@@ -192,7 +223,8 @@ def explore(
         size += 1
         if rules[3] > 0:
             watch(below, count, rules, seen)
-        if below >= rules[2] or x == start[level]:
+        deepest = rules[2] if count > rules[0] else rules[7]
+        if below >= deepest or x == start[level]:
             continue
         # The child's own extensions: those of the node that come before x, on the rows that hold x too.
         top = stop[level]
@@ -287,17 +319,29 @@ def mine_sparse(
         if rules[3] > 0:
             watch(1, held[root], rules, seen)
         rows = heads[root + 1] - heads[root]
-        if rows < rules[0] or rules[2] < 2:
+        if rows < rules[0] or rules[2] < 2 or (held[root] == rules[0] and rules[7] < 2):
             continue
         least = rules[0]
+        met = 0  # in a large vocabulary, looking at what was met is cheaper than at all that might have been
         for p in range(heads[root], heads[root + 1]):
             q = positions[p] - 1
-            while flat[q] >= 0:
-                counts[flat[q]] += 1
-                q -= 1
+            if root < 4096:
+                while flat[q] >= 0:
+                    counts[flat[q]] += 1
+                    q -= 1
+            else:
+                while flat[q] >= 0:
+                    if counts[flat[q]] == 0:
+                        hits[met] = flat[q]
+                        met += 1
+                    counts[flat[q]] += 1
+                    q -= 1
+        if root >= 4096:
+            hits[:met].sort()
         extensions = 0
         proper = 0
-        for r in range(root):
+        for candidate in range(root if root < 4096 else met):
+            r = candidate if root < 4096 else np.int64(hits[candidate])
             c = counts[r]
             counts[r] = 0
             if c >= least:
