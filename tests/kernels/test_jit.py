@@ -40,7 +40,7 @@ def test_no_writable_cache_is_no_error(tmp_path):
 
 
 def test_the_cache_is_used(tmp_path):
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {"DISCREET_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert run(TRY, **environment).returncode == 0
     assert list((tmp_path / "cache").rglob("*.nbc"))
 

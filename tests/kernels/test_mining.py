@@ -123,7 +123,7 @@ def test_order_and_write_patterns(records, labels, fixed):
     order = assemble.order_patterns(sizes, counts, int(sizes.max(initial=0)), int(counts.max(initial=0)))
     assert order.tolist() == sorted(range(len(records)), key=lambda i: (-records[i][2], records[i][0], i))
     order = order[: max(len(order) - 2, 0)]
-    places = np.full(len(records), -1, np.int64)
+    places = np.full(len(records), -1, np.int32)
     places[order] = np.arange(len(order))
     offsets = np.concatenate(([0], np.cumsum(sizes[order] + len(prefix)))).astype(np.int64)
     codes = np.full(offsets[-1], -9, np.int32)
@@ -187,6 +187,14 @@ def test_sort_falling(rows):
     offsets, ranks = csr(rows)
     assemble.sort_falling(offsets, ranks)
     assert ranks.tolist() == [rank for row in rows for rank in sorted(row, reverse=True)]
+
+
+@quick
+@given(st.lists(st.integers(0, 9)))
+def test_count_codes(codes):
+    tally = np.zeros(10, np.int64)
+    counting.count_codes(np.array(codes, np.int32), tally)
+    assert tally.tolist() == [codes.count(code) for code in range(10)]
 
 
 @quick

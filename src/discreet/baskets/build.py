@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, MisuseError
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import cap_rows, close_gaps, held, mark, sort_rows, translate
+from .arrow import as_arrow, as_numpy
 from .core import Baskets, Codes, Offsets, Pairs, Sequences, Vocabulary
 
 if TYPE_CHECKING:
@@ -145,22 +146,6 @@ class Collector:
         self._blocks = [np.searchsorted(found, block).astype(np.int32) for block in self._blocks]
         vocabulary, table = sort_labels(as_arrow(found), labels, self._name)
         return self._gather(table), vocabulary
-
-
-def as_arrow(values: NDArray[Any]) -> pa.Array:
-    """Return whole numbers as an Arrow array. Its own constructor would import pandas, which takes half a second."""
-    import pyarrow as pa
-
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.type_for_alias(values.dtype.name), len(values), buffers)
-
-
-def as_numpy(values: pa.Array) -> NDArray[Any]:
-    """Return whole numbers without nulls as a numpy array, without pandas as well."""
-    kind = np.dtype(str(values.type))
-    if not len(values):
-        return np.empty(0, kind)
-    return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
 
 
 def mixture(name: str) -> InputError:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
+from .arrow import as_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,9 +77,7 @@ class Vocabulary:
 
     def take(self, codes: NDArray[Any]) -> pa.Array:
         """Return the labels of many codes as one Arrow array."""
-        import pyarrow as pa
-
-        return self.labels.take(pa.array(codes))
+        return self.labels.take(as_arrow(codes))
 
     def _hint(self, label: object) -> str:
         if self.numeric and isinstance(label, str):
@@ -198,7 +197,11 @@ class Baskets:
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
         """How many people hold each item, by code."""
-        return np.bincount(self.codes, minlength=self.items).astype(np.int64, copy=False)
+        from ..kernels.counting import count_codes
+
+        tally = np.zeros(self.items, np.int64)
+        count_codes(self.codes, tally)
+        return tally
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
+from .arrow import as_arrow
 from .core import Baskets, Codes, Offsets, Vocabulary
 
 if TYPE_CHECKING:
@@ -386,7 +387,7 @@ def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     order = np.lexsort((baskets.codes, person, time))
     return pa.table(
         {
-            "person": pa.array(person[order] + 1),
+            "person": as_arrow(person[order] + 1),
             "item": baskets.vocabulary.take(baskets.codes[order]),
             "time": pa.array(time[order].astype("datetime64[s]")),
         }
@@ -414,9 +415,7 @@ def from_events(people: int, holders: NDArray[np.int64], items: NDArray[np.int64
 
 def numbers(items: int) -> Vocabulary:
     """Return the vocabulary of the numbers from 0."""
-    import pyarrow as pa
-
-    return Vocabulary(pa.array(np.arange(items, dtype=np.int64)))
+    return Vocabulary(as_arrow(np.arange(items, dtype=np.int64)))
 
 
 def seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:

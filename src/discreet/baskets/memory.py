@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
-from .build import Collector, Labels, Rows, as_arrow, canonical_pairs, mixture, sort_labels
+from .arrow import as_arrow
+from .build import Collector, Labels, Rows, canonical_pairs, mixture, sort_labels
 from .core import Item
 from .streams import Progress, blocks
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
 from ..kernels.rows import scatter, translate
-from .build import Collector, Labels, Rows, as_numpy, log, parse_labels, sort_labels
+from .arrow import as_numpy
+from .build import Collector, Labels, Rows, log, parse_labels, sort_labels
 from .core import Codes, Item, Offsets, Pairs, Vocabulary
 from .databases import Table, Workspace, quoted
 from .memory import label_array

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import parse_numbers, split_fields
-from .build import LARGEST, Collector, Labels, Rows, as_numpy, parse_labels
+from .arrow import as_numpy
+from .build import LARGEST, Collector, Labels, Rows, parse_labels
 from .core import Codes
 from .streams import Progress, blocks
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.arrow import as_arrow
 from ..baskets.core import Codes, Item, Offsets, Vocabulary
 from ..errors import MisuseError
 
@@ -78,7 +79,7 @@ class Itemsets:
         import pyarrow as pa
 
         values = vocabulary.take(self.codes).cast(pa.int64() if vocabulary.numeric else pa.large_string())
-        return pa.LargeListArray.from_arrays(pa.array(self.offsets), values)
+        return pa.LargeListArray.from_arrays(as_arrow(self.offsets), values)
 
     def to_json(self, vocabulary: Vocabulary) -> pa.Array:
         """Return each itemset as the text of a JSON array: ``["milk", "tea"]`` or ``[3, 17]``."""
@@ -87,8 +88,8 @@ class Itemsets:
 
         used, places = np.unique(self.codes, return_inverse=True)
         texts = [json.dumps(label, ensure_ascii=False) for label in vocabulary.take(used).to_pylist()]
-        values = pa.array(texts, pa.large_string()).take(pa.array(places))
-        lists = pa.LargeListArray.from_arrays(pa.array(self.offsets), values)
+        values = pa.array(texts, pa.large_string()).take(as_arrow(places))
+        lists = pa.LargeListArray.from_arrays(as_arrow(self.offsets), values)
         opening, between, closing, nothing = (pa.scalar(text, pa.large_string()) for text in ("[", ", ", "]", ""))
         return pc.binary_join_element_wise(opening, pc.binary_join(lists, between), closing, nothing)
 
@@ -126,7 +127,7 @@ def in_label_order(offsets: Offsets, encoded: pa.DictionaryArray) -> tuple[Items
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     if np.any((np.diff(codes) < 0) & (np.diff(rows) == 0)):
         codes = codes[np.lexsort((codes, rows))]
-    return Itemsets(np.ascontiguousarray(offsets, np.int64), codes), Vocabulary(labels.take(pa.array(order)))
+    return Itemsets(np.ascontiguousarray(offsets, np.int64), codes), Vocabulary(labels.take(as_arrow(order)))
 
 
 class Index:

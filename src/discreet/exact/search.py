@@ -46,8 +46,7 @@ class Rows:
 
     def pieces(self, align: int = 1) -> Iterator[tuple[int, int]]:
         """Split the rows into runs of about equal work, one a thread, at multiples of `align`."""
-        wanted = np.linspace(0, len(self.codes) + self.people, threads() + 1)
-        at = np.searchsorted(self.offsets + np.arange(self.people + 1), wanted)
+        at = np.searchsorted(self.offsets, np.linspace(0, len(self.codes), threads() + 1))
         at = np.minimum(at // align * align, self.people)
         at[-1] = self.people
         return ((int(a), int(b)) for a, b in pairwise(at) if a < b)
@@ -123,7 +122,12 @@ def _prefix_first(found: Found, rows: Rows) -> Found:
 
 
 def _held(rows: Rows) -> I64:
-    return np.bincount(rows.codes, minlength=len(rows.allowed)).astype(np.int64, copy=False)
+    """Return how many rows hold each code."""
+    parts = np.array_split(rows.codes, threads())
+    tallies = np.zeros((len(parts), len(rows.allowed)), np.int64)
+    in_threads(lambda t: counting.count_codes(parts[t], tallies[t]), range(len(parts)))
+    held: I64 = tallies.sum(axis=0)
+    return held
 
 
 def _rank(labels: I32, codes: int) -> I32:
@@ -256,23 +260,22 @@ def _first_threshold(rows: Rows, held: NDArray[np.int64], wanted: Wanted) -> int
 
 
 def _ordered(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> Found:
-    sizes = _column(batches, 0)
-    counts = _column(batches, 2)
-    kept = (sizes >= wanted.least) & (sizes <= wanted.most) & (counts >= wanted.count)
-    everything = bool(kept.all())
-    if not everything:
-        chosen = np.flatnonzero(kept)
-        sizes_kept, counts_kept = sizes[chosen], counts[chosen]
-    else:
-        sizes_kept, counts_kept = sizes, counts
+    """Put the records in order and write their patterns; scratch is let go before the codes are written."""
+    sizes, counts = _column(batches, 0), _column(batches, 2)
     deepest = int(sizes.max(initial=0))
-    order = assemble.order_patterns(sizes_kept, counts_kept, deepest, int(counts_kept.max(initial=0)))
+    wanted_here = (sizes >= wanted.least) & (sizes <= wanted.most) & (counts >= wanted.count)
+    everything = bool(wanted_here.all())
+    kept = np.empty(0, np.int64) if everything else np.flatnonzero(wanted_here)
+    places = np.full(len(sizes), -1, np.int32)
+    if not everything:
+        sizes, counts = sizes[kept], counts[kept]
+    order = assemble.order_patterns(sizes, counts, deepest, int(counts.max(initial=0)))
     if wanted.top:
         order = order[: wanted.top]
-    offsets = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(sizes_kept[order] + np.int64(len(rows.prefix)), out=offsets[1:])
-    places = np.full(len(sizes), -1, np.int64)
-    places[order if everything else chosen[order]] = np.arange(len(order))
+    places[order if everything else kept[order]] = np.arange(len(order), dtype=np.int32)
+    offsets = starts(sizes[order] + np.int32(len(rows.prefix)))
+    found_counts = counts[order].astype(np.int64)
+    del sizes, counts, kept, order
     codes = np.empty(offsets[-1], np.int32)
     ends = np.cumsum([len(batch) // 3 for batch in batches], dtype=np.int64)
 
@@ -281,7 +284,7 @@ def _ordered(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> Fou
         assemble.write_patterns(batches[b], mine, labels, rows.prefix, deepest, offsets, codes)
 
     in_threads(write, range(len(batches)))
-    return offsets, codes, counts_kept[order].astype(np.int64)
+    return offsets, codes, found_counts
 
 
 def _column(batches: list[I32], column: int) -> I32:

@@ -13,7 +13,7 @@ Bool = NDArray[np.bool_]
 
 
 @kernel
-def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I64:
+def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I32:
     """Return the stable order by falling count, then rising size, by two counting sorts."""
     kept = sizes.shape[0]
     bins = np.zeros(largest + 2, np.int64)
@@ -21,7 +21,7 @@ def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I64:
         bins[sizes[i] + 1] += 1
     for b in range(largest + 1):
         bins[b + 1] += bins[b]
-    by_size = np.empty(kept, np.int64)
+    by_size = np.empty(kept, np.int32)
     for i in range(kept):
         by_size[bins[sizes[i]]] = i
         bins[sizes[i]] += 1
@@ -30,7 +30,7 @@ def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I64:
         bins[most - counts[i] + 1] += 1
     for b in range(most + 1):
         bins[b + 1] += bins[b]
-    order = np.empty(kept, np.int64)
+    order = np.empty(kept, np.int32)
     for j in range(kept):
         i = by_size[j]
         b = most - counts[i]
@@ -40,7 +40,7 @@ def order_patterns(sizes: I32, counts: I32, largest: int, most: int) -> I64:
 
 
 @kernel
-def write_patterns(records: I32, places: I64, labels: I32, prefix: I32, deepest: int, offsets: I64, codes: I32) -> None:
+def write_patterns(records: I32, places: I32, labels: I32, prefix: I32, deepest: int, offsets: I64, codes: I32) -> None:
     """Write the items of each record i to `codes[offsets[places[i]]:]`, sorted; records placed at -1 are left out.
 
     `labels` gives the code of each rank; the codes of `prefix` (sorted) belong to every pattern.

@@ -13,6 +13,13 @@ _ONE = np.uint64(1)
 
 
 @kernel
+def count_codes(codes: I32, tally: I64) -> None:
+    """Add up how often each code occurs; numpy's bincount would make a copy of eight bytes a code first."""
+    for j in range(codes.shape[0]):
+        tally[codes[j]] += 1
+
+
+@kernel
 def count_sets(
     flat: Ranks,
     positions: I32,

@@ -1,0 +1,30 @@
+"""Whole numbers between numpy and Arrow, without a copy.
+
+Arrow's own conversions would do, but they import pandas where it is installed, which takes half a second.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def as_arrow(values: NDArray[Any]) -> pa.Array:
+    """Return whole numbers as an Arrow array."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.type_for_alias(values.dtype.name), len(values), buffers)
+
+
+def as_numpy(values: pa.Array) -> NDArray[Any]:
+    """Return whole numbers without nulls as a numpy array."""
+    kind = np.dtype(str(values.type))
+    if not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
