@@ -1,8 +1,6 @@
 """How the documentation is built."""
 
 import io
-import os
-import sys
 from pathlib import Path
 
 import discreet
@@ -12,11 +10,12 @@ author = "The discreet authors"
 copyright = "2026, the discreet authors"
 release = discreet.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = "discreet"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
@@ -28,22 +27,37 @@ suppress_warnings = ["myst.xref_missing"]
 def write_command_help(app):
     """Write the help of every command, as the user sees it, for the page about the command line to include."""
     from typer.main import get_command
+    from typer.testing import CliRunner
 
-    os.environ["TERMINAL_WIDTH"] = "100"
-    sys.path.insert(0, str(Path(app.srcdir).parent / "tests"))
     from discreet.cli.app import app as commands
 
     folder = Path(app.srcdir) / "_build" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    from typer.testing import CliRunner
-
-    runner = CliRunner()
+    runner = CliRunner(env={"NO_COLOR": "1", "TERMINAL_WIDTH": "88"})
     text = io.StringIO()
     for name in get_command(commands).commands:
-        shown = runner.invoke(commands, [name, "--help"], env={"NO_COLOR": "1"}, prog_name="discreet").output
+        shown = runner.invoke(commands, [name, "--help"], prog_name="discreet").output
         text.write(f"## `discreet {name}`\n\n```text\n{shown.strip()}\n```\n\n")
     (folder / "commands.md").write_text(text.getvalue())
 
 
+def inline_math(writer, node):
+    """Write a formula as MathML, which browsers show without any script."""
+    from docutils import nodes
+    from latex2mathml.converter import convert
+
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def display_math(writer, node):
+    from docutils import nodes
+    from latex2mathml.converter import convert
+
+    writer.body.append(f"<div>{convert(node.astext(), display='block')}</div>")
+    raise nodes.SkipNode
+
+
 def setup(app):
     app.connect("builder-inited", write_command_help)
+    app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))

@@ -63,14 +63,21 @@ class Wanted:
     kind: Kind = "all"
     top: int = 0
 
-    def rules(self) -> I64:
+    def numbers(self) -> I64:
         """Return the same as the kernels take it.
 
         What is closed or maximal shows only beside patterns with one more item, so those are looked at too.
         """
         closed = int(self.kind != "all")
-        most = self.most + closed
-        return np.array([self.count, self.least, most, self.top, 0, self.limit, closed, most, 4096], np.int64)
+        numbers = np.zeros(9, np.int64)
+        numbers[mining.COUNT] = self.count
+        numbers[mining.LEAST] = self.least
+        numbers[mining.MOST] = numbers[mining.TIED] = self.most + closed
+        numbers[mining.TOP] = self.top
+        numbers[mining.LIMIT] = self.limit
+        numbers[mining.CLOSED] = closed
+        numbers[mining.AGAIN] = 4096
+        return numbers
 
 
 def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Found:
@@ -156,7 +163,7 @@ def _records(
     counts = held[labels].astype(np.int64)
     if not len(labels):
         return [], wanted.count
-    rules = wanted.rules()
+    numbers = wanted.numbers()
     seen = np.zeros(rows.people + 2 if wanted.top else 0, np.int64)
     dense = _is_dense(rows, counts)
     task: Callable[[tuple[int, int]], I32]
@@ -171,7 +178,7 @@ def _records(
         work = [(0, whole)] + [(r, r + 1) for r in range(whole, len(labels))]
 
         def task(piece: tuple[int, int]) -> I32:
-            return mining.mine_dense(bitmaps, counts, rows.people, *piece, rules, seen)
+            return mining.mine_dense(bitmaps, counts, rows.people, *piece, numbers, seen)
 
     else:
         flat, positions, heads = _positions(rows, rank, len(labels))
@@ -181,7 +188,7 @@ def _records(
         work = [(int(a), int(b)) for a, b in pairwise(at) if a < b]
 
         def task(piece: tuple[int, int]) -> I32:
-            return mining.mine_sparse(flat, positions, heads, counts, *piece, rules, seen)
+            return mining.mine_sparse(flat, positions, heads, counts, *piece, numbers, seen)
 
     if wanted.top:
         # The threshold rises as patterns are found, so all is one piece of work, the most frequent items first.
@@ -191,7 +198,7 @@ def _records(
     found = sum(len(batch) for batch in batches) // 3
     if found > wanted.limit or any(len(batch) and batch[0] < 0 for batch in batches):
         raise LimitError(_too_many(wanted))
-    return batches, int(rules[0])
+    return batches, int(numbers[mining.COUNT])
 
 
 def _check_longest(rows: Rows, wanted: Wanted) -> None:

@@ -27,6 +27,17 @@ U64 = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
 
+# What is wanted travels as one array of numbers; these are their places in it.
+COUNT = 0  # the least count; rises while the top K are searched for
+LEAST = 1  # the least number of items …
+MOST = 2  # … and the most
+TOP = 3  # K, or 0 for all
+SEEN = 4  # how many patterns at or over the threshold were seen, while K are searched for
+LIMIT = 5  # how many records may be written
+CLOSED = 6  # 1 to leave out what is certainly not closed
+TIED = 7  # the most items of a pattern whose count is the threshold itself
+AGAIN = 8  # the number of records at which to find that anew
+
 
 @kernel
 def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat: Ranks, base: int) -> int:
@@ -96,20 +107,31 @@ def grown32(array: I32, size: int) -> I32:
 
 
 @helper
-def watch(depth: int, count: int, rules: I64, seen: I64) -> None:
-    """Note a pattern for top-K: raise the threshold `rules[0]` as far as K patterns still reach it."""
-    if depth < rules[1] or count < rules[0]:
-        return
-    seen[count] += 1
-    rules[4] += 1
-    while rules[4] - seen[rules[0]] >= rules[3]:
-        rules[4] -= seen[rules[0]]
-        rules[0] += 1
-        rules[7] = rules[2]  # what is known about ties was about the old threshold
+def put(records: I32, size: int, depth: int, rank: int, count: int) -> I32:
+    """Write one more record; return the records, which may have moved to a larger place."""
+    if 3 * (size + 1) > records.shape[0]:
+        records = grown32(records, 2 * records.shape[0])
+    records[3 * size] = depth
+    records[3 * size + 1] = rank
+    records[3 * size + 2] = count
+    return records
 
 
 @helper
-def limit_ties(records: I32, size: int, rules: I64) -> None:
+def watch(depth: int, count: int, wanted: I64, seen: I64) -> None:
+    """Note a pattern for top-K: raise the threshold `wanted[COUNT]` as far as K patterns still reach it."""
+    if depth < wanted[LEAST] or count < wanted[COUNT]:
+        return
+    seen[count] += 1
+    wanted[SEEN] += 1
+    while wanted[SEEN] - seen[wanted[COUNT]] >= wanted[TOP]:
+        wanted[SEEN] -= seen[wanted[COUNT]]
+        wanted[COUNT] += 1
+        wanted[TIED] = wanted[MOST]  # what is known about ties was about the old threshold
+
+
+@helper
+def limit_ties(records: I32, size: int, wanted: I64) -> None:
     """Find how large a pattern at the threshold itself may be: of equal counts, the smaller sizes come first.
 
     Without this, asking for more patterns than there are with a count of two would list every subset of every row.
@@ -117,17 +139,37 @@ def limit_ties(records: I32, size: int, rules: I64) -> None:
     above = 0
     tied = np.zeros(65, np.int64)
     for record in range(size):
-        if records[3 * record] >= rules[1]:
-            if records[3 * record + 2] > rules[0]:
+        if records[3 * record] >= wanted[LEAST]:
+            if records[3 * record + 2] > wanted[COUNT]:
                 above += 1
-            elif records[3 * record + 2] == rules[0]:
+            elif records[3 * record + 2] == wanted[COUNT]:
                 tied[min(records[3 * record], 64)] += 1
     for depth in range(64):
         above += tied[depth]
-        if above >= rules[3]:
-            rules[7] = min(rules[7], depth)
+        if above >= wanted[TOP]:
+            wanted[TIED] = min(wanted[TIED], depth)
             break
-    rules[8] = 2 * size + 4096
+    wanted[AGAIN] = 2 * size + 4096
+
+
+@helper
+def repeat(records: I32, begin: int, end: int, wanted: I64) -> tuple[I32, int]:
+    """Write the records from `begin` to before `end` again, one deeper, behind the record at `end`.
+
+    Returns the records and their new number, or -1 where that would pass the limit.
+    """
+    if wanted[TOP] > 0 and 2 * end - begin >= wanted[AGAIN]:
+        limit_ties(records, end, wanted)
+    size = end + 1
+    for record in range(begin, end):
+        depth = records[3 * record] + 1
+        count = records[3 * record + 2]
+        if depth <= (wanted[MOST] if count > wanted[COUNT] else wanted[TIED]):
+            if size > wanted[LIMIT]:
+                return records, np.int64(-1)
+            records = put(records, size, depth, records[3 * record + 1], count)
+            size += 1
+    return records, size
 
 
 @helper
@@ -140,33 +182,28 @@ def explore(
     words: int,
     first: int,
     depth: int,
-    parent: int,
-    rules: I64,
+    wanted: I64,
     seen: I64,
 ) -> tuple[I32, int, U64, I32]:
     """Find everything below one node.
 
     `stack` holds the node's extensions as rows (rank, count, slot): slot is the place of the bitmap in `arena`
     in units of `words`, or -1 where the extension is perfect. Only extensions from `first` on are followed.
-    `rules` is (least count, least depth, greatest depth, K or 0, number seen, limit, closed, greatest depth at the
-    least count, number of records at which to find that anew). `records` is a
-    flat array of triples; it, `arena` and `stack` are replaced by larger ones when full, and returned.
+    `records` is a flat array of triples; it, `arena` and `stack` are replaced by larger ones when full, and returned.
     """
     maximum = np.int64(64)
     start = np.zeros(maximum, np.int64)  # of each level: its first extension on the stack …
     stop = np.zeros(maximum, np.int64)  # … and behind its last
     here = np.zeros(maximum, np.int64)  # the extension followed next
-    held = np.zeros(maximum, np.int64)  # rows that hold the node
     segment = np.zeros(maximum, np.int64)  # where the records below the node begin
     slots = np.zeros(maximum, np.int64)  # arena slots in use up to this level
     level = 0
     start[0] = 0
     stop[0] = extensions
     here[0] = first
-    held[0] = parent
     segment[0] = size
     slots[0] = extensions
-    closed = rules[6] == 1
+    closed = wanted[CLOSED] == 1
     while level >= 0:
         if here[level] == stop[level]:
             level -= 1
@@ -174,56 +211,33 @@ def explore(
         x = here[level]
         here[level] += 1
         count = np.int64(stack[3 * x + 1])
-        if count < rules[0]:
+        if count < wanted[COUNT]:
             continue
         rank = stack[3 * x]
         below = depth + level + 1
-        if rules[3] > 0:
-            if size >= rules[8]:
-                limit_ties(records, size, rules)
-            if count == rules[0] and below > rules[7]:
+        if wanted[TOP] > 0:
+            if size >= wanted[AGAIN]:
+                limit_ties(records, size, wanted)
+            if count == wanted[COUNT] and below > wanted[TIED]:
                 continue  # not the tie that is wanted
-        if size > rules[5]:
+        if size > wanted[LIMIT]:
             return records, np.int64(-1), arena, stack
         if stack[3 * x + 2] < 0:
             # Perfect: the same records again, one deeper, and no counting.
-            copied = size - segment[level]
-            if rules[3] > 0 and size + copied >= rules[8]:
-                limit_ties(records, size, rules)
-            if size + copied > rules[5]:
-                copied = np.int64(0)
-                for record in range(segment[level], size):
-                    if records[3 * record] < (rules[2] if records[3 * record + 2] > rules[0] else rules[7]):
-                        copied += 1
-                if size + copied > rules[5]:
-                    return records, np.int64(-1), arena, stack
-            if 3 * (size + copied + 1) > records.shape[0]:
-                records = grown32(records, max(2 * records.shape[0], 6 * (size + copied + 1)))
             mark = size
-            records[3 * size] = below
-            records[3 * size + 1] = rank
-            records[3 * size + 2] = count
-            size += 1
-            for record in range(segment[level], mark):
-                d = records[3 * record] + 1
-                if d <= (rules[2] if records[3 * record + 2] > rules[0] else rules[7]):
-                    records[3 * size] = d
-                    records[3 * size + 1] = records[3 * record + 1]
-                    records[3 * size + 2] = records[3 * record + 2]
-                    size += 1
-            if rules[3] > 0:
+            records = put(records, size, below, rank, count)
+            records, size = repeat(records, segment[level], size, wanted)
+            if size < 0:
+                return records, size, arena, stack
+            if wanted[TOP] > 0:
                 for record in range(mark, size):
-                    watch(records[3 * record], records[3 * record + 2], rules, seen)
+                    watch(records[3 * record], records[3 * record + 2], wanted, seen)
             continue
-        if 3 * (size + 1) > records.shape[0]:
-            records = grown32(records, 2 * records.shape[0])
-        records[3 * size] = below
-        records[3 * size + 1] = rank
-        records[3 * size + 2] = count
+        records = put(records, size, below, rank, count)
         size += 1
-        if rules[3] > 0:
-            watch(below, count, rules, seen)
-        deepest = rules[2] if count > rules[0] else rules[7]
+        if wanted[TOP] > 0:
+            watch(below, count, wanted, seen)
+        deepest = wanted[MOST] if count > wanted[COUNT] else wanted[TIED]
         if below >= deepest or x == start[level]:
             continue
         # The child's own extensions: those of the node that come before x, on the rows that hold x too.
@@ -244,19 +258,15 @@ def explore(
                 stack[3 * top + 2] = -1
                 top += 1
                 continue
-            if stack[3 * y + 1] < rules[0]:
+            if stack[3 * y + 1] < wanted[COUNT]:
                 continue
             other = stack[3 * y + 2] * words
             c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
-            if c < rules[0]:
+            if c < wanted[COUNT]:
                 continue
             if c == count and closed:
                 # Joins the node instead of extending it: told by a record with a negative count.
-                if 3 * (size + 1) > records.shape[0]:
-                    records = grown32(records, 2 * records.shape[0])
-                records[3 * size] = below
-                records[3 * size + 1] = stack[3 * y]
-                records[3 * size + 2] = -count
+                records = put(records, size, below, stack[3 * y], -count)
                 size += 1
                 continue
             stack[3 * top] = stack[3 * y]
@@ -272,11 +282,10 @@ def explore(
             if level == maximum:
                 maximum *= 2
                 start, stop, here = grown64(start), grown64(stop), grown64(here)
-                held, segment, slots = grown64(held), grown64(segment), grown64(slots)
+                segment, slots = grown64(segment), grown64(slots)
             start[level] = stop[level - 1]
             stop[level] = top
             here[level] = start[level]
-            held[level] = count
             segment[level] = size
             slots[level] = slot
     return records, size, arena, stack
@@ -291,7 +300,7 @@ def grown64(array: I64) -> I64:
 
 @kernel
 def mine_sparse(
-    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, rules: I64, seen: I64
+    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, wanted: I64, seen: I64
 ) -> I32:
     """Find all patterns whose rarest item has a rank in [first, last), each from its own small set of bitmaps.
 
@@ -306,22 +315,18 @@ def mine_sparse(
     local = np.full(max(last, 1), -1, np.int32)
     hits = np.empty(max(last, 1), np.int32)
     for root in range(first, last):
-        if held[root] < rules[0]:
+        if held[root] < wanted[COUNT]:
             continue
-        if size > rules[5]:
+        if size > wanted[LIMIT]:
             break
-        if 3 * (size + 1) > records.shape[0]:
-            records = grown32(records, 2 * records.shape[0])
-        records[3 * size] = 1
-        records[3 * size + 1] = root
-        records[3 * size + 2] = held[root]
+        records = put(records, size, 1, root, held[root])
         size += 1
-        if rules[3] > 0:
-            watch(1, held[root], rules, seen)
+        if wanted[TOP] > 0:
+            watch(1, held[root], wanted, seen)
         rows = heads[root + 1] - heads[root]
-        if rows < rules[0] or rules[2] < 2 or (held[root] == rules[0] and rules[7] < 2):
+        if rows < wanted[COUNT] or wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
             continue
-        least = rules[0]
+        least = wanted[COUNT]
         met = 0  # in a large vocabulary, looking at what was met is cheaper than at all that might have been
         for p in range(heads[root], heads[root + 1]):
             q = positions[p] - 1
@@ -345,12 +350,8 @@ def mine_sparse(
             c = counts[r]
             counts[r] = 0
             if c >= least:
-                if c == held[root] and rules[6] == 1:
-                    if 3 * (size + 1) > records.shape[0]:
-                        records = grown32(records, 2 * records.shape[0])
-                    records[3 * size] = 1
-                    records[3 * size + 1] = r
-                    records[3 * size + 2] = -c
+                if c == held[root] and wanted[CLOSED] == 1:
+                    records = put(records, size, 1, r, -c)
                     size += 1
                     continue
                 if 3 * (extensions + 1) > stack.shape[0]:
@@ -367,7 +368,7 @@ def mine_sparse(
         if extensions == 0:
             continue
         words = np.int64(0)
-        if proper > 1 and rules[2] > 2:
+        if proper > 1 and wanted[MOST] > 2:
             # One bit a row that holds at least two proper extensions; no other row can matter below.
             stride = (rows + 63) >> 6
             if extensions * stride > arena.shape[0]:
@@ -397,12 +398,10 @@ def mine_sparse(
                         arena[x * words + w] = arena[x * stride + w]
         for x in range(extensions):
             local[stack[3 * x]] = -1
-        records, size, arena, stack = explore(
-            records, size, arena, stack, extensions, words, 0, 1, held[root], rules, seen
-        )
+        records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
         if size < 0:
             break
-    if size < 0 or size > rules[5]:
+    if size < 0 or size > wanted[LIMIT]:
         records[0] = -1
         return records[:3].copy()
     return records[: 3 * size].copy()
@@ -421,22 +420,20 @@ def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, b
 
 
 @kernel
-def mine_dense(bitmaps: U64, held: I64, people: int, first: int, last: int, rules: I64, seen: I64) -> I32:
+def mine_dense(bitmaps: U64, held: I64, people: int, first: int, last: int, wanted: I64, seen: I64) -> I32:
     """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows."""
     words = bitmaps.shape[1]
     stack = np.empty(3 * max(2 * last, 64), np.int32)
     for r in range(last):
         stack[3 * r] = r
         stack[3 * r + 1] = held[r]
-        stack[3 * r + 2] = -1 if held[r] == people and rules[6] == 0 else r
+        stack[3 * r + 2] = -1 if held[r] == people and wanted[CLOSED] == 0 else r
     # The bitmaps of the items come first in the arena, what is found below behind them.
     arena = np.empty((2 * last + 16) * words, np.uint64)
     arena[: last * words] = bitmaps[:last].reshape(last * words)
     records = np.empty(3 * 4096, np.int32)
-    records, size, arena, stack = explore(
-        records, np.int64(0), arena, stack, last, words, first, 0, people, rules, seen
-    )
-    if size < 0 or size > rules[5]:
+    records, size, arena, stack = explore(records, np.int64(0), arena, stack, last, words, first, 0, wanted, seen)
+    if size < 0 or size > wanted[LIMIT]:
         records[0] = -1
         return records[:3].copy()
     return records[: 3 * size].copy()
