@@ -21,7 +21,7 @@ from scipy import sparse
 import discreet
 from discreet import InputError, MisuseError
 
-NAMES = 'labels="names" (--labels names) reads items as names.'
+NAMES = 'labels="names" reads items as names.'
 LARGEST = "9,223,372,036,854,775,807"
 JUNK = "is not text; a file of baskets is UTF-8 text (a compressed one ends in .gz, .xz or .zst)."
 QUOTE = (
@@ -46,25 +46,35 @@ LINES: dict[tuple[str, bytes], str] = {
     (
         "a.dat",
         b"1 2\n4 five 6\n",
-    ): f"line 2: 'five' is not a whole number, and the first line has only numbers; {NAMES}",
-    ("a.dat", b"\n1 2\n4 -5\n"): f"line 3: '-5' is not a whole number, and the first line has only numbers; {NAMES}",
-    ("a.dat", b"1 2\n4 5x 6"): f"line 2: '5x' is not a whole number, and the first line has only numbers; {NAMES}",
+    ): f"line 2: 'five' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    (
+        "a.dat",
+        b"\n1 2\n4 -5\n",
+    ): f"line 3: '-5' is not a whole number, and the first line with items has only numbers; {NAMES}",
+    (
+        "a.dat",
+        b"1 2\n4 5x 6",
+    ): f"line 2: '5x' is not a whole number, and the first line with items has only numbers; {NAMES}",
     ("a.dat", b"1 2\n3 05\n"): (
-        f"line 2: '05' has a leading zero, which a number would lose, and the first line has only numbers; {NAMES}"
+        "line 2: '05' has a leading zero, which a number would lose, "
+        f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.dat", b"1 2\n9223372036854775808\n"): (
         f"line 2: '9223372036854775808' is larger than {LARGEST}, the largest number an item can be, "
-        f"and the first line has only numbers; {NAMES}"
+        f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.dat", b"1 2\n3 \x00\n"): f"line 2: byte 0x00 {JUNK}",
     ("a.dat", b"\x89PNG\r\n\x1a\n"): f"line 2: byte 0x1a {JUNK}",
     ("a.dat", b"tea\nmilk \xff\xfe\n"): f"line 2: byte 0xff {JUNK}",
     ("a.dat", b"1 2\n\xff\n"): f"line 2: byte 0xff {JUNK}",
     ("a.dat", b"1 2\r3 4\r"): "line 1: a carriage return stands alone; each line must end in a line feed.",
-    ("a.csv", b"1,2\n\n3,x\n"): f"line 3: 'x' is not a whole number, and the first line has only numbers; {NAMES}",
+    (
+        "a.csv",
+        b"1,2\n\n3,x\n",
+    ): f"line 3: 'x' is not a whole number, and the first line with items has only numbers; {NAMES}",
     ("a.csv", b"1,2\n3,99999999999999999999\n"): (
         f"line 2: '99999999999999999999' is larger than {LARGEST}, the largest number an item can be, "
-        f"and the first line has only numbers; {NAMES}"
+        f"and the first line with items has only numbers; {NAMES}"
     ),
     ("a.csv", b'a,b\nc,"d\ne"\n'): f"line 2: {QUOTE}",
     ("a.csv", b'a,"b"c\n'): f"line 1: {QUOTE}",
@@ -73,7 +83,7 @@ LINES: dict[tuple[str, bytes], str] = {
     ("a.jsonl", b"[1]\n["): f"line 2 is not JSON (Expecting value at column 2); {LINE}",
     ("a.jsonl", b'["\xff"]\n'): f"line 1 is not UTF-8 text; {LINE}",
     ("a.jsonl", b'[1]\n\n["x"]\n'): (
-        'line 3: the items are a mixture of numbers and names; labels="names" (--labels names) reads all as names.'
+        'line 3: the items are a mixture of numbers and names; labels="names" reads all as names.'
     ),
     ("a.jsonl", b"[1]\n[2.5]\n"): "line 2: items are whole numbers or names (text), not float.",
     ("a.jsonl", b"[99999999999999999999]\n"): f"line 1: 99999999999999999999 does not fit 64 bits; {NAMES}",
@@ -96,14 +106,16 @@ def test_bad_line(name: str, content: bytes) -> None:
 
 def test_bad_line_far_down() -> None:
     Path("far.dat").write_bytes(b"1 2\n" * 100_000 + b"3 x\n" + b"4\n" * 100_000)
-    start = "far.dat, line 100001: 'x' is not a whole number, and the first line has only numbers; "
+    start = "far.dat, line 100001: 'x' is not a whole number, and the first line with items has only numbers; "
     assert message(InputError, "far.dat") == start + NAMES
 
 
 def test_numbers_asked_for() -> None:
     Path("a.dat").write_text("tea 2\n")
     assert message(InputError, "a.dat", labels="numbers") == f"a.dat, line 1: 'tea' is not a whole number; {NAMES}"
-    given = "The baskets given: item 'tea' is not a whole number; labels=\"names\" reads items as names."
+    given = (
+        "The baskets given: item 'tea' is not a whole number that fits 64 bits; labels=\"names\" reads items as names."
+    )
     assert message(InputError, [{"tea"}], labels="numbers") == given
     Path("a.dat").write_text("007 7\n")
     assert list(discreet.read("a.dat", labels="numbers").vocabulary) == [7]
@@ -155,7 +167,7 @@ TABLES: dict[tuple[str, bytes], str] = {
     ("a.csv", b"who,item\n1,a\n"): "a.csv has no column 'person' (person=); its columns are who, item.",
     ("a.csv", b"person,what\n1,a\n"): "a.csv has no column 'item' (item=); its columns are person, what.",
     ("a.csv", b"person,item\n1,a\n,b\n2,\n,\n"): (
-        "a.csv: 2 of 4 rows have no person (column 'person'); nulls=\"drop\" (--nulls drop) leaves them out."
+        "a.csv: 2 of 4 rows have no person (column 'person'); nulls=\"drop\" leaves them out."
     ),
     ("a.csv", b"person,item\n"): "a.csv has no rows.",
     ("a.csv", b"person,item\n1,a\n2,b,c\n"): "a.csv, line 3: Expected Number of Columns: 2 Found: 3.",
@@ -166,20 +178,19 @@ TABLES: dict[tuple[str, bytes], str] = {
         "a.csv is not text: some items have control characters; a CSV file is UTF-8 text."
     ),
     ("a.csv", b"\xff\xfe\n1,a\n"): "a.csv, line 1 is not text; a CSV file is UTF-8 text.",
-    ("a.csv", b"person,person\n1,a\n"): (
-        "a.csv, line 1 must name the columns, each by a name of its own; it reads 'person, person'."
-    ),
+    ("a.csv", b"person,person\n1,a\n"): ("a.csv has 2 columns 'person' (person=); rename all but one."),
     ("a.jsonl", b'{"person":1,"item":"a"}\n{"person":2,"ite\n{"person":1}\n'): (
         "a.jsonl, line 2 is not a JSON object; write one record a line."
     ),
     ("a.jsonl", b'{"person":1,"item":"a"}\n{"person":2,"item":true}\n'): (
-        "a.jsonl: 'item' is boolean in some records; items are whole numbers or names (text), or lists of these."
+        "a.jsonl: 'item' is true or false in some records; items are whole numbers or names (text), "
+        "or lists of these in all records."
     ),
     ("a.jsonl", b"[1]\n"): (
         "a.jsonl has lines that are not objects; with person= and item= each line is an object with these fields."
     ),
     ("a.jsonl", b'{"person":1,"item":18446744073709551615}\n'): (
-        f"a.jsonl: column 'item' has numbers that do not fit 64 bits (in 1 rows); {NAMES}"
+        f"a.jsonl: column 'item' has numbers that do not fit 64 bits (in 1 row); {NAMES}"
     ),
     ("a.parquet", b"junk" * 100): "a.parquet: Invalid Input Error: No magic bytes found.",
 }
@@ -209,12 +220,12 @@ def test_repeats_are_merged_and_logged(caplog: pytest.LogCaptureFixture) -> None
 def test_times() -> None:
     Path("a.csv").write_text("person,item,time\n1,a,1\n1,b,noon\n")
     assert message(InputError, "a.csv", **LONG, time="time") == (
-        "a.csv: column 'time' (time=) has values that are no time (in 1 rows); "
+        "a.csv: column 'time' (time=) has values that are no time (in 1 row); "
         "write numbers, or dates and times as 2026-03-31 17:05:00."
     )
     Path("a.csv").write_text("person,item,time\n1,a,1\n1,b,\n2,,\n")
     assert message(InputError, "a.csv", **LONG, time="time") == (
-        "a.csv: 1 of 3 rows have no time (column 'time'); nulls=\"drop\" (--nulls drop) leaves them out."
+        "a.csv: 1 of 3 rows has no time (column 'time'); nulls=\"drop\" leaves it out."
     )
     assert [len(basket) for basket in discreet.read("a.csv", **LONG, time="time", nulls="drop")] == [1, 0]
 
@@ -237,14 +248,14 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         LONG,
         InputError,
-        "The table: 1 of 3 rows have no person (column 'person'); nulls=\"drop\" (--nulls drop) leaves them out.",
+        "The table: 1 of 3 rows has no person (column 'person'); nulls=\"drop\" leaves it out.",
     ),
     ({"person": "who", "item": "item"}, InputError, f"The table has no column 'who' (person=); {COLUMNS}"),
     ({"person": "day", "pair": ("item", "b")}, InputError, f"The table has no column 'b' (pair=); {COLUMNS}"),
     (
         {"person": "day", "item": "price"},
         InputError,
-        "The table: column 'price' has numbers that are not whole (in 1 rows); "
+        "The table: column 'price' has numbers that are not whole (in 1 row); "
         "items are whole numbers or names: cast the column to text.",
     ),
     (
@@ -255,9 +266,9 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"person": "day", "item": "large"},
         InputError,
-        f"The table: column 'large' has numbers that do not fit 64 bits (in 1 rows); {NAMES}",
+        f"The table: column 'large' has numbers that do not fit 64 bits (in 1 row); {NAMES}",
     ),
-    ({"person": "day"}, MisuseError, "person= needs item=, the column of the items (or pair=, two columns)."),
+    ({"person": "day"}, MisuseError, "person= needs item=, the column of the items."),
     ({"time": "day"}, MisuseError, "time= needs person=, the column that says whose rows they are."),
     (
         {"person": "day", "item": "item", "pair": ("a", "b")},
@@ -285,7 +296,11 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
         MisuseError,
         'memory is \'much\'; write it as "2GB" or "500MB".',
     ),
-    ({"person": "day", "item": "item", "max_items": 0}, MisuseError, "max_items is 0; it must be 1 or more."),
+    (
+        {"person": "day", "item": "item", "max_items": 0},
+        MisuseError,
+        "max_items is 0; it must be a whole number, 1 or more.",
+    ),
     (
         {"person": "day", "item": "item", "labels": ["a"]},
         MisuseError,
@@ -297,7 +312,11 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
         "format is 'xlsx'; it is one of fimi, csv, tsv, json, parquet, onehot, sqlite, duckdb.",
     ),
     ({"format": "csv"}, MisuseError, "format='csv' is for files; a data frame is read as it is, or as onehot."),
-    ({"query": "SELECT 1"}, MisuseError, "query= goes with a database or with no source, not with data in memory."),
+    (
+        {"query": "SELECT 1"},
+        MisuseError,
+        'The data are in memory, so query="SELECT 1" means nothing here; leave it out.',
+    ),
     (
         {"format": "onehot"},
         InputError,
@@ -316,7 +335,7 @@ def test_large_numbers_as_names() -> None:
     assert list(baskets.vocabulary) == ["1", "18446744073709551615", "2"]
 
 
-MIXTURE = 'the items are a mixture of numbers and names; labels="names" (--labels names) reads all as names.'
+MIXTURE = 'the items are a mixture of numbers and names; labels="names" reads all as names.'
 BASKET = 'a basket is a set or a list of items, as in discreet.read([{"tea", "milk"}, {"bread"}]).'
 LISTS: list[tuple[Any, type[Exception], str]] = [
     ([{1}, {"a"}], InputError, f"Basket 1: {MIXTURE}"),
@@ -348,11 +367,14 @@ def test_lists(source: Any, error: type[Exception], text: str) -> None:
 
 def test_columns_and_order_where_there_are_none() -> None:
     Path("a.dat").write_text("1 2\n")
-    given = "has no columns, so item='product' means nothing here; leave it out."
-    assert message(MisuseError, [{1}], item="product") == f"A list of baskets {given}"
-    assert message(MisuseError, "a.dat", item="product") == f"a.dat, read a basket a line, {given}"
-    assert message(MisuseError, "a.dat", **LONG) == (
-        "a.dat is FIMI text, a basket a line: it has no columns; leave person= out."
+    given = 'so item="product" means nothing here; leave it out.'
+    assert message(MisuseError, [{1}], item="product") == f"A list of baskets is neither a table nor a file, {given}"
+    line = "a.dat is read a basket a line and has no columns, so"
+    assert message(MisuseError, "a.dat", item="product") == f'{line} item="product" means nothing here; leave it out.'
+    assert message(MisuseError, "a.dat", **LONG) == f'{line} person="person" means nothing here; leave it out.'
+    Path("a.csv").write_text("person,item\n")
+    assert message(MisuseError, "a.csv", item="item") == (
+        "a.csv is read a basket a line unless person= is given with item=; give both for a table, or neither."
     )
     assert message(MisuseError, [{1}], ordered=True) == (
         "ordered=True, but basket 0 is a set, which has no order; give lists."
@@ -372,7 +394,7 @@ def test_matrix_and_one_hot() -> None:
         "labels names an item twice; give each column a name of its own."
     )
     assert message(MisuseError, matrix, ordered=True) == (
-        "ordered=True is for a basket a line; a sparse matrix has no order."
+        "A sparse matrix has a row a basket, without order, so ordered=True means nothing here; leave it out."
     )
     assert message(InputError, pd.DataFrame({"a": [1, 2]}), format="onehot") == (
         "The table: column 'a' has values other than 0 and 1; it is not one-hot."
@@ -382,7 +404,7 @@ def test_matrix_and_one_hot() -> None:
         "give frame.sparse.to_coo() and labels=list(frame.columns)."
     )
     assert message(MisuseError, pd.DataFrame({"a": [True]}), ordered=True) == (
-        "A one-hot table has a row a basket, without order; leave person=, item= and ordered= out."
+        "A one-hot table has a row a basket, without order, so ordered=True means nothing here; leave it out."
     )
 
 
@@ -417,7 +439,7 @@ def test_queries(monkeypatch: pytest.MonkeyPatch) -> None:
         'The query: IO Error: No files found that match the pattern "none.parquet".'
     )
     assert message(MisuseError, "mysql://me:secret@host/x", query=everything) == (
-        "host/x is not an address discreet reads; those are sqlite:///file.db, "
+        "mysql://host/x is not an address discreet reads; those are sqlite:///file.db, "
         "duckdb:///file.duckdb and postgresql://user@host/name."
     )
     monkeypatch.setitem(sys.modules, "adbc_driver_sqlite.dbapi", None)

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import discreet
@@ -112,13 +113,30 @@ class TestRules:
         (rule,) = json.loads(done.stdout)["rules"]
         assert (rule["antecedent"], rule["consequent"], rule["count"]) == (["milk"], ["tea"], 2)
 
-    def test_neither_data_nor_patterns(self, basket_file):
+    def test_neither_threshold(self, basket_file):
         done = run("rules", basket_file)
         assert done.returncode == 1
         assert done.stderr == (
-            "discreet: Say which patterns are wanted by exactly one of --min-support (a fraction of people), "
-            "--min-count (a number of people), top (how many patterns) or itemsets (count just these); "
-            "none of them was given.\n"
+            "discreet: Say how many people must hold the items of a rule by one of --min-support (a fraction of "
+            "people) or --min-count (a number of people).\n"
+        )
+
+    def test_patterns_that_were_kept(self, sales, tmp_path):
+        kept = tmp_path / "patterns.json"
+        run("mine", sales, "--person", "customer", "--item", "product", "--min-count", 1, "-o", kept, check=True)
+        done = run("rules", kept, "--min-support", "0.5", "--min-confidence", "0", "--format", "json")
+        assert {rule["count"] for rule in json.loads(done.stdout)["rules"]} == {2}
+        assert run("rules", kept, "--person", "customer").stderr == (
+            f"discreet: {kept} holds patterns, which need no options to be read: leave those out.\n"
+        )
+        assert run("mine", kept, "--top", 1).stderr == (
+            f"discreet: {kept} holds patterns or rules that were found already; `discreet rules` reads patterns.\n"
+        )
+        run("rules", kept, "-o", tmp_path / "rules.json", check=True)
+        done = run("rules", tmp_path / "rules.json")
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"discreet: {tmp_path / 'rules.json'} holds rules already; give the patterns or the data they came from.\n",
         )
 
 
@@ -128,7 +146,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--top", 0), "top is how many patterns are wanted, a whole number of at least 1; 0 was given."),
+            (("--top", 0), "top is 0, but it must be a whole number, 1 or more."),
             (
                 ("--min-count", 99),
                 "--min-count is 99, but there are only 5 people: no pattern can reach it. Give at most 5.",
@@ -157,6 +175,44 @@ class TestMistakes:
     def test_values(self, basket_file, arguments, message):
         done = run("mine", basket_file, *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+    def test_places_that_cannot_be_written_are_told_before_the_work(self, basket_file, tmp_path):
+        def told(output, *more):
+            done = run("mine", basket_file, "--top", 1, "-o", output, *more)
+            assert (done.returncode, done.stdout) == (1, "")
+            return done.stderr.removeprefix("discreet: ").rstrip()
+
+        missing = tmp_path / "no" / "x.csv"
+        assert told(missing) == (
+            f"Cannot write {missing}: there is no directory {missing.parent}; make it first, or write elsewhere."
+        )
+        assert told(tmp_path / ("x" * 300 + ".csv")).endswith(": File name too long.")
+        assert told(tmp_path / "x.csv", "--format", "json") == (
+            f"{tmp_path / 'x.csv'} would hold json, not csv: leave --format out, or use .json."
+        )
+        assert told("/dev/full", "--format", "csv") == (
+            "Cannot write /dev/full: No space left on device. Nothing was changed."
+        )
+
+    def test_odd_streams(self, basket_file):
+        command = f"{DISCREET} mine {basket_file} --min-count 1 --format csv"
+
+        def shell(line):
+            return subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+
+        assert shell(f"{command} -o /dev/stdout | cat").stdout.startswith("items,count")
+        done = shell(f"{command} | head -1; echo ${{PIPESTATUS[0]}}")
+        assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")
+        done = shell(f"{command} > /dev/full")
+        assert (done.returncode, done.stderr) == (1, "discreet: No space left on device.\n")
+        assert shell(f"{command} >&-").stderr == "discreet: There is no standard output to write to: add -o FILE.\n"
+        assert shell(f"{command} 2>&-").returncode == 0
+
+    @pytest.mark.parametrize("typed", ["²", "2-x", "-", "2–3"])
+    def test_lengths_that_are_not_numbers(self, basket_file, typed):
+        done = run("mine", basket_file, "--top", 1, "--lengths", typed)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
 
     def test_missing_file(self, tmp_path):
         done = run("mine", tmp_path / "none.dat", "--top", 1)
@@ -210,6 +266,20 @@ def test_interrupt_leaves_no_half_written_file(tmp_path):
     assert told == "discreet: interrupted; nothing was written.\n"
     assert out.read_text() == "earlier"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patterns.json", "wide.dat"]
+
+
+def test_interrupt_is_heard_while_compiled_code_runs(tmp_path):
+    # The top 30 million of random data takes minutes, all of them inside one compiled call.
+    rng = np.random.default_rng(1)
+    data = tmp_path / "wide.dat"
+    rows = (" ".join(map(str, rng.choice(150, 60, replace=False))) for _ in range(3_000))
+    data.write_text("\n".join(rows))
+    command = [DISCREET, "mine", str(data), "--top", "30000000", "--limit", "500000000"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, "discreet: interrupted; nothing was written.\n")
 
 
 def test_progress_only_on_a_terminal(tmp_path):
@@ -272,7 +342,8 @@ def test_help_teaches_with_examples():
     [
         ("use min_count=1.", "use --min-count 1."),
         ("Raise min_count, ask for shorter ones (lengths=)", "Raise --min-count, ask for shorter ones (--lengths)"),
-        ('pass labels="names"', 'pass --labels "names"'),
+        ('pass labels="names" or nulls="drop".', "pass --labels names or --nulls drop."),
+        ("give person= and item=, or query='select …'", "give --person and --item, or --query 'select …'"),
         ("or raise limit= if memory allows", "or raise --limit if memory allows"),
         ("the top of the format", "the top of the format"),
     ],

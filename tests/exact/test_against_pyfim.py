@@ -10,7 +10,10 @@ import pytest
 import discreet
 from discreet.lab import datasets
 
-fim = pytest.importorskip("fim", reason="PyFIM is not installed")
+if os.environ.get("CI"):
+    import fim
+else:
+    fim = pytest.importorskip("fim", reason="PyFIM is not installed")
 
 # Thresholds lower or equal to those of the benchmarks where that keeps a test within seconds.
 THRESHOLDS = {

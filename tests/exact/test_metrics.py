@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet import Vocabulary
 from discreet.errors import MisuseError
 from discreet.exact.metrics import (
@@ -249,3 +250,13 @@ def test_misuse(call, message):
     with pytest.raises(MisuseError) as caught:
         call()
     assert str(caught.value) == message
+
+
+def test_patterns_are_taken_as_their_itemsets():
+    found = discreet.mine([{"a", "b"}, {"a"}, {"c"}], min_count=1)
+    truth = discreet.mine([{"a", "b"}, {"a"}, {"a"}], min_count=1)
+    assert precision(found, truth) == 3 / 4
+    assert recall(found, truth) == 1
+    assert f_score(found, truth) == f_score(found.to_dict(), truth.to_dict()) == 6 / 7
+    assert false_negative_rate(truth, found) == 1 / 4
+    assert false_positive_rate(found, truth, universe=7) == 1 / 4

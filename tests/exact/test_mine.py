@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import LimitError, MisuseError
+from discreet.baskets.generate import quest
 from discreet.exact import search
 from naive import mining as naive
 
@@ -21,6 +22,8 @@ baskets_of = st.lists(st.frozensets(st.integers(0, 8), max_size=7), max_size=24)
 def layout(request, monkeypatch):
     if request.param != "chosen":
         monkeypatch.setattr(search, "_is_dense", lambda rows, counts: request.param == "dense")
+    if request.param == "sparse":
+        monkeypatch.setattr(search, "_BITMAPS", -1)
     return request.param
 
 
@@ -130,7 +133,55 @@ def test_empty_baskets_are_people():
     assert discreet.mine([{"a"}, set(), set(), set()], min_count=1)[0].support == 0.25
 
 
+def test_absurd_numbers_are_bounds_like_others():
+    baskets = [{"tea", "milk"}, {"tea"}]
+    assert len(discreet.mine(baskets, min_support="1e-999999999")) == 3
+    assert len(discreet.mine(baskets, top=10**30, limit=10**30, lengths=(1, 10**30))) == 3
+    assert len(discreet.mine(baskets, min_support="1/2", lengths=(10**30, None))) == 0
+
+
+class TestBeyondSmallData:
+    """Enough patterns and items to reach the parts of the miner that small data never see."""
+
+    @pytest.mark.parametrize("lengths", [(1, None), (2, 3), 3])
+    @pytest.mark.parametrize("top", [100, 2_000, 6_000])
+    def test_top_equals_the_top_of_all(self, lengths, top, layout):
+        baskets = quest(400, 60, 12, 4, patterns=50, seed=1)
+        found = discreet.mine(baskets, top=top, lengths=lengths)
+        assert len(found) == top
+        everything = discreet.mine(baskets, min_count=int(found.counts[-1]), lengths=lengths)
+        assert found == everything.top(top)
+
+    def test_a_vocabulary_of_more_than_4096_and_more_than_32768(self):
+        # Pairs of neighbours, twice each, in a vocabulary that needs more than two bytes; plus two large baskets.
+        items = 33_500
+        baskets = [{i, (i + 1) % items} for i in range(items)] * 2 + [set(range(0, items, 500))] * 2
+        found = discreet.mine(baskets, min_count=2, lengths=(1, 2))
+        large = len(range(0, items, 500))
+        assert len(found) == items + items + large * (large - 1) // 2
+        singles = [p for p in found if len(p.items) == 1]
+        assert {p.count for p in found if len(p.items) == 2} == {2}
+        assert [p.count for p in singles] == [6] * large + [4] * (items - large)
+        tied = [max(p.items) for p in singles if p.count == 4]
+        assert tied == sorted(tied)
+        # From the rarest item to the most frequent: ranks are (count falling, label rising).
+        rank = {min(p.items): r for r, p in enumerate(singles)}
+        keys = [sorted((rank[i] for i in p.items), reverse=True) for p in found if len(p.items) == 2]
+        assert keys == sorted(keys)
+        assert discreet.mine(baskets, itemsets=[{0, 1}, {0, 500}, {1, 3}, {0, 500, 1000}]).counts.tolist() == [
+            2,
+            2,
+            0,
+            2,
+        ]
+
+
 class TestLimit:
+    def test_stops_soon(self, layout):
+        # All patterns of 400 items that everyone holds would take ages to list; the first pieces are enough.
+        with pytest.raises(LimitError):
+            discreet.mine([frozenset(range(400))] * 2 + [frozenset()], min_count=2, limit=100_000)
+
     def test_stops_with_what_to_do(self, layout):
         baskets = [frozenset(range(40))] * 3
         with pytest.raises(LimitError) as raised:
@@ -182,9 +233,9 @@ FOUR_WAYS = (
     ("options", "message"),
     [
         ({}, FOUR_WAYS + "none of them was given."),
-        ({"min_count": 1, "top": 3}, FOUR_WAYS + "min_count and top was given."),
-        ({"top": 0}, "top is how many patterns are wanted, a whole number of at least 1; 0 was given."),
-        ({"top": 2.5}, "top is how many patterns are wanted, a whole number of at least 1; 2.5 was given."),
+        ({"min_count": 1, "top": 3}, FOUR_WAYS + "min_count and top were given."),
+        ({"top": 0}, "top is 0, but it must be a whole number, 1 or more."),
+        ({"top": 2.5}, "top is 2.5, but it must be a whole number, 1 or more."),
         ({"min_count": 0}, "min_count is a number of people, at least 1; 0 was given."),
         ({"min_count": -4}, "min_count is a number of people, at least 1; -4 was given."),
         (
@@ -228,7 +279,7 @@ FOUR_WAYS = (
             {"top": 3, "kind": "maximal"},
             "Maximal patterns are those at a threshold: give min_support or min_count instead of top.",
         ),
-        ({"top": 3, "limit": 0}, "limit is a whole number of patterns, at least 1; 0 was given."),
+        ({"top": 3, "limit": 0}, "limit is 0, but it must be a whole number, 1 or more."),
         ({"top": 3, "contains": "coffee"}, "'coffee' is not an item of this data."),
         (
             {"top": 3, "contains": 5},
@@ -240,6 +291,13 @@ FOUR_WAYS = (
         ),
         ({"itemsets": [[]]}, "itemsets has an empty itemset: everyone holds it. Leave it out."),
         ({"itemsets": [["tea"]], "top": 2}, "itemsets and top exclude each other: give one of them."),
+        ({"itemsets": [["tea"]], "lengths": 2}, "itemsets and lengths exclude each other: give one of them."),
+        ({"itemsets": [["tea"]], "kind": "closed"}, "itemsets and kind exclude each other: give one of them."),
+        (
+            {"min_support": "1e400"},
+            "min_support is a fraction of people, over 0 and at most 1; 1e400 was given. For a number of people use "
+            "min_count.",
+        ),
     ],
 )
 def test_misuse(options, message):

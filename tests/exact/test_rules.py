@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import LimitError
 from discreet.exact.measures import MEASURES, measure
 from discreet.exact.rules import rules
@@ -190,8 +191,8 @@ def test_limits_stop_before_memory_is_full():
     with pytest.raises(LimitError) as raised:
         rules(patterns, limit=every - 1)
     assert str(raised.value) == (
-        "These patterns give more than 6,049 rules. Raise min_confidence or the support the patterns were mined "
-        "with, use consequents='one', or allow more with limit=60_490."
+        "These patterns give more than 6,049 rules to look at. Raise min_confidence or the support the patterns were "
+        "mined with, use consequents='one', or allow more with limit=60_490."
     )
     huge = make_patterns({frozenset(range(60)): 3}, 9)
     with pytest.raises(LimitError) as raised:
@@ -210,3 +211,9 @@ def test_many_patterns_are_searched_in_pieces(monkeypatch):
     monkeypatch.setattr("discreet.exact.rules._STRIDE", 3)
     assert patterns.rules(0.3) == whole
     assert len(whole) > 10
+
+
+def test_the_limit_counts_what_lift_refuses():
+    patterns = discreet.mine([frozenset(range(14))] * 3 + [frozenset()], min_count=2)
+    with pytest.raises(LimitError):
+        rules(patterns, 0.5, min_lift=1.5, limit=100_000)

@@ -65,7 +65,8 @@ MISTAKES = {
     ),
     "lengths the wrong way": (
         lambda: PATTERNS.where(lengths=(3, 2)),
-        "lengths is (3, 2): give one number of items, such as 2, or the smallest and the largest, such as (2, 4).",
+        "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as "
+        "(2, 4) or (2, None); (3, 2) was given.",
     ),
     "unknown item": (lambda: PATTERNS.where(contains="coffee"), "'coffee' is not an item of this data."),
     "name for a number": (

@@ -147,7 +147,7 @@ def test_joined(records):
     assert sizes.tolist() == [len(items) for items, _ in twin]
     codes = np.empty(int(sizes.sum()), np.int32)
     deepest = max((d for d, _, _ in records), default=0)
-    assemble.write_joined(flat, np.arange(26, dtype=np.int32), deepest, int(sizes.max(initial=0)), codes)
+    assemble.write_joined(flat, deepest, int(sizes.max(initial=0)), codes)
     assert codes.tolist() == [item for items, _ in twin for item in items]
 
 
@@ -157,7 +157,8 @@ def test_unsubsumed(groups):
     groups = [sorted(group, key=lambda items: (-len(items), sorted(items))) for group in groups]
     offsets, codes = csr([sorted(items) for group in groups for items in group])
     starts = np.concatenate(([0], np.cumsum([len(group) for group in groups]))).astype(np.int64)
-    assert assemble.unsubsumed(offsets, codes, starts, 7).tolist() == naive.unsubsumed(groups)
+    assert assemble.unsubsumed_by_bitmaps(offsets, codes, starts, 7).tolist() == naive.unsubsumed(groups)
+    assert assemble.unsubsumed_by_lists(offsets, codes, starts, 7).tolist() == naive.unsubsumed(groups)
 
 
 def test_unsubsumed_of_many_sets():
@@ -167,9 +168,10 @@ def test_unsubsumed_of_many_sets():
     group = [frozenset(items) for items in combinations(range(13), 3)]
     group += [frozenset(items) for items in combinations(range(14), 2)]
     offsets, codes = csr([sorted(items) for items in group])
-    kept = assemble.unsubsumed(offsets, codes, np.array([0, len(group)]), 14)
-    assert kept.tolist() == naive.unsubsumed([group])
-    assert kept.sum() == 286 + 13
+    for kernel_ in (assemble.unsubsumed_by_bitmaps, assemble.unsubsumed_by_lists):
+        kept = kernel_(offsets, codes, np.array([0, len(group)]), 14)
+        assert kept.tolist() == naive.unsubsumed([group])
+        assert kept.sum() == 286 + 13
 
 
 @quick
@@ -185,6 +187,9 @@ def test_order_sets(sets):
 @given(st.lists(st.lists(st.integers(0, 99), max_size=9), max_size=9))
 def test_sort_falling(rows):
     offsets, ranks = csr(rows)
+    rising = ranks.copy()
+    assemble.sort_rising(offsets, rising)
+    assert rising.tolist() == [rank for row in rows for rank in sorted(row)]
     assemble.sort_falling(offsets, ranks)
     assert ranks.tolist() == [rank for row in rows for rank in sorted(row, reverse=True)]
 

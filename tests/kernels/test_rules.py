@@ -52,7 +52,7 @@ def test_finds_the_first_equal_row(rows, wanted, keys):
 def run(rows, counts, keys=KEYS, people=20, minimums=(0.0, 0.0), shape=(99, False), limit=10**9, part=None):
     first, stop = part or (0, len(rows))
     counts = np.array(counts, np.int64)
-    *columns, missing = find_rules(first, stop, table(rows, keys), counts, people, minimums, shape, limit)
+    *columns, missing, _ = find_rules(first, stop, table(rows, keys), counts, people, minimums, shape, limit)
     return list(zip(*(column.tolist() for column in columns), strict=True)), missing
 
 

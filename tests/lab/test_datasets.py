@@ -1,3 +1,4 @@
+import lzma
 import os
 
 import pytest
@@ -82,6 +83,7 @@ def test_the_directory_named_comes_first(tmp_path, monkeypatch):
 
 def test_a_missing_file_says_what_to_do(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
+    (tmp_path / "nowhere").mkdir()
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path / "here")
     # The installed checkout may have its own data beside it, which this test must not find.
@@ -96,6 +98,30 @@ def test_a_missing_file_says_what_to_do(tmp_path, monkeypatch):
         "(terms: none stated). "
         "It is part of kosarak: the first 100,000 of 990,002 people.\n"
         "Get it there, put it into a directory, compressed with xz or not, and set DISCREET_DATA to its path."
+    )
+
+
+def test_the_directory_named_must_be_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError) as caught:
+        path("chess")
+    assert str(caught.value) == (
+        f"DISCREET_DATA is {tmp_path / 'nowhere'}, which is not a directory; set it to one, or unset it."
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DISCREET_DATA", "~/mine")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "chess.dat").write_text("1\n")
+    assert path("chess") == tmp_path / "mine" / "chess.dat"
+
+
+def test_a_file_cut_short_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+    (tmp_path / "chess.dat.xz").write_bytes(lzma.compress(b"1 2\n" * 1000)[:-9])
+    with pytest.raises(InputError) as caught:
+        verify("chess")
+    assert str(caught.value) == (
+        f"{tmp_path / 'chess.dat.xz'} is damaged or cut short: its xz data cannot be unpacked; get the file again."
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Labels: TypeAlias = Literal["numbers", "names"] | None
 
 LARGEST = np.iinfo(np.int64).max
-_SMALL = np.iinfo(np.int32).max
+SMALL = np.iinfo(np.int32).max
 # Up to this label (or the number of labels read, if more) a table from label to code costs less than sorting.
 _TABLE = 1 << 24
 _NUMBER = r"^(0|[1-9][0-9]*)$"
@@ -65,27 +65,21 @@ class Collector:
         self._sizes.append(sizes.astype(np.int32, copy=False))
         if len(values):
             self._numbers = True
-            small = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= _SMALL)
+            small = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= SMALL)
             self._blocks.append(values.astype(np.int32 if small else np.int64, copy=False))
 
     def add_names(self, sizes: NDArray[Any], names: pa.Array) -> None:
         """Add rows of names, given end to end as an Arrow array of text without nulls."""
         import pyarrow as pa
-
-        if not pa.types.is_dictionary(names.type):
-            names = names.dictionary_encode()
-        codes = as_numpy(names.indices).astype(np.int32, copy=False)
-        self.add_encoded(sizes, codes, names.dictionary)
-
-    def add_encoded(self, sizes: NDArray[Any], codes: Codes, names: pa.Array) -> None:
-        """Add rows of names given as places in `names`, which has each name once."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         self._sizes.append(sizes.astype(np.int32, copy=False))
-        if not len(codes):
+        if not len(names):
             return
-        names = names.cast(pa.large_string())
+        if not pa.types.is_dictionary(names.type):
+            names = names.dictionary_encode()
+        codes = as_numpy(names.indices).astype(np.int32, copy=False)
+        names = names.dictionary.cast(pa.large_string())
         if self._names is None:
             self._names = names
             self._blocks.append(codes)
@@ -150,9 +144,26 @@ class Collector:
 
 def mixture(name: str) -> InputError:
     """Return the error for items of both kinds."""
-    return InputError(
-        f'{name}: the items are a mixture of numbers and names; labels="names" (--labels names) reads all as names.'
-    )
+    return InputError(f'{name}: the items are a mixture of numbers and names; labels="names" reads all as names.')
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: a long one is cut."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= 42 else f"{text[:41]}…{text[0] if text[0] == text[-1] else ''}"
+
+
+def check_cap(max_items: Any, seed: Any) -> None:
+    """See that the options of :func:`cap` are whole numbers, before anything is read."""
+    for name, value, least in (("max_items", max_items, 1), ("seed", seed, 0)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise MisuseError(f"{name} is {shown(value)}; it must be a whole number, {least} or more.")
+    if seed is not None and max_items is None:
+        raise MisuseError("seed= is for the choice that max_items= makes; give max_items= too, or leave seed= out.")
 
 
 def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary, Codes]:
@@ -165,7 +176,10 @@ def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary,
     elif labels == "numbers":
         numbers, bad = parse_labels(found)
         if numbers is None:
-            raise InputError(f'{name}: item {bad!r} is not a whole number; labels="names" reads items as names.')
+            raise InputError(
+                f"{name}: item {shown(bad)} is not a whole number that fits 64 bits; "
+                'labels="names" reads items as names.'
+            )
         found = numbers
     if not len(found):
         return Vocabulary([]), np.empty(0, np.int32)
@@ -190,8 +204,9 @@ def parse_labels(names: pa.Array, *, plain: bool = False) -> tuple[pa.Array | No
         try:
             return names.cast(pa.int64()), None
         except pa.ArrowInvalid:
-            lengths = pc.utf8_length(pc.utf8_ltrim(names, "0"))
-            largest = pc.and_(pc.equal(lengths, 19), pc.greater(names, str(LARGEST)))
+            digits = pc.utf8_ltrim(names, "0")
+            lengths = pc.utf8_length(digits)
+            largest = pc.and_(pc.equal(lengths, 19), pc.greater(digits, str(LARGEST)))
             bad = pc.or_(pc.greater(lengths, 19), largest)
     return None, names.filter(bad)[0].as_py()
 
@@ -237,15 +252,13 @@ def finish(
     merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
     if merged:
         what = "an item in a basket" if rows.pairs is None else "a pair of a person"
-        log.info("%s: merged %s repeats of %s.", name, f"{merged:,}", what)
+        log.info("%s: merged %s of %s.", name, f"{merged:,} repeat{'' if merged == 1 else 's'}", what)
     baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged)
     return baskets if max_items is None else cap(baskets, max_items, seed)
 
 
 def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
     """Keep a uniform random choice of at most `max_items` items of each basket, and of what goes with them."""
-    if max_items < 1:
-        raise MisuseError(f"max_items is {max_items}; it must be 1 or more.")
     if not len(baskets) or int(baskets.sizes.max()) <= max_items:
         return baskets
     # A keyed hash of row and item ranks the items, so each person's choice is independent of everyone else's data.

@@ -91,17 +91,19 @@ def _label_array(labels: Sequence[Item]) -> pa.Array:
     import pyarrow as pa
 
     labels = [label.item() if isinstance(label, np.integer) else label for label in labels]
-    if all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
-        return pa.array(labels, pa.int64())
-    if all(isinstance(label, str) for label in labels):
-        return pa.array(labels, pa.large_string())
-    strange = (
-        next(label for label in labels if isinstance(label, bool) or not isinstance(label, int | str))
-        if any(isinstance(label, bool) or not isinstance(label, int | str) for label in labels)
-        else None
-    )
-    if strange is not None:
-        raise InputError(f"Items are whole numbers or names, not {type(strange).__name__}: convert them to text first.")
+    strange = [label for label in labels if isinstance(label, bool) or not isinstance(label, int | str)]
+    if strange:
+        kind = type(strange[0]).__name__
+        raise InputError(f"Items are whole numbers or names, not {kind}: convert them to text first.")
+    try:
+        if all(isinstance(label, int) for label in labels):
+            return pa.array(labels, pa.int64())
+        if all(isinstance(label, str) for label in labels):
+            return pa.array(labels, pa.large_string())
+    except OverflowError:
+        raise InputError("Items are numbers that do not fit 64 bits: convert them to text first.") from None
+    except UnicodeEncodeError:
+        raise InputError("Items are names that are not text (a lone surrogate): correct them first.") from None
     raise InputError("Items are a mixture of numbers and names: convert the numbers to text first.")
 
 
@@ -111,6 +113,9 @@ class Sequences:
 
     offsets: Offsets
     codes: Codes
+
+    def __post_init__(self) -> None:
+        _freeze(self.offsets, self.codes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequences) and _same(self, other, ("offsets", "codes"))
@@ -123,6 +128,9 @@ class Pairs:
     offsets: Offsets
     first: Codes
     second: Codes
+
+    def __post_init__(self) -> None:
+        _freeze(self.offsets, self.first, self.second)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pairs) and _same(self, other, ("offsets", "first", "second"))
@@ -153,8 +161,7 @@ class Baskets:
     merged: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        self.offsets.flags.writeable = False
-        self.codes.flags.writeable = False
+        _freeze(self.offsets, self.codes)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -211,6 +218,11 @@ class Baskets:
     def size_histogram(self) -> NDArray[np.int64]:
         """Return how many people hold 0, 1, 2 … items."""
         return np.bincount(self.sizes).astype(np.int64, copy=False)
+
+
+def _freeze(*arrays: NDArray[Any]) -> None:
+    for array in arrays:
+        array.flags.writeable = False
 
 
 def _same(one: object, other: object, names: tuple[str, ...]) -> bool:

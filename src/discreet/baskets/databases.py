@@ -16,25 +16,56 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, MisuseError
 from ..kernels.jit import threads
-from .streams import check_file, unpacked
+from .streams import unpacked
 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
+# A value of each of SQLite's types, by the name it has there.
+_SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column: its name in the source, what SQL calls it, and DuckDB's type of it."""
+
+    name: str
+    sql: str
+    type: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Something to select from: `sql` stands after FROM, `columns` gives DuckDB's type of each.
+    """Something to select from: `sql` stands after FROM.
 
     `untyped` says that the columns are text, or JSON values, whose kind only the contents tell.
     """
 
     name: str
     sql: str
-    columns: dict[str, str]
+    columns: tuple[Column, ...]
     untyped: Literal["text", "json"] | None = None
+
+    def find(self, name: str, option: str) -> Column:
+        """Return the one column of that name; an error says which `option` asked for it."""
+        found = [column for column in self.columns if column.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{self.name} has {len(found)} columns {name!r} ({option}=); rename all but one.")
+        alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
+        if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
+            # DuckDB has numbered it, as it does not tell such names apart.
+            raise InputError(f"{self.name} has columns that differ only in case, {alike[0]} and {name}; rename one.")
+        raise InputError(f"{self.name} has no column {name!r} ({option}=); {self.listing}.")
+
+    @property
+    def listing(self) -> str:
+        """What to say of the columns that are there."""
+        names = ", ".join(column.name or "''" for column in self.columns)
+        return f"its columns are {names}" if names else "it has no columns"
 
 
 def quoted(name: str) -> str:
@@ -45,6 +76,37 @@ def quoted(name: str) -> str:
 def literal(text: object) -> str:
     """Return an SQL text."""
     return "'" + str(text).replace("'", "''") + "'"
+
+
+def public_name(address: str) -> str:
+    """Return the address of a database without user, password and options: what may be shown or logged."""
+    scheme, _, rest = address.partition("://")
+    before, _, after = rest.rpartition("@")
+    place = re.split(r"[?#]", after)[0]
+    # Where it is not clear which part is the password, nothing is shown.
+    if re.search(r"[?#]", before) or re.search(r":(?!\d*(?:$|[/,\]:]))", re.sub(r"\[[^]]*\]", "", place)):
+        return f"{scheme}://…"
+    return f"{scheme}://{place}"
+
+
+def _hidden(message: str, address: str) -> str:
+    """Return a driver's message without what in the address is, or may be, a password."""
+    rest = address.partition("://")[2]
+    secrets = re.findall(r"(?:pass|key|secret)\w*=([^&#]+)", rest)
+    if public_name(address).endswith("…"):
+        secrets += re.split(r"[@:/?#&=]", rest)
+    else:
+        secrets += re.split(r"[@/]", rest.rpartition("@")[0].partition(":")[2])
+    for secret in {*secrets, *map(unquote, secrets)}:
+        if len(secret) > 2:
+            message = message.replace(secret, "…")
+    return message
+
+
+def check_memory(memory: object) -> None:
+    """See that a limit on memory is one, also where nothing needs it."""
+    if not isinstance(memory, str) or not re.fullmatch(r"(?=.*[1-9])\d+(\.\d+)? ?[KMGT]i?B", memory, re.IGNORECASE):
+        raise MisuseError(f'memory is {memory!r}; write it as "2GB" or "500MB".')
 
 
 @contextmanager
@@ -61,10 +123,7 @@ def workspace(memory: str) -> Iterator[Workspace]:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"SET threads = {threads()}")
         connection.execute(f"SET temp_directory = {literal(folder)}")
-        try:
-            connection.execute(f"SET memory_limit = {literal(memory)}")
-        except duckdb.Error:
-            raise MisuseError(f'memory is {memory!r}; write it as "2GB" or "500MB".') from None
+        connection.execute(f"SET memory_limit = {literal(memory)}")
         yield Workspace(connection, Path(folder), memory)
 
 
@@ -80,15 +139,19 @@ class Workspace:
     def _told(self, name: str) -> Iterator[None]:
         """Say in our own way what DuckDB has to say about `name`."""
         import duckdb
+        import pyarrow as pa
 
         try:
             yield
-        except duckdb.OutOfMemoryException:
-            raise LimitError(
-                f'{name}: grouping its rows takes more memory than {self._memory}; give more, as in memory="8GB".'
-            ) from None
-        except duckdb.Error as error:
-            raise InputError(name + _reason(str(error))) from None
+        except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
+            text = str(error)
+            if isinstance(error, duckdb.InterruptException) or _interrupted(text):
+                raise KeyboardInterrupt from None
+            if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory Error" in text:
+                raise LimitError(
+                    f'{name}: grouping its rows takes more memory than {self._memory}; give more, as in memory="8GB".'
+                ) from None
+            raise InputError(name + _reason(text.replace(f"{self._folder}/", ""))) from None
 
     def run(self, name: str, sql: str) -> None:
         """Run a statement; an error names `name`."""
@@ -116,7 +179,9 @@ class Workspace:
         return {row[0]: row[1] for row in rows}
 
     def _table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
-        return Table(name=name, sql=sql, columns=self._describe(name, sql), untyped=untyped)
+        types = self._describe(name, sql)
+        columns = tuple(Column(name=column, sql=quoted(column), type=type_) for column, type_ in types.items())
+        return Table(name=name, sql=sql, columns=columns, untyped=untyped)
 
     def _place(self, path: Path, compression: str | None) -> Path:
         """Return the file, unpacked, under a name in which DuckDB sees no pattern."""
@@ -130,94 +195,190 @@ class Workspace:
     def csv(self, path: Path, compression: str | None, delimiter: str) -> Table:
         """Open a CSV file with a header; all its columns are text."""
         place = self._place(path, compression)
-        with place.open("rb") as file:
-            line = file.readline(1 << 20)
-        try:
-            header = next(csv.reader([line.decode("utf-8-sig")], delimiter=delimiter), [])
-        except (UnicodeDecodeError, csv.Error):
-            raise InputError(f"{path}, line 1 is not text; a CSV file is UTF-8 text.") from None
-        names = [name.strip() for name in header]
-        if not all(names) or len(set(map(str.lower, names))) != len(names):
-            raise InputError(
-                f"{path}, line 1 must name the columns, each by a name of its own; it reads {', '.join(header)!r}."
-            )
-        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+        names = _header(path, place, delimiter)
+        columns = tuple(Column(name=name, sql=f"c{i}", type="VARCHAR") for i, name in enumerate(names))
+        types = ", ".join(f"{column.sql}: 'VARCHAR'" for column in columns)
         options = f"auto_detect=false, header=true, delim={literal(delimiter)}, quote='\"', escape='\"'"
-        sql = f"read_csv({literal(place)}, {options}, columns={{{columns}}}, max_line_size=16777216)"
-        return Table(name=str(path), sql=sql, columns=dict.fromkeys(names, "VARCHAR"), untyped="text")
+        limits = "max_line_size=16777216, hive_partitioning=false"
+        sql = f"read_csv({literal(place)}, {options}, columns={{{types}}}, {limits})"
+        return Table(name=str(path), sql=sql, columns=columns, untyped="text")
 
     def json(self, path: Path, compression: str | None) -> Table:
         """Open JSON records, one a line or all in one list."""
         place = self._place(path, compression)
-        sql = f"read_json({literal(place)}, format='auto', records=true, maximum_depth=1, sample_size=-1)"
+        options = "format='auto', records=true, maximum_depth=1, sample_size=-1, hive_partitioning=false"
         try:
-            return self._table(str(path), sql, "json")
+            return self._table(str(path), f"read_json({literal(place)}, {options})", "json")
         except InputError:
             # DuckDB's own count of lines is one too high.
-            _check_json_lines(path, place)
+            _check_json(path, place)
             raise
 
     def parquet(self, path: Path, compression: str | None) -> Table:
         """Open a Parquet file."""
-        return self._table(str(path), f"read_parquet({literal(self._place(path, compression))})")
+        place = self._place(path, compression)
+        # A folder such as person=5 must not take the place of the column in the file.
+        return self._table(str(path), f"read_parquet({literal(place)}, hive_partitioning=false)")
 
-    def arrow(self, name: str, reader: Any, wanted: list[str]) -> Table:
-        """Copy the columns wanted (all of them, if none is named) of an Arrow stream."""
-        there = [column for column in wanted if column in reader.schema.names]
-        columns = ", ".join(map(quoted, there)) if there else "*"
-        self._connection.register("stream", reader)
-        self.run(name, f"CREATE TABLE source AS SELECT {columns} FROM stream")  # noqa: S608
-        self._connection.unregister("stream")
-        table = self._table(name, "source")
-        columns_there = {column: table.columns.get(column, "") for column in reader.schema.names}
-        return Table(name=name, sql="source", columns=columns_there)
+    def arrow(self, name: str, reader: Any, wanted: list[str], skip: int = 0) -> Table:
+        """Copy the columns wanted (those with lists, if none is named) of an Arrow stream, from row `skip` on."""
+        import pyarrow as pa
+
+        names = reader.schema.names
+        if wanted:
+            chosen = [i for i, column in enumerate(names) if column in wanted and set(wanted) <= set(names)]
+        else:
+            chosen = [i for i, field in enumerate(reader.schema) if is_list_type(field.type)]
+        types: dict[str, str] = {}
+        if chosen:
+            stopped: list[BaseException] = []
+            stream = _chosen(reader, chosen, skip, stopped)
+            try:
+                with self._told(name):
+                    self._connection.register("stream", stream)
+                    self._connection.execute("CREATE TABLE source AS SELECT * FROM stream")
+                    self._connection.unregister("stream")
+            except InputError:
+                # What DuckDB says then is only that the stream has ended early.
+                for error in stopped:
+                    if not isinstance(error, (pa.ArrowException, OSError)):
+                        raise error from None
+                    if _interrupted(str(error)):
+                        raise KeyboardInterrupt from None
+                    raise InputError(name + _reason(str(error))) from None
+                raise
+            types = self._describe(name, "source")
+        columns = (Column(name=column, sql=f"c{i}", type=types.get(f"c{i}", "")) for i, column in enumerate(names))
+        return Table(name=name, sql="source", columns=tuple(columns))
 
     def query(self, query: str, database: Path | None = None) -> Table:
         """Open the answer of a query over files, or over a DuckDB database."""
         if database is not None:
             self.run(str(database), f"ATTACH {literal(database.resolve())} AS given (READ_ONLY)")
             self._connection.execute("USE given")
-        self.run("The query", f"CREATE TABLE workspace.main.source AS {query.strip().rstrip(';')}")
+        self.run("The query", f"CREATE TABLE workspace.main.source AS {query}")
         self._connection.execute("USE workspace")
         return self._table("The query", "source")
 
     def sqlite(self, path: Path, query: str, wanted: list[str]) -> Table:
-        """Open the answer of a query over an SQLite database."""
-        driver = _driver("sqlite")
+        """Open the answer of a query over an SQLite database.
+
+        There each value has a type of its own, but the driver takes a column's type from its first values. So the
+        answer is kept, its columns are seen to be of one type, and a row with values of these types is put first.
+        """
+        name = str(path)
         uri = f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro"
-        # SQLite's columns have no type but that of their values; the driver decides by the first batch.
-        options = {"adbc.sqlite.query.batch_rows": "65536"}
-        return self._driven(driver, uri, str(path), query, wanted, options)
+        with _asked("sqlite", uri, name) as cursor:
+            given = quoted("the query given")
+            cursor.execute(f"CREATE TEMP TABLE answer AS WITH {given} AS (\n{query}\n) SELECT * FROM {given}")  # noqa: S608
+            cursor.execute("SELECT * FROM temp.answer LIMIT 0")
+            there = [column[0] for column in cursor.description]
+            if not wanted or not set(wanted) <= set(there):
+                columns = tuple(Column(name=column, sql="", type="") for column in there)
+                return Table(name=name, sql="", columns=columns)
+            columns_wanted = list(dict.fromkeys(wanted))
+            types = ", ".join(f"group_concat(DISTINCT typeof({quoted(column)}))" for column in columns_wanted)
+            cursor.execute(f"SELECT {types} FROM temp.answer")  # noqa: S608
+            first = []
+            for column, found in zip(columns_wanted, cursor.fetchone(), strict=True):
+                kinds = set((found or "").split(",")) - {"null", ""}
+                if len(kinds) > 1 and kinds != {"integer", "real"}:
+                    raise InputError(
+                        f"{name}: column {column!r} holds values of several types; "
+                        f"cast it: SELECT CAST({column} AS TEXT) AS {column}."
+                    )
+                first.append(f"{_SQLITE_VALUES.get(max(kinds, default=''), 'NULL')} AS {quoted(column)}")
+            rest = ", ".join(map(quoted, columns_wanted))
+            cursor.execute(f"SELECT {', '.join(first)} UNION ALL SELECT {rest} FROM temp.answer")  # noqa: S608
+            with cursor.fetch_record_batch() as reader:
+                return self.arrow(name, reader, wanted, skip=1)
 
     def postgresql(self, uri: str, query: str, wanted: list[str]) -> Table:
         """Open the answer of a query over a PostgreSQL database."""
-        name = re.sub(r"//[^@/]*@", "//", uri)
-        return self._driven(_driver("postgresql"), uri, name, query, wanted, {})
-
-    def _driven(
-        self, driver: Any, uri: str, name: str, query: str, wanted: list[str], options: dict[str, str]
-    ) -> Table:
-        from adbc_driver_manager import Error
-
-        try:
-            with driver.connect(uri) as connection, connection.cursor() as cursor:
-                if options:
-                    cursor.adbc_statement.set_options(**options)
-                cursor.execute(query)
-                with cursor.fetch_record_batch() as reader:
-                    return self.arrow(name, reader, wanted)
-        except Error as error:
-            raise InputError(name + _reason(str(error))) from None
+        name = public_name(uri)
+        with _asked("postgresql", uri, name) as cursor:
+            cursor.execute(query)
+            with cursor.fetch_record_batch() as reader:
+                return self.arrow(name, reader, wanted)
 
 
-def _driver(kind: str) -> Any:
+@contextmanager
+def _asked(kind: Literal["sqlite", "postgresql"], uri: str, name: str) -> Iterator[Any]:
+    """Open a database through its driver and give a cursor; an error names `name` and no password."""
     from importlib import import_module
 
     try:
-        return import_module(f"adbc_driver_{kind}.dbapi")
+        driver = import_module(f"adbc_driver_{kind}.dbapi")
+        from adbc_driver_manager import Error
     except ImportError:
-        name = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[kind]
-        raise MisuseError(f"Reading from {name} needs a driver: pip install 'discreet[sql]'.") from None
+        what = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[kind]
+        raise MisuseError(f"Reading from {what} needs a driver: pip install 'discreet[sql]'.") from None
+    try:
+        with driver.connect(uri) as connection, connection.cursor() as cursor:
+            yield cursor
+    except Error as error:
+        text = str(error) if kind == "sqlite" else _hidden(str(error), uri)
+        raise InputError(name + _reason(text)) from None
+
+
+def is_list_type(type_: Any) -> bool:
+    """Whether an Arrow type is one of lists."""
+    import pyarrow as pa
+
+    checks = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    views = (pa.types.is_list_view, pa.types.is_large_list_view)
+    return any(check(type_) for check in (*checks, *views))
+
+
+def _chosen(reader: Any, chosen: list[int], skip: int, stopped: list[BaseException]) -> Any:
+    """Return the stream of some columns, named c0, c1 … by their place; what stops it is added to `stopped`."""
+    import pyarrow as pa
+
+    def plain(type_: Any) -> Any:
+        # DuckDB does not know half precision.
+        if is_list_type(type_) and pa.types.is_float16(type_.value_type):
+            return pa.list_(pa.float32())
+        return pa.float32() if pa.types.is_float16(type_) else type_
+
+    schema = pa.schema([(f"c{i}", plain(reader.schema.field(i).type)) for i in chosen])
+
+    def batches() -> Iterator[Any]:
+        left = skip
+        try:
+            for batch in reader:
+                start = min(left, len(batch))
+                left -= start
+                columns = [batch.column(i).slice(start) for i in chosen]
+                for place, field in enumerate(schema):
+                    if columns[place].type != field.type:
+                        columns[place] = columns[place].cast(field.type)
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        except BaseException as error:
+            stopped.append(error)
+            raise
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _header(path: Path, place: Path, delimiter: str) -> list[str]:
+    """Return the names of the columns. DuckDB is not asked: it would number those that occur twice."""
+    with place.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        try:
+            header = next(csv.reader(iter(lambda: file.readline(1 << 20), ""), delimiter=delimiter), [])
+        except csv.Error as error:
+            raise InputError(f"{path}, line 1 does not name columns: {error}.") from None
+    try:
+        "".join(header).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path}, line 1 is not text; a CSV file is UTF-8 text.") from None
+    if not header:
+        raise InputError(f"{path}, line 1 is blank; it must name the columns.")
+    return [name.strip() for name in header]
+
+
+def _interrupted(message: str) -> bool:
+    """Whether an interrupt stands behind a message: of DuckDB, or of Python code that Arrow called."""
+    return message == "Query interrupted" or ("Python exception" in message and "KeyboardInterrupt" in message)
 
 
 def _reason(message: str) -> str:
@@ -227,19 +388,30 @@ def _reason(message: str) -> str:
         return f", line {line[1]}: {line[2].strip().rstrip('.')}."
     if "json_read expected records" in message:
         return " has lines that are not objects; with person= and item= each line is an object with these fields."
-    message = re.split(r"\n\s*\n|\nLINE |\nquery: |\nPossible ", message.strip())[0]
-    message = re.sub(r' in file "[^"]*"| at end of file \'[^\']*\'', "", message)
-    return ": " + " ".join(message.split()).rstrip(".?") + "."
+    if "state machine reached an invalid state" in message:
+        return (
+            ": it cannot be cut into rows; all its lines must end alike (in a line feed, or all in a carriage return "
+            "and a line feed), and each quote must be closed."
+        )
+    message = re.split(r"\n\s*\n|\nLINE |\nquery: |\nPossible |\nDid you mean", message.strip())[0]
+    message = re.sub(r' in file "[^"]*"| at end of file \'[^\']*\'| Did you mean .*', "", message)
+    return ": " + " ".join(message.split()).rstrip(".?!") + "."
 
 
-def _check_json_lines(path: Path, plain: Path) -> None:
+def _check_json(path: Path, plain: Path) -> None:
     """Raise an error that names the first line that is not JSON, if the file has one record a line."""
     with plain.open("rb") as file:
+        head = file.read(1 << 16)
+        if re.fullmatch(rb"(\xef\xbb\xbf)?\s*\[\s*\]\s*", head):
+            raise InputError(f"{path} has no rows.")
+        if re.fullmatch(rb"(\xef\xbb\xbf)?[\s\[\],{}]*", head) and b"{" in head:
+            raise InputError(f"{path} has records without fields; each is an object with the fields asked for.")
+        file.seek(0)
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
                     json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     if number > 1 or line.lstrip()[:1] != b"[":
                         raise InputError(
                             f"{path}, line {number} is not a JSON object; write one record a line."
@@ -249,7 +421,6 @@ def _check_json_lines(path: Path, plain: Path) -> None:
 
 def kind_of_database(path: Path) -> Literal["sqlite", "duckdb"]:
     """Tell the two kinds of database file apart by how they begin."""
-    check_file(path)
     with path.open("rb") as file:
         head = file.read(16)
     if head.startswith(b"SQLite format 3"):

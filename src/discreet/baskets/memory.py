@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
 from .arrow import as_arrow
-from .build import Collector, Labels, Rows, canonical_pairs, mixture, sort_labels
-from .core import Item
+from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
+from .core import Item, Vocabulary
 from .streams import Progress, blocks
 
 _BATCH = 1 << 16
@@ -61,21 +61,35 @@ class _Items:
                 wrong = next(i for i, value in enumerate(values) if isinstance(value, str) != self._text)
                 raise mixture(places[_row_of(sizes, wrong)])
         if self._labels is not None and text:
-            values = list(map(str, values))
+            values = [value if isinstance(value, str) else _digits(value) for value in values]
         elif text != {True}:
             try:
                 self._collector.add_numbers(sizes, np.array(values, np.int64))
             except OverflowError:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
                 raise InputError(
-                    f"{places[_row_of(sizes, wrong)]}: {values[wrong]} does not fit 64 bits; "
-                    'labels="names" (--labels names) reads items as names.'
+                    f"{places[_row_of(sizes, wrong)]}: {shown(int(values[wrong]))} does not fit 64 bits; "
+                    'labels="names" reads items as names.'
                 ) from None
             return
-        self._collector.add_names(sizes, pa.array(values, pa.large_string()))
+        try:
+            names = pa.array(values, pa.large_string())
+        except UnicodeEncodeError:
+            wrong = next(i for i, value in enumerate(values) if any("\ud800" <= letter <= "\udfff" for letter in value))
+            raise InputError(
+                f"{places[_row_of(sizes, wrong)]}: {shown(values[wrong])} is not text (it has a lone surrogate)."
+            ) from None
+        self._collector.add_names(sizes, names)
 
     def finish(self) -> Rows:
         return self._collector.finish(self._labels)
+
+
+def _digits(number: Any) -> str:
+    try:
+        return str(number)
+    except ValueError:
+        raise InputError("An item is a number with too many digits; convert it to text first.") from None
 
 
 def _fit(value: object) -> bool:
@@ -96,15 +110,18 @@ def read_iterable(source: Iterable[Any], *, labels: Labels, ordered: bool) -> Ro
     baskets = iter(source)
     done = 0
     while batch := list(islice(baskets, _BATCH)):
-        for kind in set(map(type, batch)):
+        kinds: set[Any] = set(map(type, batch))
+        for kind in kinds:
             wrong = issubclass(kind, (str, bytes, Mapping)) or not issubclass(kind, Iterable)
+            # An array without dimensions calls itself iterable too.
+            if hasattr(kind, "ndim"):
+                flat = [i for i, basket in enumerate(batch) if getattr(basket, "ndim", 1) == 0]
+                if flat:
+                    raise _no_basket(done + flat[0], kind)
             if wrong or (ordered and issubclass(kind, Set)):
                 number = done + next(i for i, basket in enumerate(batch) if type(basket) is kind)
                 if wrong:
-                    raise InputError(
-                        f"Basket {number} is {_article(kind)}; a basket is a set or a list of items, as in "
-                        'discreet.read([{"tea", "milk"}, {"bread"}]).'
-                    )
+                    raise _no_basket(number, kind)
                 raise MisuseError(
                     f"ordered=True, but basket {number} is a {kind.__name__}, which has no order; give lists."
                 )
@@ -115,36 +132,45 @@ def read_iterable(source: Iterable[Any], *, labels: Labels, ordered: bool) -> Ro
     return items.finish()
 
 
-def _article(kind: type) -> str:
-    return f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}"
+def _no_basket(number: int, kind: type) -> InputError:
+    article = "an" if kind.__name__[0] in "aeiou" else "a"
+    return InputError(
+        f"Basket {number} is {article} {kind.__name__}; a basket is a set or a list of items, as in "
+        'discreet.read([{"tea", "milk"}, {"bread"}]).'
+    )
 
 
-def read_sparse(matrix: Any, names: Sequence[Item] | None) -> Rows:
+def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
     """Read a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held."""
-    if names is not None and len(names) != matrix.shape[1]:
-        raise MisuseError(
-            f"labels has {len(names):,} names, but the matrix has {matrix.shape[1]:,} columns; give one for each."
+    if len(matrix.shape) != 2:
+        raise InputError(
+            f"The matrix has no rows and columns (its shape is {matrix.shape}); give one with a row a person."
         )
-    if names is not None and len(set(names)) != len(names):
-        raise MisuseError("labels names an item twice; give each column a name of its own.")
+    given = None if names is None else column_labels(names, matrix.shape[1], "the matrix")
     matrix = matrix.tocsr()
     kept = matrix.data != 0
     before = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(kept, out=before[1:])
     columns = matrix.indices[kept]
     found = np.flatnonzero(np.bincount(columns, minlength=matrix.shape[1]))
-    labels = as_arrow(found) if names is None else label_array([names[i] for i in found.tolist()])
+    labels = as_arrow(found) if given is None else given.take(as_arrow(found))
     vocabulary, order = sort_labels(labels, None, "The matrix")
     table = np.zeros(matrix.shape[1], np.int32)
     table[found] = order
     return Rows(offsets=before[matrix.indptr], codes=table[columns], vocabulary=vocabulary)
 
 
-def label_array(labels: Sequence[Item]) -> Any:
-    """Return labels of columns as an Arrow array, after the rules of a vocabulary."""
-    from .core import Vocabulary
-
-    return Vocabulary(list(labels)).labels
+def column_labels(labels: Any, columns: int, what: str) -> Any:
+    """Return the labels given for columns as an Arrow array, after the rules of a vocabulary."""
+    if isinstance(labels, Set) or not isinstance(labels, Iterable):
+        raise MisuseError(f"labels is a {type(labels).__name__}; give a list with the name of each column, in order.")
+    names = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
+    if len(names) != columns:
+        raise MisuseError(f"labels has {len(names):,} names, but {what} has {columns:,} columns; give one for each.")
+    found = Vocabulary(names).labels
+    if len(found.unique()) != len(found):
+        raise MisuseError("labels names an item twice; give each column a name of its own.")
+    return found
 
 
 def read_json_lines(path: Path, compression: str | None, *, labels: Labels, progress: Progress = None) -> Rows:
@@ -178,6 +204,10 @@ def _parse(path: Path, number: int, text: bytes) -> Any:
         problem = "is not UTF-8 text"
     except json.JSONDecodeError as error:
         problem = f"is not JSON ({error.msg} at column {error.colno})"
+    except ValueError:
+        problem = "has a number with too many digits"
+    except RecursionError:
+        problem = "has too many lists within lists"
     raise InputError(f'{path}, line {number} {problem}; write one basket a line, as ["tea", "milk"].')
 
 

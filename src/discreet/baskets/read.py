@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from ..errors import InputError, MisuseError
-from .build import Labels, Rows, cap, finish
+from .build import Labels, Rows, cap, check_cap, finish, shown
 from .core import Baskets, Item
-from .streams import COMPRESSIONS, Progress
+from .databases import check_memory, public_name
+from .streams import COMPRESSIONS, Progress, check_file
 
 Format = Literal["fimi", "csv", "tsv", "json", "parquet", "onehot", "sqlite", "duckdb"]
 
@@ -29,7 +31,7 @@ _SUFFIXES: dict[str, str] = {
     ".sqlite3": "database",
     ".duckdb": "database",
 }
-_FORMATS = ("fimi", "csv", "tsv", "json", "parquet", "onehot", "sqlite", "duckdb")
+_FORMATS: tuple[str, ...] = get_args(Format)
 _DELIMITERS = {"fimi": " ", "csv": ",", "tsv": "\t"}
 
 
@@ -57,20 +59,23 @@ def read(
     source
         One of
 
-        - a path. The suffix tells the format, after ``.gz``, ``.xz`` or ``.zst``: ``.dat`` and ``.txt`` are FIMI
-          text (a basket a line, blanks between items); ``.csv`` and ``.tsv`` are a table with a header if `person` is
-          given, and otherwise a basket a line, each field an item; ``.jsonl``, ``.ndjson`` and ``.json`` have a
-          basket a line (a list, or an object with the list ``items`` and perhaps a list ``pairs`` of pairs), or
-          records if `person` is given; ``.parquet``; ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`. A blank
-          line of text is an empty basket.
+        - the path of a regular file. The suffix tells the format, after ``.gz``, ``.xz`` or ``.zst``: ``.dat`` and
+          ``.txt`` are FIMI text (a basket a line, blanks between items); ``.csv`` and ``.tsv`` are a table with a
+          header if `person` is given, and otherwise a basket a line, each field an item; ``.jsonl``, ``.ndjson`` and
+          ``.json`` have a basket a line (a list, or an object with the list ``items`` and perhaps a list ``pairs`` of
+          pairs), or records if `person` is given; ``.parquet``; ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`.
+          A blank line of text is an empty basket.
         - the address of a database, with a `query`: ``sqlite:///file.db``, ``duckdb:///file.duckdb``,
           ``postgresql://user@host/name``.
         - nothing, with a `query` over files: ``query="SELECT customer, product FROM 'sales/*.parquet'"``.
         - a data frame or table (pandas, polars, pyarrow, a DuckDB relation: anything with the Arrow C stream). If
-          all its columns are true/false it is one-hot: a column an item, a row a basket.
+          all its columns are true/false it is one-hot: a column an item, a row a basket. A single column of lists
+          (a Series, an Arrow array) has a basket a row.
         - a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held.
         - an iterable of sets, lists or tuples of items.
-        - `Baskets`, which pass through.
+        - `Baskets`, which pass through, or are capped.
+
+        An option that means nothing for a source is refused.
     person, item
         The columns of a table with one row an item. All rows of a person become one basket, and people come in the
         order of that column. A row without an item says that the person exists. `item` may be a column of lists; a
@@ -96,11 +101,13 @@ def read(
     max_items
         Keep at most so many items of each basket, chosen uniformly at random. Order and pairs keep the chosen items.
     nulls
-        What to do with rows that have no person (or an item without a time): ``"error"`` or ``"drop"``.
+        What to do with rows that have no person (or an item without a time): ``"error"`` or ``"drop"``. The person
+        of an item without a time stays.
     seed
         Makes the choice of `max_items` repeatable.
     memory
-        How much memory grouping a table may take before it goes to disk.
+        How much memory grouping a table may take before it goes to disk. Text with a basket a line needs no such
+        limit.
     progress
         Called now and then with the fraction done.
 
@@ -125,16 +132,8 @@ def read(
     >>> [sorted(basket) for basket in discreet.read(sales, person="customer", item="product")]
     [['tea'], ['milk', 'tea']]
     """
-    if max_items is not None and max_items < 1:
-        raise MisuseError(f"max_items is {max_items}; it must be 1 or more.")
-    if nulls not in ("error", "drop"):
-        raise MisuseError(f'nulls is {nulls!r}; it is "error" or "drop".')
-    if format is not None and format not in _FORMATS:
-        raise MisuseError(f"format is {format!r}; it is one of {', '.join(_FORMATS)}.")
-    if isinstance(labels, str) and labels not in ("numbers", "names"):
-        raise MisuseError(f'labels is {labels!r}; it is "numbers" or "names".')
-    if isinstance(source, Baskets):
-        return source if max_items is None else cap(source, max_items, seed)
+    check_cap(max_items, seed)
+    check_memory(memory)
     call = _Call(
         person=person,
         item=item,
@@ -148,6 +147,9 @@ def read(
         memory=memory,
         progress=progress,
     )
+    if isinstance(source, Baskets):
+        call.refuse("Baskets pass through as they are", *_TABLE, "query", "format", "labels", "ordered")
+        return source if max_items is None else cap(source, max_items, seed)
     name, rows = call.rows(source)
     if ordered and rows.pairs is not None:
         raise MisuseError(f"{name}: ordered=True does not go with given pairs, which have no order.")
@@ -155,6 +157,10 @@ def read(
     if progress is not None:
         progress(1.0)
     return baskets
+
+
+# The options that only a table has a use for.
+_TABLE = ("person", "item", "time", "pair", "nulls")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,50 +179,72 @@ class _Call:
     memory: str
     progress: Progress
 
+    def __post_init__(self) -> None:
+        for option in ("person", "item", "time", "query"):
+            given = getattr(self, option)
+            if given is not None and not isinstance(given, str):
+                what = "SQL, as text" if option == "query" else "the name of one column, as text"
+                raise MisuseError(f"{option} is {shown(given)}; it is {what}.")
+        if self.query is not None and not self.query.strip().rstrip(";"):
+            raise MisuseError('The query is empty; write query="SELECT person, item FROM …".')
+        if self.nulls not in ("error", "drop"):
+            raise MisuseError(f'nulls is {self.nulls!r}; it is "error" or "drop".')
+        if self.format is not None and self.format not in _FORMATS:
+            raise MisuseError(f"format is {self.format!r}; it is one of {', '.join(_FORMATS)}.")
+        if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
+            raise MisuseError(f'labels is {self.labels!r}; it is "numbers" or "names".')
+        if self.pair is not None and (self.item is not None or self.time is not None):
+            raise MisuseError("pair= takes the place of item=, and has no time=; give the person and the pair alone.")
+        if self.pair is not None and not (
+            isinstance(self.pair, tuple | list)
+            and len(self.pair) == 2
+            and all(isinstance(column, str) for column in self.pair)
+        ):
+            raise MisuseError(f'pair is {self.pair!r}; it is two columns, as in pair=("before", "after").')
+        for option, given in (("time", self.time), ("pair", self.pair)):
+            if given is not None and self.person is None:
+                raise MisuseError(f"{option}= needs person=, the column that says whose rows they are.")
+        if self.person is not None and self.item is None and self.pair is None:
+            raise MisuseError("person= needs item=, the column of the items.")
+        if self.ordered and self.person is not None and self.time is None:
+            raise MisuseError("ordered=True is for a basket a line; rows of a table are put in order by time=.")
+
+    def refuse(self, what: str, *options: str) -> None:
+        """Raise an error if one of `options` is given, since it means nothing for `what` is read."""
+        for option in options:
+            given = getattr(self, option)
+            if given is not None and given is not False and (option, given) != ("nulls", "error"):
+                shown_as = f'"{given}"' if isinstance(given, str) else shown(given)
+                raise MisuseError(f"{what}, so {option}={shown_as} means nothing here; leave it out.")
+
     def rows(self, source: Any) -> tuple[str, Rows]:
         """Return what to call the source in messages, and its rows."""
-        self._check_columns()
         if source is None:
-            return "The query", self._query(None, self._needed_query("a source or a query"))
+            query = self._needed_query("a source or a query")
+            self.refuse("A query over files names them itself", "format")
+            return "The query", self._query(None, query)
         if isinstance(source, str) and "://" in source:
-            return source, self._address(source)
+            self.refuse("The address tells what it is", "format")
+            return self._address(source)
         if isinstance(source, (str, os.PathLike)):
+            if not os.fspath(source):
+                raise MisuseError('The path is empty; give the name of a file, as in discreet.read("sales.csv").')
             return str(source), self._file(Path(source))
-        if self.query is not None:
-            raise MisuseError("query= goes with a database or with no source, not with data in memory.")
+        self.refuse("The data are in memory", "query")
         if hasattr(source, "tocsr"):
             return "The matrix", self._sparse(source)
-        if hasattr(source, "__arrow_c_stream__"):
-            reader = _stream(source)
-            if reader is not None:
-                return "The table", self._frame(reader)
-        if not isinstance(source, Iterable) or isinstance(source, bytes):
+        found = _arrow(source, self._wanted())
+        if found is not None:
+            return self._frame(found)
+        if not isinstance(source, Iterable) or isinstance(source, bytes) or getattr(source, "ndim", 1) == 0:
             raise MisuseError(
                 f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
                 "a sparse matrix or a list of sets."
             )
         from .memory import read_iterable
 
-        self._refuse_columns("A list of baskets")
+        self.refuse("A list of baskets is neither a table nor a file", *_TABLE, "format")
         return "The baskets given", read_iterable(source, labels=self._kind(), ordered=self.ordered)
-
-    def _check_columns(self) -> None:
-        if self.pair is not None and (self.item is not None or self.time is not None):
-            raise MisuseError("pair= takes the place of item=, and has no time=; give the person and the pair alone.")
-        if self.pair is not None and (isinstance(self.pair, str) or len(self.pair) != 2):
-            raise MisuseError(f'pair is {self.pair!r}; it is two columns, as in pair=("before", "after").')
-        for option, given in (("time", self.time), ("pair", self.pair)):
-            if given is not None and self.person is None:
-                raise MisuseError(f"{option}= needs person=, the column that says whose rows they are.")
-        if self.person is not None and self.item is None and self.pair is None:
-            raise MisuseError("person= needs item=, the column of the items (or pair=, two columns).")
-        if self.ordered and self.person is not None and self.time is None:
-            raise MisuseError("ordered=True is for a basket a line; rows of a table are put in order by time=.")
-
-    def _refuse_columns(self, what: str) -> None:
-        for option, given in (("person", self.person), ("item", self.item)):
-            if given is not None:
-                raise MisuseError(f"{what} has no columns, so {option}={given!r} means nothing here; leave it out.")
 
     def _kind(self) -> Labels:
         """Return `labels` where it cannot be a list."""
@@ -229,24 +257,27 @@ class _Call:
     def _needed_query(self, what: str) -> str:
         if self.query is None:
             raise MisuseError(f'There must be {what}: give query="SELECT person, item FROM …".')  # noqa: S608
-        return self.query
+        return self.query.strip().rstrip(";")
 
     def _wanted(self) -> list[str]:
         """Return the columns that are named."""
         return [name for name in (self.person, self.item, self.time, *(self.pair or ())) if name is not None]
 
-    def _address(self, address: str) -> Rows:
+    def _address(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
-        if scheme in ("sqlite", "duckdb") and rest.startswith("/"):
-            return self._database(Path(rest[1:]), scheme)
+        if scheme in ("sqlite", "duckdb") and rest.startswith("/") and rest != "/":
+            path = Path(rest[1:])
+            check_file(path)
+            return str(path), self._database(path, scheme)
+        name = public_name(address)
         if scheme in ("postgresql", "postgres"):
             from .databases import workspace
 
             query = self._needed_query("a query to ask a database")
             with workspace(self.memory) as work:
-                return self._table(work, work.postgresql(address, query, self._wanted()))
+                return name, self._table(work, work.postgresql(address, query, self._wanted()))
         raise MisuseError(
-            f"{address.split('@')[-1]} is not an address discreet reads; those are sqlite:///file.db, "
+            f"{name} is not an address discreet reads; those are sqlite:///file.db, "
             "duckdb:///file.duckdb and postgresql://user@host/name."
         )
 
@@ -270,7 +301,6 @@ class _Call:
 
     def _file(self, path: Path) -> Rows:
         from .databases import workspace
-        from .streams import check_file
 
         check_file(path)
         compression = COMPRESSIONS.get(path.suffix.lower())
@@ -290,21 +320,23 @@ class _Call:
                 "query= goes with a database or with no source; to query a file, leave the source out and "  # noqa: S608
                 f"write query=\"SELECT … FROM '{path}'\"."
             )
-        if format_ != "parquet" and self.person is None:
+        if format_ == "fimi" or (format_ != "parquet" and self.person is None):
             return self._lines(path, compression, format_)
         with workspace(self.memory) as work:
             if format_ == "parquet":
                 table = work.parquet(path, compression)
             elif format_ == "json":
                 table = work.json(path, compression)
-            elif format_ == "fimi":
-                raise MisuseError(f"{path} is FIMI text, a basket a line: it has no columns; leave person= out.")
             else:
                 table = work.csv(path, compression, _DELIMITERS[format_])
             return self._table(work, table)
 
     def _lines(self, path: Path, compression: str | None, format_: str) -> Rows:
-        self._refuse_columns(f"{path}, read a basket a line,")
+        if format_ != "fimi" and self.item is not None:
+            raise MisuseError(
+                f"{path} is read a basket a line unless person= is given with item=; give both for a table, or neither."
+            )
+        self.refuse(f"{path} is read a basket a line and has no columns", *_TABLE)
         if format_ == "json":
             from .memory import read_json_lines
 
@@ -318,65 +350,111 @@ class _Call:
     def _sparse(self, matrix: Any) -> Rows:
         from .memory import read_sparse
 
-        self._refuse_columns("A sparse matrix")
-        if self.ordered:
-            raise MisuseError("ordered=True is for a basket a line; a sparse matrix has no order.")
+        self.refuse("A sparse matrix has a row a basket, without order", *_TABLE, "ordered", "format")
         if isinstance(self.labels, str):
             raise MisuseError("labels= of a sparse matrix is the list of its columns' names.")
         return read_sparse(matrix, self.labels)
 
-    def _frame(self, reader: Any) -> Rows:
+    def _frame(self, found: _Stream) -> tuple[str, Rows]:
         from .databases import workspace
         from .tables import is_one_hot, one_hot
 
         named = self.person is not None or self.item is not None
+        if found.single:
+            self.refuse("A single column has a basket a row", *_TABLE, "format")
         if self.format not in (None, "onehot"):
             raise MisuseError(f"format={self.format!r} is for files; a data frame is read as it is, or as onehot.")
-        if self.format == "onehot" or (is_one_hot(reader.schema) and not named):
-            if named or self.ordered:
-                raise MisuseError(
-                    "A one-hot table has a row a basket, without order; leave person=, item= and ordered= out."
-                )
-            return one_hot("The table", reader, self.labels)
+        if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
+            self.refuse("A one-hot table has a row a basket, without order", *_TABLE, "ordered")
+            return found.name, one_hot(found.name, found.reader, self.labels)
         with workspace(self.memory) as work:
-            return self._table(work, work.arrow("The table", reader, self._wanted()))
+            return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
 
     def _table(self, work: Any, table: Any) -> Rows:
-        from .tables import check_columns, group, is_list, lists
+        from .tables import group, holds_lists, lists
 
-        check_columns(table, person=self.person, item=self.item, time=self.time)
-        for column in self.pair or ():
-            check_columns(table, pair=column)
         if self.person is not None:
+            person = table.find(self.person, "person")
+            items = [table.find(column, "pair") for column in self.pair or ()]
             return group(
                 work,
                 table,
-                person=self.person,
-                items=self.pair or (str(self.item),),
-                time=self.time,
+                person=person,
+                items=tuple(items or [table.find(str(self.item), "item")]),
+                time=None if self.time is None else table.find(self.time, "time"),
                 labels=self._kind(),
                 nulls=self.nulls,
                 progress=self.progress,
             )
-        found = [self.item] if self.item else [column for column in table.columns if is_list(table, column)]
-        if len(found) != 1 or not is_list(table, found[0]):
+        if self.item is not None:
+            found = [table.find(self.item, "item")]
+        else:
+            found = [column for column in table.columns if holds_lists(column)]
+        if len(found) != 1 or not holds_lists(found[0]):
             raise MisuseError(
                 f"{table.name} needs person= and item=, the columns of the people and of what they hold; "
-                f"its columns are {', '.join(table.columns)}."
+                f"{table.listing}."
             )
+        self.refuse(f"{table.name} is read a basket a row, without people", "nulls")
         return lists(work, table, found[0], self._kind())
 
 
-def _stream(source: Any) -> Any:
-    """Return a reader of a frame's rows, or None for a single column of values."""
+@dataclass(frozen=True)
+class _Stream:
+    """A table as a stream of Arrow batches; `single` if it was one column of lists."""
+
+    name: str
+    reader: Any
+    single: bool = False
+
+
+def _arrow(source: Any, wanted: list[str]) -> _Stream | None:
+    """Return the rows of a data frame, or of a single column of lists; None for what is neither."""
+    if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
+        return None
     import pyarrow as pa
 
+    streamed = hasattr(source, "__arrow_c_stream__")
     try:
-        return pa.RecordBatchReader.from_stream(source)
-    except (pa.ArrowInvalid, TypeError) as error:
-        if "Sparse" in str(error):
-            raise InputError(
-                "A pandas frame with sparse columns cannot be read as it is: "
-                "give frame.sparse.to_coo() and labels=list(frame.columns)."
-            ) from None
+        if streamed:
+            return _Stream("The table", pa.RecordBatchReader.from_stream(_narrowed(source, wanted)))
+    except (TypeError, ValueError) as error:
+        if hasattr(source, "columns"):
+            raise _unreadable(str(error)) from None
+    try:
+        column = pa.chunked_array(source if streamed else [pa.array(source)])
+    except (TypeError, ValueError):
         return None
+    if pa.types.is_struct(column.type):
+        return _Stream("The table", pa.Table.from_struct_array(column).to_reader())
+    from .databases import is_list_type
+
+    if not len(column) or not is_list_type(column.type):
+        return None
+    return _Stream("The baskets given", pa.table({"items": column}).to_reader(), single=True)
+
+
+def _narrowed(source: Any, wanted: list[str]) -> Any:
+    """Return a pandas frame without the columns that are not asked for, as Arrow may not know what they hold."""
+    if not wanted or not hasattr(source, "iloc"):
+        return source
+    names = [str(column) for column in source.columns]
+    if not set(wanted) <= {*names, *map(str, source.index.names)}:
+        return source
+    return source.iloc[:, [place for place, name in enumerate(names) if name in wanted]]
+
+
+def _unreadable(problem: str) -> InputError:
+    """Say why Arrow cannot take a frame, without the values it names."""
+    if "Sparse" in problem:
+        return InputError(
+            "A pandas frame with sparse columns cannot be read as it is: "
+            "give frame.sparse.to_coo() and labels=list(frame.columns)."
+        )
+    if "Duplicate column names" in problem:
+        return InputError("The table has several columns of the same name; rename all but one.")
+    column = re.search(r"column (.+?) with type", problem)
+    which = f"column {column[1]!r}" if column else "a column"
+    return InputError(
+        f"The table: {which} holds values of several types, or of one that Arrow does not know; convert it."
+    )

@@ -8,8 +8,9 @@ that a damaged archive is found here, and told in one way.
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
-import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,33 +26,85 @@ Progress: TypeAlias = Callable[[float], object] | None
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 _BLOCK = 1 << 24
+_CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
 _MARK = b"\xef\xbb\xbf"
 
 
 def check_file(path: Path) -> None:
-    """Say clearly why a path is no file that can be read."""
-    if path.is_dir():
+    """Say clearly why a path is no file that can be read.
+
+    Only regular files pass: they are opened more than once, which would lose what a pipe has given already.
+    """
+    shown = str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}…"
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            _check_contents(path)
+            return
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"There is no file {shown}.") from None
+    except OSError as error:
+        raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"There is no file {shown!r}: its name has a null character.") from None
+    if stat.S_ISDIR(mode):
         raise InputError(
             f"{path} is a folder; give one file, or read several with query=\"SELECT … FROM '{path}/*.parquet'\"."  # noqa: S608
         )
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    if empty:
-        raise _nothing(path)
+    raise InputError(f"{path} is not a regular file but a pipe or a device; write it to a file first.")
+
+
+def _check_contents(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(len(_MARK) + 1) in (b"", _MARK):
+            raise _nothing(path)
 
 
 def _nothing(path: Path) -> InputError:
     return InputError(f"{path} is empty; a file of one empty basket has one blank line.")
 
 
+class _Unxz(io.RawIOBase):
+    """The contents of xz streams, one after another: what `lzma.open` takes for the end, junk too, is looked at."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._stream = lzma.LZMADecompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            given = b""
+            if self._stream.eof:
+                given = self._next_stream()
+                if not given:
+                    return 0
+            elif self._stream.needs_input:
+                given = self._raw.read(_CHUNK)
+                if not given:
+                    raise EOFError
+            data = self._stream.decompress(given, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _next_stream(self) -> bytes:
+        """Return how the next stream begins, after the zeros that may pad the one before."""
+        given = self._stream.unused_data.lstrip(b"\0")
+        while not given:
+            chunk = self._raw.read(_CHUNK)
+            if not chunk:
+                return b""
+            given = chunk.lstrip(b"\0")
+        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        return given
+
+
 @contextmanager
-def _opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any]]:
+def opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any]]:
     """Open the file; give it as it is and as a stream of its contents."""
     with path.open("rb") as raw:
         try:
@@ -59,7 +112,7 @@ def _opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], An
                 with gzip.open(raw) as unzipped:
                     yield raw, unzipped
             elif compression == "xz":
-                with lzma.open(raw) as unpacked:
+                with _Unxz(raw) as unpacked:
                     yield raw, unpacked
             elif compression == "zstd":
                 import pyarrow as pa
@@ -78,12 +131,11 @@ def _opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], An
 
 def blocks(path: Path, compression: str | None, progress: Progress = None) -> Iterator[NDArray[np.uint8]]:
     """Yield the contents in blocks that end at a line end; a block is overwritten when the next is asked for."""
-    check_file(path)
     size = path.stat().st_size
     buffer = bytearray(min(_BLOCK, size + 1) if compression is None else _BLOCK)
     filled = 0
     first = True
-    with _opened(path, compression) as (raw, stream):
+    with opened(path, compression) as (raw, stream):
         while True:
             if filled == len(buffer):
                 if filled > _LONGEST_LINE:
@@ -94,8 +146,8 @@ def blocks(path: Path, compression: str | None, progress: Progress = None) -> It
             if count and filled < len(buffer):
                 continue
             end = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
-            if end:
-                start = len(_MARK) if first and buffer.startswith(_MARK) else 0
+            start = len(_MARK) if first and buffer.startswith(_MARK) else 0
+            if end > start:
                 first = False
                 yield np.frombuffer(buffer, np.uint8, end - start, start)
                 buffer[: filled - end] = buffer[end:filled]
@@ -110,12 +162,19 @@ def blocks(path: Path, compression: str | None, progress: Progress = None) -> It
 
 def unpacked(path: Path, compression: str | None, folder: Path) -> Path:
     """Return a plain copy of a compressed file, made in `folder`; a plain file is returned as it is."""
-    check_file(path)
     if compression is None:
         return path
-    copy = folder / path.stem
-    with _opened(path, compression) as (_, stream), copy.open("wb") as file:
-        shutil.copyfileobj(stream, file, 1 << 20)
-    if not copy.stat().st_size:
+    copy = folder / f"unpacked{Path(path.stem).suffix}"
+    with opened(path, compression) as (_, stream), copy.open("wb", buffering=0) as file:
+        while chunk := stream.read(1 << 20):
+            try:
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError as error:
+                raise LimitError(
+                    f"{path} cannot be unpacked in {folder}: {error.strerror}; set TMPDIR to a folder with enough room."
+                ) from None
+    if copy.stat().st_size <= len(_MARK) and copy.read_bytes() in (b"", _MARK):
         raise _nothing(path)
     return copy

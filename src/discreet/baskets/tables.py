@@ -8,6 +8,7 @@ row. Only events with a time are sorted, and that by DuckDB, on disk if need be.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,33 +17,37 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError
 from ..kernels.rows import scatter, translate
 from .arrow import as_numpy
-from .build import Collector, Labels, Rows, log, parse_labels, sort_labels
+from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
 from .core import Codes, Item, Offsets, Pairs, Vocabulary
-from .databases import Table, Workspace, quoted
-from .memory import label_array
+from .databases import Column, Table, Workspace
+from .memory import column_labels
 from .streams import Progress
 
 _LIST = re.compile(r"\[\d*\]$")
-_INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
+_INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|\"NULL\"")
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
+# What SQL calls the items of lists: no name that a column is likely to have.
+_UNLISTED = '"item of a list"'
+_JSON_NAMES = {
+    "ARRAY": "a list",
+    "BIGINT": "a number",
+    "BOOLEAN": "true or false",
+    "DOUBLE": "a fraction",
+    "OBJECT": "an object",
+    "UBIGINT": "a number",
+    "VARCHAR": "text",
+}
+_JSON_INTEGERS = {"BIGINT", "UBIGINT"}
+_CONTROL = r"[\x00-\x08\x0e-\x1f\x7f]"
 
 
-def is_list(table: Table, column: str) -> bool:
+def holds_lists(column: Column) -> bool:
     """Whether a column holds lists."""
-    return _LIST.search(table.columns[column]) is not None
-
-
-def check_columns(table: Table, **given: str | None) -> None:
-    """See that the columns asked for are there."""
-    for option, column in given.items():
-        if column is not None and column not in table.columns:
-            raise InputError(
-                f"{table.name} has no column {column!r} ({option}=); its columns are {', '.join(table.columns)}."
-            )
+    return _LIST.search(column.type) is not None
 
 
 def _kind(type_: str) -> Literal["numbers", "reals", "names"] | None:
@@ -53,60 +58,93 @@ def _kind(type_: str) -> Literal["numbers", "reals", "names"] | None:
     return "names" if _NAMES.fullmatch(type_) else None
 
 
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class _Events:
     """The table of events: how to select the person, the items and the time from it."""
 
     work: Workspace
     table: Table
-    person: str
-    items: tuple[str, ...]
-    time: str | None
+    items: tuple[Column, ...]
+    person: Column | None = None
+    time: Column | None = None
 
-    def value(self, column: str) -> str:
+    def value(self, column: Column) -> str:
         """Return the SQL of a column's value: null where there is none."""
         if self.table.untyped == "text":
-            return f"nullif(trim({quoted(column)}), '')"
+            return f"nullif(trim({column.sql}, E' \\t'), '')"
         if self.table.untyped == "json":
-            return f"({quoted(column)} ->> '$')"
-        if _REALS.fullmatch(self.table.columns[column]) and "DECIMAL" not in self.table.columns[column]:
-            return f"CASE WHEN isnan({quoted(column)}) THEN NULL ELSE {quoted(column)} END"
-        return quoted(column)
+            return f"({column.sql} ->> '$')"
+        if column.type in ("FLOAT", "DOUBLE"):
+            return f"CASE WHEN isnan({column.sql}) THEN NULL ELSE {column.sql} END"
+        return column.sql
 
     def ask(self, *questions: str) -> tuple[Any, ...]:
         return self.work.row(self.table.name, f"SELECT {', '.join(questions)} FROM {self.table.sql}")  # noqa: S608
 
-    def _whole(self, column: str) -> str:
-        """Return the question whether an untyped column has whole numbers alone."""
-        value = self.value(column)
+    @cached_property
+    def columns(self) -> list[Column]:
+        return [column for column in (self.person, *self.items, self.time) if column is not None]
+
+    @cached_property
+    def json_kinds(self) -> dict[Column, set[str]]:
+        """Say of each column of JSON which types its values have, in one pass over the file."""
+        answers = self.ask(*(f"list(DISTINCT json_type({column.sql}))" for column in self.columns))
+        return {
+            column: {kind for kind in answer or () if kind not in (None, "NULL")}
+            for column, answer in zip(self.columns, answers, strict=True)
+        }
+
+    @cached_property
+    def whole(self) -> dict[Column, bool]:
+        """Say of each column of an untyped table whether it has whole numbers alone, in one pass over the file."""
+        if self.table.untyped is None:
+            return dict.fromkeys(self.columns, False)
         if self.table.untyped == "json":
-            return f"bool_and(json_type({quoted(column)}) IN ('UBIGINT', 'BIGINT'))"
+            return {column: kinds <= _JSON_INTEGERS for column, kinds in self.json_kinds.items()}
+        answers = self.ask(*map(self._whole, self.columns))
+        return {column: bool(answer) for column, answer in zip(self.columns, answers, strict=True)}
+
+    def _whole(self, column: Column) -> str:
+        """Return the question whether a column of text has whole numbers alone."""
+        value = self.value(column)
         same = f"coalesce(TRY_CAST({value} AS BIGINT)::VARCHAR = {value}, false)"
         if column in self.items:
             same += f" AND NOT starts_with({value}, '-')"
         return f"bool_and({value} IS NULL OR ({same}))"
 
-    @cached_property
-    def whole(self) -> dict[str, bool]:
-        """Say of each column of an untyped table whether it has whole numbers alone, in one pass over the file."""
-        columns = [column for column in (self.person, *self.items, self.time) if column is not None]
-        if self.table.untyped is None:
-            return dict.fromkeys(columns, False)
-        answers = self.ask(*map(self._whole, columns))
-        return {column: bool(answer) for column, answer in zip(columns, answers, strict=True)}
+    def _number(self, column: Column) -> str:
+        """Return the SQL of a value known to be a whole number or none; casting text takes blanks off by itself."""
+        if self.table.untyped == "text":
+            # A bare column would have its type changed in the CSV reader, which does not try but fails.
+            return f"TRY_CAST(nullif({column.sql}, '') AS BIGINT)"
+        return f"CAST({self.value(column)} AS BIGINT)"
 
-    def person_value(self) -> str:
-        value = self.value(self.person)
-        return f"CAST({value} AS BIGINT)" if self.whole[self.person] else value
+    def person_value(self, person: Column) -> str:
+        """Return the SQL of the person: JSON must be all numbers or all text, so that 1 and "1" do not meet."""
+        value = self.value(person)
+        if self.table.untyped == "json":
+            kinds = self.json_kinds[person]
+            numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
+            if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
+                raise InputError(
+                    f"{self.table.name}: {person.name!r} is {_listed(kinds)}, by record; "
+                    "people are all numbers or all names (text)."
+                )
+            if "DOUBLE" in kinds:
+                return f"CAST({value} AS DOUBLE)"
+        return self._number(person) if self.whole[person] else value
 
-    def time_value(self) -> str:
+    def time_value(self, time: Column) -> str:
         """Return the SQL of the time: text is a number or an ISO date and time."""
-        assert self.time is not None  # noqa: S101
-        value = self.value(self.time)
-        if self.table.untyped is None and _kind(self.table.columns[self.time]) != "names":
+        value = self.value(time)
+        if self.table.untyped is None and _kind(time.type) != "names":
             return value
-        if self.whole[self.time]:
-            return f"CAST({value} AS BIGINT)"
+        if self.whole[time]:
+            return self._number(time)
         total, reals, times = self.ask(
             f"count({value})", f"count(TRY_CAST({value} AS DOUBLE))", f"count(TRY_CAST({value} AS TIMESTAMPTZ))"
         )
@@ -115,14 +153,18 @@ class _Events:
         if times == total:
             return f"CAST({value} AS TIMESTAMPTZ)"
         raise InputError(
-            f"{self.table.name}: column {self.time!r} (time=) has values that are no time "
-            f"(in {total - max(reals, times):,} rows); write numbers, or dates and times as 2026-03-31 17:05:00."
+            f"{self.table.name}: column {time.name!r} (time=) has values that are no time "
+            f"(in {_rows(total - max(reals, times))}); write numbers, or dates and times as 2026-03-31 17:05:00."
         )
 
     def item_values(self, labels: Labels) -> list[str]:
         """Return the SQL of the items: all 64-bit numbers or all text."""
         values = [self.value(column) for column in self.items]
         kinds = {self._item_kind(column) for column in self.items}
+        if self.table.untyped == "json" and labels is None:
+            found = set().union(*(self.json_kinds[column] for column in self.items))
+            if "VARCHAR" in found and found & _JSON_INTEGERS:
+                raise mixture(self.table.name)
         if "names" not in kinds:
             if labels != "names" or "reals" in kinds:
                 values = [self._whole_item(column, value) for column, value in zip(self.items, values, strict=True)]
@@ -133,55 +175,65 @@ class _Events:
                 bad = self.ask(f"min({value}) FILTER (WHERE {wrong})")[0]
                 if bad is not None:
                     raise InputError(
-                        f"{self.table.name}: item {bad!r} in column {column!r} is not a whole number "
+                        f"{self.table.name}: item {shown(bad)} in column {column.name!r} is not a whole number "
                         'that fits 64 bits; labels="names" reads items as names.'
                     )
             return [f"CAST({value} AS BIGINT)" for value in values]
         return [f"CAST({value} AS VARCHAR)" for value in values]
 
-    def _item_kind(self, column: str) -> str:
+    def _item_kind(self, column: Column) -> Literal["numbers", "reals", "names"]:
+        if self.table.untyped == "json":
+            strange = self.json_kinds[column] - {*_JSON_INTEGERS, "VARCHAR"}
+            if strange:
+                lists = "" if len(self.items) > 1 else ", or lists of these in all records"
+                raise InputError(
+                    f"{self.table.name}: {column.name!r} is {_listed(strange)} in some records; "
+                    f"items are whole numbers or names (text){lists}."
+                )
         if self.table.untyped is not None:
             return "numbers" if self.whole[column] else "names"
-        return _item_kind(self.table, column, self.table.columns[column])
+        kind = _kind(column.type)
+        if kind is None:
+            what = "lists of lists" if holds_lists(column) else f"of type {column.type}"
+            raise InputError(
+                f"{self.table.name}: column {column.name!r} is {what}; items are whole numbers or names: "
+                "cast the column to text."
+            )
+        return kind
 
-    def _whole_item(self, column: str, value: str) -> str:
+    def _whole_item(self, column: Column, value: str) -> str:
         if self.table.untyped == "text":
-            return f"CAST({value} AS BIGINT)"
+            return self._number(column)
         fits = f"TRY_CAST({value} AS BIGINT)"
         broken, large = self.ask(
-            f"count(*) FILTER (WHERE {value} <> floor({value}))" if self.table.untyped is None else "0",
+            f"count(*) FILTER (WHERE {value} <> floor({value}))" if _kind(column.type) == "reals" else "0",
             f"count(*) FILTER (WHERE {value} IS NOT NULL AND {fits} IS NULL)",
         )
         if broken:
             raise InputError(
-                f"{self.table.name}: column {column!r} has numbers that are not whole (in {broken:,} rows); "
+                f"{self.table.name}: column {column.name!r} has numbers that are not whole (in {_rows(broken)}); "
                 "items are whole numbers or names: cast the column to text."
             )
         if large:
             raise InputError(
-                f"{self.table.name}: column {column!r} has numbers that do not fit 64 bits (in {large:,} rows); "
-                'labels="names" (--labels names) reads items as names.'
+                f"{self.table.name}: column {column.name!r} has numbers that do not fit 64 bits (in {_rows(large)}); "
+                'labels="names" reads items as names.'
             )
-        return f"CAST({value} AS BIGINT)"
+        return self._number(column)
 
 
-def _item_kind(table: Table, column: str, type_: str) -> Literal["numbers", "reals", "names"]:
-    kind = _kind(type_)
-    if kind is None:
-        raise InputError(
-            f"{table.name}: column {column!r} is of type {type_}; items are whole numbers or names: "
-            "cast the column to text."
-        )
-    return kind
+def _listed(kinds: set[str]) -> str:
+    """Return the names people know JSON's types by."""
+    return " or ".join(sorted({_JSON_NAMES.get(kind, kind.lower()) for kind in kinds}))
 
 
 def group(
     work: Workspace,
     table: Table,
     *,
-    person: str,
-    items: tuple[str, ...],
-    time: str | None,
+    person: Column,
+    items: tuple[Column, ...],
+    time: Column | None,
     labels: Labels,
     nulls: Literal["error", "drop"],
     progress: Progress,
@@ -189,12 +241,13 @@ def group(
     """Group the rows of a table by person: one `items` column, or the two of a pair."""
     work.keep_order(False)
     if len(items) == 1:
-        table = _unlisted(work, table, items[0])
-    events = _Events(work, table, person, items, time)
-    columns = [f"{events.person_value()} AS person"]
+        table, item = _unlisted(work, table, items[0])
+        items = (item,)
+    events = _Events(work, table, items, person, time)
+    columns = [f"{events.person_value(person)} AS person"]
     columns += [f"{value} AS item{i}" for i, value in enumerate(events.item_values(labels))]
     if time is not None:
-        columns.append(f"{events.time_value()} AS time")
+        columns.append(f"{events.time_value(time)} AS time")
     work.run(table.name, f"CREATE TABLE events AS SELECT {', '.join(columns)} FROM {table.sql}")  # noqa: S608
     _check_nulls(events, nulls)
     if progress is not None:
@@ -211,6 +264,10 @@ def group(
         "CREATE TABLE items AS SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS INTEGER) AS code "  # noqa: S608
         f"FROM (SELECT DISTINCT item FROM ({union}) WHERE item IS NOT NULL)",
     )
+    if table.untyped == "text":
+        for place, column, sources in (("people", "person", (person,)), ("items", "item", items)):
+            if not all(events.whole[source] for source in sources):
+                _check_text(work, table.name, place, column)
     if progress is not None:
         progress(0.6)
     offsets = _person_offsets(work, table.name)
@@ -219,59 +276,61 @@ def group(
     return Rows(
         offsets=offsets,
         codes=codes,
-        vocabulary=_vocabulary(work, table),
+        vocabulary=_vocabulary(work, table.name),
         pairs=pairs,
         repeated_pairs=repeated,
     )
 
 
-def _unlisted(work: Workspace, table: Table, item: str) -> Table:
+def _unlisted(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:
     """Give a column of lists one row an item; an empty list leaves a row without one."""
-    others = ", ".join(quoted(column) for column in table.columns if column != item)
-    name = quoted(item)
     if table.untyped == "json":
-        kinds = work.row(
-            table.name,
-            f"SELECT list(DISTINCT json_type({name})) FILTER ({name} IS NOT NULL) FROM {table.sql}",  # noqa: S608
-        )[0]
-        strange = set(kinds or []) & {"ARRAY", "OBJECT", "BOOLEAN", "DOUBLE"}
-        if strange == {"ARRAY"} and set(kinds) <= {"ARRAY", "NULL"}:
-            lists = f"CASE WHEN json_array_length({name}) > 0 THEN CAST({name} AS JSON[]) ELSE [NULL] END"
-            sql = f"(SELECT {others}, unnest({lists}) AS {name} FROM {table.sql})"  # noqa: S608
-            return _unlisted(work, replace(table, sql=sql), item)
-        if strange:
-            raise InputError(
-                f"{table.name}: {item!r} is {' or '.join(sorted(kind.lower() for kind in strange))} in some records; "
-                "items are whole numbers or names (text), or lists of these."
-            )
-        return table
-    if not is_list(table, item):
-        return table
-    inner = _LIST.sub("", table.columns[item])
-    lists = f"CASE WHEN len({name}) > 0 THEN CAST({name} AS {inner}[]) ELSE [NULL] END"
-    sql = f"(SELECT {others}, unnest({lists}) AS {name} FROM {table.sql})"  # noqa: S608
-    return replace(table, sql=sql, columns={**table.columns, item: inner})
+        kinds = _Events(work, table, (item,)).json_kinds[item]
+        if kinds != {"ARRAY"}:
+            return table, item
+        filled, lists, inner = f"json_array_length({item.sql})", f"CAST({item.sql} AS JSON[])", item.type
+    elif holds_lists(item):
+        filled, lists, inner = f"len({item.sql})", _as_list(item), _LIST.sub("", item.type)
+    else:
+        return table, item
+    value = f"unnest(CASE WHEN {filled} > 0 THEN {lists} ELSE [NULL] END) AS {_UNLISTED}"
+    sql = f"(SELECT *, {value} FROM {table.sql})"  # noqa: S608
+    return replace(table, sql=sql), replace(item, sql=_UNLISTED, type=inner)
+
+
+def _as_list(column: Column) -> str:
+    """Return the SQL of a column of lists; those of a fixed size are a type of their own."""
+    return column.sql if column.type.endswith("[]") else f"CAST({column.sql} AS {_LIST.sub('[]', column.type)})"
 
 
 def _check_nulls(events: _Events, nulls: Literal["error", "drop"]) -> None:
     name = events.table.name
-    late = "time IS NULL AND item0 IS NOT NULL" if events.time is not None else "false"
+    late = "person IS NOT NULL AND time IS NULL AND item0 IS NOT NULL" if events.time is not None else "false"
     total, persons, times = events.work.row(
         name,
-        "SELECT count(*), count(*) FILTER (person IS NULL), "  # noqa: S608
-        f"count(*) FILTER (person IS NOT NULL AND {late}) FROM events",
+        f"SELECT count(*), count(*) FILTER (person IS NULL), count(*) FILTER ({late}) FROM events",  # noqa: S608
     )
     if not total:
         raise InputError(f"{name} has no rows.")
     for missing, what, column in ((persons, "person", events.person), (times, "time", events.time)):
-        if missing and nulls == "error":
+        if missing and nulls == "error" and column is not None:
             raise InputError(
-                f"{name}: {missing:,} of {total:,} rows have no {what} (column {column!r}); "
-                'nulls="drop" (--nulls drop) leaves them out.'
+                f"{name}: {missing:,} of {_rows(total)} {'has' if missing == 1 else 'have'} no {what} "
+                f'(column {column.name!r}); nulls="drop" leaves {"it" if missing == 1 else "them"} out.'
             )
+    if persons:
+        events.work.run(name, "DELETE FROM events WHERE person IS NULL")
+    if times:
+        # The event is left out; the person who had it is there all the same.
+        events.work.run(name, f"UPDATE events SET item0 = NULL WHERE {late}")  # noqa: S608
     if persons or times:
-        events.work.run(name, f"DELETE FROM events WHERE person IS NULL OR ({late})")  # noqa: S608
-        log.info("%s: left out %s rows without a person or a time.", name, f"{persons + times:,}")
+        log.info("%s: left out %s without a person or a time.", name, _rows(persons + times))
+
+
+def _check_text(work: Workspace, name: str, table: str, column: str) -> None:
+    sql = f"SELECT count(*) FROM {table} WHERE regexp_matches(CAST({column} AS VARCHAR), '{_CONTROL}')"  # noqa: S608
+    if work.row(name, sql)[0]:
+        raise InputError(f"{name} is not text: some {table} have control characters; a CSV file is UTF-8 text.")
 
 
 def _person_offsets(work: Workspace, name: str) -> Offsets:
@@ -320,44 +379,33 @@ def _joined(blocks: list[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *blocks])
 
 
-def _vocabulary(work: Workspace, table: Table) -> Vocabulary:
+def _vocabulary(work: Workspace, name: str) -> Vocabulary:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    batches = list(work.batches(table.name, "SELECT item FROM items ORDER BY code"))
+    batches = list(work.batches(name, "SELECT item FROM items ORDER BY code"))
     if not sum(map(len, batches)):
         return Vocabulary([])
     labels = pa.chunked_array([batch.column(0) for batch in batches])
-    text = not pa.types.is_integer(labels.type)
-    if (
-        text
-        and table.untyped == "text"
-        and pc.any(pc.match_substring_regex(labels, r"[\x00-\x08\x0e-\x1f\x7f]")).as_py()
-    ):
-        raise InputError(f"{table.name} is not text: some items have control characters; a CSV file is UTF-8 text.")
-    return Vocabulary(labels.cast(pa.large_string() if text else pa.int64()).combine_chunks())
+    numeric = pa.types.is_integer(labels.type)
+    return Vocabulary(labels.cast(pa.int64() if numeric else pa.large_string()).combine_chunks())
 
 
-def lists(work: Workspace, table: Table, column: str, labels: Labels) -> Rows:
+def lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows:
     """Read a column of lists, one basket a row, in the order of the table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    inner = _LIST.sub("", table.columns[column])
-    if _LIST.search(inner):
-        raise InputError(f"{table.name}: column {column!r} has lists of lists; a basket is one list of items.")
-    kind = _item_kind(table, column, inner)
-    type_ = "VARCHAR" if kind == "names" else "DOUBLE" if kind == "reals" else "BIGINT"
+    # What items are, and whether they fit, is asked of the items one by one, as if the lists were rows.
+    unlisted, item = _unlisted(work, table, column)
+    value = _Events(work, unlisted, (item,)).item_values(labels)[0]
     collector = Collector(table.name)
     people = 0
-    sql = f"SELECT CAST({quoted(column)} AS {type_}[]) FROM {table.sql}"  # noqa: S608
+    sql = f"SELECT list_transform({_as_list(column)}, lambda {item.sql}: {value}) FROM {table.sql}"  # noqa: S608
     for batch in work.batches(table.name, sql):
         rows = batch.column(0)
         people += len(rows)
         sizes = as_numpy(pc.list_value_length(rows).fill_null(0)).astype(np.int64)
         values = rows.flatten()
-        if kind == "reals":
-            values = _whole(table, column, values)
         if values.null_count:
             present = as_numpy(values.is_valid().cast(pa.uint8())) == 1
             owners = np.repeat(np.arange(len(sizes)), sizes)[present]
@@ -369,35 +417,25 @@ def lists(work: Workspace, table: Table, column: str, labels: Labels) -> Rows:
             collector.add_names(sizes, values)
     if not people:
         raise InputError(f"{table.name} has no rows.")
-    return collector.finish(labels)
-
-
-def _whole(table: Table, column: str, values: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return values.cast(pa.int64())
-    except pa.ArrowInvalid:
-        raise InputError(
-            f"{table.name}: column {column!r} has numbers that are not whole; items are whole numbers or names: "
-            "cast the column to text."
-        ) from None
+    return collector.finish(None)
 
 
 def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
     """Read a table whose columns are items: true or 1 where a row's person holds the item."""
     import pyarrow as pa
 
-    columns = [column for column in reader.schema.names if column not in _index(reader.schema)]
-    for column in columns:
-        type_ = reader.schema.field(column).type
+    index = _index(reader.schema)
+    places = [place for place, column in enumerate(reader.schema.names) if column not in index]
+    columns = [reader.schema.names[place] for place in places]
+    for place, column in zip(places, columns, strict=True):
+        type_ = reader.schema.field(place).type
         if not (pa.types.is_boolean(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_)):
             raise InputError(f"{name}: column {column!r} is of type {type_}; a one-hot column is true/false or 0/1.")
     collector = Collector(name)
     for batch in reader:
         rows: list[NDArray[np.int64]] = []
-        for column in columns:
-            given = batch.column(column)
+        for place, column in zip(places, columns, strict=True):
+            given = batch.column(place)
             values = np.nan_to_num(np.asarray(given.fill_null(False if pa.types.is_boolean(given.type) else 0)))
             rows.append(np.flatnonzero(values))
             if np.any(values[rows[-1]] != 1):
@@ -413,11 +451,12 @@ def _renamed(name: str, rows: Rows, columns: list[str], labels: Labels | Sequenc
     import pyarrow as pa
 
     if labels is not None and not isinstance(labels, str):
-        if len(labels) != len(columns):
-            raise MisuseError(f"labels has {len(labels):,} names, but the table has {len(columns):,} columns.")
-        found = label_array(labels).take(rows.vocabulary.labels)
+        found = column_labels(labels, len(columns), "the table").take(rows.vocabulary.labels)
         kind: Labels = None
     else:
+        column, count = max(Counter(columns).items(), key=lambda found: found[1], default=("", 0))
+        if count > 1:
+            raise InputError(f"{name} has {count} columns {column!r}; rename all but one.")
         found = pa.array(columns, pa.large_string()).take(rows.vocabulary.labels)
         plain = parse_labels(found, plain=True)[0] is not None
         kind = cast(Labels, labels) or ("numbers" if plain else "names")

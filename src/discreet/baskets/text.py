@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import parse_numbers, split_fields
 from .arrow import as_numpy
-from .build import LARGEST, Collector, Labels, Rows, parse_labels
+from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels, shown
 from .core import Codes
 from .streams import Progress, blocks
 
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
 Bytes = NDArray[np.uint8]
 
-_SMALL = np.iinfo(np.int32).max
 _WORTH_A_THREAD = 1 << 16
 _RETURN = 13
-_ITEM = re.compile(rb"[^ \t\r\n,]")
+_NO_BLANK = re.compile(rb"[^ \t\r\n]")
 _NEWLINE = re.compile(rb"\n")
 
 
@@ -75,24 +74,28 @@ class _Lines:
 
     def _decide(self, block: Bytes) -> Labels:
         """Say what the first line with items holds, or None while there is none."""
-        found = _ITEM.search(block.data)
-        if found is None:
-            return None
-        start = found.start()
-        end = _NEWLINE.search(block.data, start)
-        line = block[start : len(block) if end is None else end.start()]
-        if self._spaced:
-            return "numbers" if self._numbers(line)[2] < 0 else "names"
-        _, names, bad = self._names(line)
-        self._check(block, start + bad if bad >= 0 else -1)
-        self._check_names(block, names.dictionary)
-        return "numbers" if parse_labels(names.dictionary, plain=True)[0] is not None else "names"
+        found = _NO_BLANK.search(block.data)
+        while found is not None:
+            start = found.start()
+            newline = _NEWLINE.search(block.data, start)
+            end = len(block) if newline is None else newline.start()
+            line = block[start:end]
+            if self._spaced:
+                return "numbers" if self._numbers(line)[2] < 0 else "names"
+            _, names, bad = self._names(line)
+            self._check(block, start + bad if bad >= 0 else -1)
+            self._check_names(block, names.dictionary)
+            if len(names):
+                return "numbers" if parse_labels(names.dictionary, plain=True)[0] is not None else "names"
+            # Empty fields alone, such as "" or two commas, are no items.
+            found = _NO_BLANK.search(block.data, end)
+        return None
 
     def _numbers(self, piece: Bytes) -> tuple[Codes, NDArray[Any], int]:
         plain = self._given is None
         sizes = np.empty(np.count_nonzero(piece == 10) + 1, np.int32)
         values: NDArray[Any] = np.empty(len(piece) // 2 + 1, np.int32)
-        count, lines, bad = parse_numbers(piece, _SMALL, plain, values, sizes)
+        count, lines, bad = parse_numbers(piece, SMALL, plain, values, sizes)
         if bad >= 0:
             # Perhaps only too large for 32 bits, which nearly all data fit.
             values = np.empty(len(piece) // 2 + 1, np.int64)
@@ -167,14 +170,13 @@ class _Lines:
     def _fail_number(self, line: int, token: str) -> NoReturn:
         if not token.isascii() or not token.isdigit():
             problem = "is not a whole number"
-        elif int(token) > LARGEST:
+        elif (digits := token.lstrip("0")) and (len(digits), digits) > (19, str(LARGEST)):
             problem = f"is larger than {LARGEST:,}, the largest number an item can be"
         else:
             problem = "has a leading zero, which a number would lose"
-        reason = "" if self._given else ", and the first line has only numbers"
+        reason = "" if self._given else ", and the first line with items has only numbers"
         raise InputError(
-            f"{self._path}, line {line}: {token!r} {problem}{reason}; "
-            'labels="names" (--labels names) reads items as names.'
+            f'{self._path}, line {line}: {shown(token)} {problem}{reason}; labels="names" reads items as names.'
         ) from None
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import MisuseError
 from . import options as given
 from .output import check, emit
 from .progress import Bar
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
+    from ..exact.patterns import Patterns
+
+_WHOLE = re.compile("[0-9]{1,18}")
 
 app = typer.Typer(
     name="discreet",
@@ -73,6 +78,8 @@ def mine(
     input_format: given.InputFormat = None,
     labels: given.LabelsOption = None,
     max_items: given.MaxItems = None,
+    seed: given.Seed = None,
+    memory: given.Memory = "2GB",
     nulls: given.NullsOption = given.Nulls.error,
     format: given.FormatOption = None,  # noqa: A002 - the name of the option
     output: given.Output = None,
@@ -81,11 +88,14 @@ def mine(
 
     Say which by exactly one of --min-support, --min-count, --top or --itemsets.
     """
+    from ..exact.files import holds_result
     from ..exact.mine import mine as find
 
     form = check(format, output)
     spans = _lengths(lengths)
-    baskets = _read(file, person, item, query, input_format, labels, max_items, nulls)
+    if file is not None and holds_result(file):
+        raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
+    baskets = _read(file, person, item, query, input_format, labels, max_items, seed, memory, nulls)
     wanted = _read_itemsets(itemsets, baskets) if itemsets is not None else None
     with Bar("mining") as bar:
         patterns = find(
@@ -126,6 +136,8 @@ def rules(
     input_format: given.InputFormat = None,
     labels: given.LabelsOption = None,
     max_items: given.MaxItems = None,
+    seed: given.Seed = None,
+    memory: given.Memory = "2GB",
     nulls: given.NullsOption = given.Nulls.error,
     format: given.FormatOption = None,  # noqa: A002 - the name of the option
     output: given.Output = None,
@@ -134,18 +146,27 @@ def rules(
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
-    from ..exact.files import holds_result, load
+    from ..exact.checks import support
+    from ..exact.files import holds_result
     from ..exact.mine import mine as find
-    from ..exact.patterns import Patterns
 
     form = check(format, output)
     spans = _lengths(lengths)
-    if min_support is None and min_count is None and file is not None and holds_result(file):
-        patterns = load(file)
-        if not isinstance(patterns, Patterns):
-            raise typer.BadParameter(f"{file} holds rules already; give the patterns or the data they came from.")
+    if file is not None and holds_result(file):
+        if any(option is not None for option in (person, item, query, input_format, labels, max_items, seed)):
+            raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
+        patterns = _patterns(file)
+        if min_support is not None:
+            patterns = patterns.where(min_support=float(support(min_support)))
+        if min_count is not None:
+            patterns = patterns.where(min_count=min_count)
     else:
-        baskets = _read(file, person, item, query, input_format, labels, max_items, nulls)
+        if (min_support is None) == (min_count is None):
+            raise MisuseError(
+                "Say how many people must hold the items of a rule by one of min_support (a fraction of people) or "
+                "min_count (a number of people)."
+            )
+        baskets = _read(file, person, item, query, input_format, labels, max_items, seed, memory, nulls)
         most = None if spans is None else (1, spans[1])  # shorter ones are needed to measure the longer ones
         with Bar("mining") as bar:
             patterns = find(
@@ -195,6 +216,8 @@ def _read(
     input_format: str | None,
     labels: given.Labels | None,
     max_items: int | None,
+    seed: int | None,
+    memory: str,
     nulls: given.Nulls,
 ) -> Baskets:
     from ..baskets.read import read
@@ -207,22 +230,34 @@ def _read(
             file,
             labels=labels.value if labels is not None else None,
             max_items=max_items,
+            seed=seed,
+            memory=memory,
             nulls=nulls.value,
             progress=bar,
             **options,
         )
 
 
+def _patterns(file: str) -> Patterns:
+    from ..exact.files import load
+    from ..exact.rules import Rules
+
+    found = load(file)
+    if isinstance(found, Rules):
+        raise MisuseError(f"{file} holds rules already; give the patterns or the data they came from.")
+    return found
+
+
 def _lengths(text: str | None) -> tuple[int, int | None] | None:
     """Read 3, 2-4 or 2- as least and most."""
     if text is None:
         return None
-    least, dash, most = text.partition("-")
-    if not least.strip().isdigit() or (most.strip() and not most.strip().isdigit()):
+    least, dash, most = (part.strip() for part in text.partition("-"))
+    if not _WHOLE.fullmatch(least) or (most and not _WHOLE.fullmatch(most)):
         raise typer.BadParameter(f"lengths are a number such as 3, or a range such as 2-4 or 2-; {text!r} was given.")
     if not dash:
         return int(least), int(least)
-    return int(least), int(most) if most.strip() else None
+    return int(least), int(most) if most else None
 
 
 def _labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
@@ -231,7 +266,7 @@ def _labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
 
 def _label(text: str, baskets: Baskets) -> Item:
     """Return what the user typed as an item of these baskets, whose items may be numbers."""
-    return int(text) if baskets.vocabulary.numeric and text.lstrip("-").isdigit() else text
+    return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
 
 
 def _read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:

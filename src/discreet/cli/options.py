@@ -98,6 +98,18 @@ MaxItems = Annotated[
         show_default=False,
     ),
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Makes the choice of --max-items repeatable.", rich_help_panel=_DATA, show_default=False
+    ),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        metavar="SIZE", help="How much memory grouping a table may take before it goes to disk.", rich_help_panel=_DATA
+    ),
+]
 NullsOption = Annotated[
     Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=_DATA)
 ]
@@ -183,7 +195,7 @@ FormatOption = Annotated[
     Format | None,
     typer.Option(
         "--format",
-        help="How to write the result.  [default: by the suffix of -o, else table]",
+        help="How to write the result.  \\[default: by the suffix of -o, else table]",
         rich_help_panel=_OUT,
         show_default=False,
     ),

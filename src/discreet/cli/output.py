@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,20 +19,25 @@ _ROWS = 50
 
 
 def check(form: Chosen | None, output: Path | None) -> Chosen:
-    """Return the format to write, before any work is done: a wrong suffix must not cost an hour of mining."""
-    if form is not None:
-        if form is Chosen.parquet and output is None and sys.stdout.isatty():
+    """Return the format to write, before any work is done: a wrong name must not cost an hour of mining."""
+    if output is None:
+        if sys.stdout is None:
+            raise MisuseError("There is no standard output to write to: add -o FILE.")
+        if form is Chosen.parquet and sys.stdout.isatty():
             raise MisuseError(
                 "Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe."
             )
-        return form
-    if output is None:
-        return Chosen.table
-    if output.suffix == ".txt":
-        return Chosen.table
+        return form or Chosen.table
     from ..exact.files import format_of
+    from ..exact.writing import check_place
 
-    return Chosen(format_of(output))
+    suffix = output.suffix.lower().removeprefix(".")
+    if form is None:
+        form = Chosen.table if suffix == "txt" else Chosen(format_of(output))
+    elif suffix in Chosen.__members__ and suffix != form:
+        raise MisuseError(f"{output} would hold {form.value}, not {suffix}: leave --format out, or use .{form.value}.")
+    check_place(output)
+    return form
 
 
 def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
@@ -44,16 +50,22 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
                 stream.write(_plain(result).encode())
             else:
                 write(result, stream, cast(Format, form.value))
-        sys.stderr.write(f"{len(result):,} {type(result).__name__.lower()} written to {output}\n")
-    elif form is Chosen.table:
-        from rich.console import Console
+        if sys.stderr is not None:
+            sys.stderr.write(f"{len(result):,} {type(result).__name__.lower()} written to {output}\n")
+        return
+    try:
+        if form is Chosen.table:
+            from rich.console import Console
 
-        from ..exact.show import table
+            from ..exact.show import table
 
-        Console().print(table(result, rows=_ROWS))
-    else:
-        write(result, sys.stdout.buffer, cast(Format, form.value))
-        sys.stdout.buffer.flush()
+            Console().print(table(result, rows=_ROWS))
+        else:
+            write(result, sys.stdout.buffer, cast(Format, form.value))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _plain(result: Patterns | Rules) -> str:

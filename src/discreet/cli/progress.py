@@ -54,7 +54,7 @@ class Bar:
             self._progress.start()
 
     def __enter__(self) -> Bar:
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():
             self._timer.start()
         return self
 

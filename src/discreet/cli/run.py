@@ -12,10 +12,12 @@ from typing import NoReturn
 
 from ..errors import DiscreetError
 
-# Parameters that are also ordinary words are taken for an option only where an equals sign follows.
+# Parameters that are also ordinary words are taken for an option only where an equals sign follows. A value of one
+# word loses its quotes: labels="names" is typed --labels names.
 _OPTIONS = re.compile(
-    r"\b(min_support|min_count|min_confidence|min_lift|max_items)\b(=(?=\S))?"
-    r"|\b(top|lengths|limit|kind|contains|excludes|itemsets|person|item|time|pair|query|labels|nulls|format)=(\S)?"
+    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b(?:=(?=\S))?"
+    r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed)="
+    r")(?:[\"'](\w+)[\"'])?"
 )
 _INTERRUPTED = "interrupted; nothing was written."
 
@@ -34,12 +36,11 @@ def main() -> None:
         if end.code == 130:  # typer has caught the interrupt, and says nothing
             _fail(_INTERRUPTED, 130)
         raise
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except MemoryError:
         _fail("out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.")
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}.")
     except Exception as error:
         if os.environ.get("DISCREET_DEBUG"):
             raise
@@ -53,15 +54,17 @@ def as_options(message: str) -> str:
     """Return a message of the Python API in the words of the command line: ``min_count=5`` as ``--min-count 5``."""
 
     def option(match: re.Match[str]) -> str:
-        name = match[1] or match[3]
-        follows = (" " if match[2] else "") if match[1] else ("" if match[4] in (None, ")", ",") else " ")
-        if name == "format":
-            name = "input-format"
-        return f"--{name.replace('_', '-')}{follows}{match[4] or ''}"
+        name = match[1] or match[2]
+        name = "input-format" if name == "format" else name.replace("_", "-")
+        follows = message[match.end() : match.end() + 1]
+        value = match[3] or ""
+        apart = "=" in match[0] and (value or (follows and follows not in " ),"))
+        return f"--{name}{' ' if apart else ''}{value}"
 
     return _OPTIONS.sub(option, message)
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:
-    sys.stderr.write(f"discreet: {message}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"discreet: {message}\n")
     sys.exit(status)

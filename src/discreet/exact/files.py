@@ -202,6 +202,8 @@ def _load_parquet(path: Path, content: bytes) -> Result:
 def _load_json(path: Path, content: bytes) -> Result:
     try:
         about = json.loads(content)
+    except RecursionError:
+        raise InputError(f"{path} cannot be read: its brackets are nested too deeply.") from None
     except ValueError as error:
         raise InputError(f"{path} cannot be read as JSON: {error}.") from None
     kind = _known_kind(path, about)

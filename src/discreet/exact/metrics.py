@@ -61,6 +61,13 @@ def counts_of(patterns: Given) -> Counts:
     return patterns.to_dict() if isinstance(patterns, HasCounts) else patterns
 
 
+Several: TypeAlias = Iterable[Itemset] | HasCounts
+
+
+def _itemsets(several: Several) -> set[Itemset]:
+    return set(several.to_dict() if isinstance(several, HasCounts) else several)
+
+
 def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
     """Return the itemsets from the most frequent down, all or the `top` first.
 
@@ -82,7 +89,7 @@ def _labels(itemset: Itemset) -> list[tuple[bool, Item]]:
     return sorted((isinstance(label, str), label) for label in itemset)
 
 
-def precision(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+def precision(found: Several, wanted: Several) -> float:
     """Return the share of the found itemsets that were wanted.
 
     Examples
@@ -90,28 +97,28 @@ def precision(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
     >>> precision([frozenset("a"), frozenset("b")], [frozenset("a")])
     0.5
     """
-    found, wanted = set(found), set(wanted)
-    return _share(len(found & wanted), len(found))
+    held, right = _itemsets(found), _itemsets(wanted)
+    return _share(len(held & right), len(held))
 
 
-def recall(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+def recall(found: Several, wanted: Several) -> float:
     """Return the share of the wanted itemsets that were found."""
     return precision(wanted, found)
 
 
-def f_score(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+def f_score(found: Several, wanted: Several) -> float:
     """Return the harmonic mean of precision and recall; 0 where both are 0."""
-    found, wanted = set(found), set(wanted)
+    held, right = _itemsets(found), _itemsets(wanted)
     # 2PR / (P + R) with the common factor cancelled, which also settles every division by zero.
-    return _share(2 * len(found & wanted), len(found) + len(wanted))
+    return _share(2 * len(held & right), len(held) + len(right))
 
 
-def false_negative_rate(found: Iterable[Itemset], wanted: Iterable[Itemset]) -> float:
+def false_negative_rate(found: Several, wanted: Several) -> float:
     """Return the share of the wanted itemsets that were missed."""
     return 1 - recall(found, wanted)
 
 
-def false_positive_rate(found: Iterable[Itemset], wanted: Iterable[Itemset], *, universe: int) -> float:
+def false_positive_rate(found: Several, wanted: Several, *, universe: int) -> float:
     """Return the share of the unwanted itemsets that were found, 0 where all itemsets are wanted.
 
     Parameters
@@ -121,14 +128,14 @@ def false_positive_rate(found: Iterable[Itemset], wanted: Iterable[Itemset], *, 
     universe
         How many itemsets there could be: C(m, l) for itemsets of l out of m items.
     """
-    found, wanted = set(found), set(wanted)
-    if universe < len(found | wanted):
+    held, right = _itemsets(found), _itemsets(wanted)
+    if universe < len(held | right):
         raise MisuseError(
-            f"universe is {universe:,}, but {len(found | wanted):,} different itemsets were given:"
+            f"universe is {universe:,}, but {len(held | right):,} different itemsets were given:"
             " give the number of all possible itemsets."
         )
-    unwanted = universe - len(wanted)
-    return len(found - wanted) / unwanted if unwanted else 0.0
+    unwanted = universe - len(right)
+    return len(held - right) / unwanted if unwanted else 0.0
 
 
 def cumulative_rank(found: Given, truth: Given, *, top: int) -> float:
@@ -183,6 +190,8 @@ def relative_error(
     ]
     if not errors:
         return float("nan")
+    if summary not in ("median", "mean"):
+        raise MisuseError(f"summary is 'median' or 'mean', not {summary!r}.")
     return float(median(errors) if summary == "median" else fmean(errors))
 
 
@@ -370,7 +379,10 @@ def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts
 
 def _exact(value: float) -> Fraction:
     # As typed: 1.15 times 100 must be 115, or a count that equals a bound falls on the wrong side of it.
-    return Fraction(str(value))
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise MisuseError(f"{value!r} is not a number that counts can be compared with.") from None
 
 
 def _share(part: float, whole: float) -> float:

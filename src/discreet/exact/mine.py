@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, isfinite
-from numbers import Integral, Real
+from math import ceil
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ..errors import MisuseError
+from .checks import UNBOUNDED, is_whole, positive, span, support
 from .itemsets import Itemsets
 from .patterns import Patterns
-from .search import UNBOUNDED, Kind, Progress, Rows, Wanted, count_sets, search
+from .search import Kind, Progress, Rows, Wanted, count_sets, search
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
@@ -83,15 +84,14 @@ def mine(
 
     held = read(baskets)
     if itemsets is not None:
-        _only("itemsets", min_support=min_support, min_count=min_count, top=top)
+        _only("itemsets", min_support=min_support, min_count=min_count, top=top, lengths=lengths)
+        _only("itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind)
         return _count(held, itemsets)
-    least, most = _lengths(lengths)
+    least, most = (1, UNBOUNDED) if lengths is None else span(lengths)
     if kind not in ("all", "closed", "maximal"):
         raise MisuseError(f"kind is 'all', 'closed' or 'maximal', not {kind!r}.")
     if kind == "maximal" and top is not None:
         raise MisuseError("Maximal patterns are those at a threshold: give min_support or min_count instead of top.")
-    if not _whole(limit) or limit < 1:
-        raise MisuseError(f"limit is a whole number of patterns, at least 1; {limit!r} was given.")
     count = _threshold(held, min_support, min_count, top)
     rows = _rows(held, _itemset(contains, "contains"), _itemset(excludes, "excludes"))
     fixed = len(rows.prefix)
@@ -99,9 +99,9 @@ def mine(
         count=count,
         least=least - fixed,
         most=most - fixed,
-        limit=int(limit),
+        limit=positive("limit", limit),
         kind=kind,
-        top=int(top or 0),
+        top=0 if top is None else positive("top", top),
     )
     offsets, codes, counts = search(rows, wanted, progress)
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
@@ -114,77 +114,31 @@ def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> 
         if value is not None
     ]
     if len(given) != 1:
-        told = " and ".join(given) if given else "none of them"
+        told = " and ".join(given) + " were" if given else "none of them was"
         raise MisuseError(
             "Say which patterns are wanted by exactly one of min_support (a fraction of people), min_count (a number "
-            f"of people), top (how many patterns) or itemsets (count just these); {told} was given."
+            f"of people), top (how many patterns) or itemsets (count just these); {told} given."
         )
     if top is not None:
-        if not _whole(top) or top < 1:
-            raise MisuseError(f"top is how many patterns are wanted, a whole number of at least 1; {top!r} was given.")
+        positive("top", top)
         return 1
     if min_count is not None:
         return _count_threshold(min_count, len(baskets))
-    return max(1, ceil(_fraction(min_support) * len(baskets)))
+    return max(1, ceil(support(min_support) * len(baskets)))
 
 
 def _count_threshold(min_count: Any, people: int) -> int:
-    if not _whole(min_count):
+    if not is_whole(min_count):
         hint = f"; for a fraction of people write min_support={min_count}" if isinstance(min_count, float) else ""
         raise MisuseError(f"min_count is a whole number of people; {min_count!r} was given{hint}.")
     if min_count < 1:
         raise MisuseError(f"min_count is a number of people, at least 1; {min_count} was given.")
-    if min_count > people:
+    if min_count > people > 0:
         raise MisuseError(
             f"min_count is {min_count:,}, but there are only {people:,} people: no pattern can reach it. "
             f"Give at most {people:,}."
         )
     return int(min_count)
-
-
-def _fraction(min_support: Any) -> Fraction:
-    """Return the decimal number that was written: the float 0.07 is 7/100, not its binary neighbour."""
-    try:
-        if isinstance(min_support, Real) and not isinstance(min_support, bool | Fraction):
-            value = Fraction(repr(float(min_support))) if isfinite(min_support) else None
-        elif isinstance(min_support, str | Decimal | Fraction):
-            value = Fraction(min_support)
-        else:
-            value = None
-    except (ValueError, OverflowError, ZeroDivisionError):
-        value = None
-    if value is None:
-        raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {min_support!r} was given."
-        )
-    if value > 1:
-        raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1; {min_support} was given. "
-            f"For {min_support} % write {float(value / 100):g}; for a number of people use min_count."
-        )
-    if value <= 0:
-        raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1; {min_support} was given. "
-            "For every pattern that occurs at all use min_count=1."
-        )
-    return value
-
-
-def _lengths(lengths: Any) -> tuple[int, int]:
-    if lengths is None:
-        return 1, UNBOUNDED
-    least, most = lengths if isinstance(lengths, Sequence) and len(lengths) == 2 else (lengths, lengths)
-    most = UNBOUNDED if most is None else most
-    if not (_whole(least) and _whole(most) and 1 <= least <= most):
-        raise MisuseError(
-            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
-            f"or (2, None); {lengths!r} was given."
-        )
-    return int(least), int(most)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _itemset(items: Any, name: str) -> list[Item]:

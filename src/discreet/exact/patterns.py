@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Codes, Item, Offsets, Vocabulary
 from ..errors import MisuseError
+from .checks import fraction, positive, span
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
 
 if TYPE_CHECKING:
@@ -298,33 +298,3 @@ def _same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | N
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other, equal_nan=True)
-
-
-def span(lengths: int | tuple[int, int | None]) -> tuple[int, float]:
-    """Return the smallest and the largest number of items that `lengths` stands for."""
-    least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
-    if most is None:
-        return least, inf
-    if not 0 <= least <= most:
-        raise MisuseError(
-            f"lengths is {lengths!r}: give one number of items, such as 2, or the smallest and the largest, "
-            "such as (2, 4)."
-        )
-    return least, most
-
-
-def fraction(name: str, value: float) -> float:
-    """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
-    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
-        return float(value)
-    hint = ""
-    if isinstance(value, int | float | np.number) and 1 < value <= 100:
-        hint = f" For {value:g} % type {name}={value / 100:g}."
-    raise MisuseError(f"{name} is {value!r}, but it must lie between 0 and 1.{hint}")
-
-
-def positive(name: str, value: int) -> int:
-    """Return `value` if it is a whole number over 0."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0:
-        return int(value)
-    raise MisuseError(f"{name} is {value!r}, but it must be a whole number, 1 or more.")

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Item, Vocabulary
 from ..errors import LimitError, MisuseError
+from .checks import fraction, positive, span
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, measure
-from .patterns import Patterns, fraction, positive, span
+from .patterns import Patterns
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -332,8 +333,8 @@ def _search(
     # Noisy counts may grow with more items, so there a low confidence says nothing about longer consequents.
     shape = (largest, patterns.low is None)
 
-    def piece(start: int) -> tuple[Positions, Positions, Positions, int]:
-        found: tuple[Positions, Positions, Positions, int] = find_rules(
+    def piece(start: int) -> tuple[Positions, Positions, Positions, int, int]:
+        found: tuple[Positions, Positions, Positions, int, int] = find_rules(
             start,
             min(start + _STRIDE, len(patterns)),
             table,
@@ -346,11 +347,11 @@ def _search(
         return found
 
     starts = range(0, len(patterns), _STRIDE)
-    parts: list[tuple[Positions, Positions, Positions, int]] = []
+    parts: list[tuple[Positions, Positions, Positions, int, int]] = []
     found = omitted = 0
     for batch in range(0, len(starts), threads()):
         fresh = in_threads(piece, starts[batch : batch + threads()])
-        found += sum(len(part[0]) for part in fresh)
+        found += sum(len(part[0]) + part[4] for part in fresh)
         omitted += sum(part[3] for part in fresh)
         if found + omitted > limit:
             _stop(found, omitted, limit)
@@ -368,7 +369,7 @@ def _stop(found: int, omitted: int, limit: int) -> NoReturn:
             "closed, maximal or top ones, or use consequents='one'."
         )
     raise LimitError(
-        f"These patterns give more than {limit:,} rules. Raise min_confidence or the support the "
+        f"These patterns give more than {limit:,} rules to look at. Raise min_confidence or the support the "
         f"patterns were mined with, use consequents='one', or allow more with limit={10 * limit:_}."
     )
 

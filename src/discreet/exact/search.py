@@ -26,8 +26,8 @@ I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 Ranks: TypeAlias = NDArray[Any]
 
-# No pattern has more items than this: a bound where none was given.
-UNBOUNDED = 2**30
+# How many bytes of bitmaps the search for closed and maximal patterns may use.
+_BITMAPS = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,11 +193,22 @@ def _records(
     if wanted.top:
         # The threshold rises as patterns are found, so all is one piece of work, the most frequent items first.
         work = [(0, len(labels))]
-    # Rare items have the larger part of the lattice below them: begin with those, so that threads end together.
-    batches = in_threads(task, work[::-1], progress)[::-1]
-    found = sum(len(batch) for batch in batches) // 3
-    if found > wanted.limit or any(len(batch) and batch[0] < 0 for batch in batches):
-        raise LimitError(_too_many(wanted))
+    total = 0
+
+    def counted(piece: tuple[int, int]) -> I32:
+        nonlocal total
+        batch = task(piece)
+        total += len(batch) // 3
+        if total > wanted.limit or (len(batch) and batch[0] < 0):
+            raise LimitError(_too_many(wanted))
+        return batch
+
+    try:
+        # Rare items have the larger part of the lattice below them: begin with those, so that threads end together.
+        batches = in_threads(counted, work[::-1], progress)[::-1]
+    except BaseException:
+        numbers[mining.LIMIT] = -1  # what still runs sees that it has passed the limit, and stops
+        raise
     return batches, int(numbers[mining.COUNT])
 
 
@@ -237,6 +248,11 @@ def _is_dense(rows: Rows, counts: I64) -> bool:
 def _positions(rows: Rows, rank: Ranks, ranks: int) -> tuple[Ranks, I32, I64]:
     """Lay the rows out flat (see `kernels.mining`), and list for each rank its positions."""
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
+    if len(flat) > np.iinfo(np.int32).max:
+        raise LimitError(
+            f"These baskets hold {len(rows.codes):,} items in all; two thousand million is the most that can be mined "
+            "at once. Cap them with max_items=."
+        )
 
     def lay(piece: tuple[int, int]) -> tuple[int, int]:
         base = int(rows.offsets[piece[0]]) + piece[0]
@@ -302,9 +318,9 @@ def _condensed(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> F
     """Keep of all candidates the closed or the maximal ones: those that no other (of the same count) contains."""
     records = np.concatenate(batches or [np.empty(0, np.int32)])
     sizes, counts = assemble.measure_joined(records)
-    codes = np.empty(int(sizes.sum()), np.int32)
-    assemble.write_joined(records, labels, int(records[0::3].max(initial=0)), int(sizes.max(initial=0)), codes)
-    candidates = Itemsets(starts(sizes), codes)
+    ranks = np.empty(int(sizes.sum()), np.int32)
+    assemble.write_joined(records, int(records[0::3].max(initial=0)), int(sizes.max(initial=0)), ranks)
+    candidates = Itemsets(starts(sizes), ranks)
     if wanted.kind == "closed":
         order = np.lexsort((-sizes, counts))
         groups = np.flatnonzero(np.diff(counts[order], prepend=-1, append=-1))
@@ -312,15 +328,19 @@ def _condensed(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> F
         order = np.argsort(-sizes, kind="stable")
         groups = np.array([0, len(order)])
     candidates, counts = candidates.take(order), counts[order]
-    kept = assemble.unsubsumed(candidates.offsets, candidates.codes, groups.astype(np.int64), len(rows.allowed))
+    # A bitmap an item is quick where items are few, as in dense data; lists are small where they are many.
+    few = len(labels) * len(counts) // 8 <= _BITMAPS
+    unsubsumed = assemble.unsubsumed_by_bitmaps if few else assemble.unsubsumed_by_lists
+    kept = unsubsumed(candidates.offsets, candidates.codes, groups.astype(np.int64), len(labels))
     kept &= (candidates.sizes >= wanted.least) & (candidates.sizes <= wanted.most)
     found, counts = candidates.take(np.flatnonzero(kept)), counts[kept]
-    rank = _rank(labels, len(rows.allowed))
-    ranks = rank[found.codes]
-    assemble.sort_falling(found.offsets, ranks)
-    order = assemble.order_sets(found.offsets, ranks, counts)
+    falling = found.codes.copy()
+    assemble.sort_falling(found.offsets, falling)
+    order = assemble.order_sets(found.offsets, falling, counts)
     found = found.take(order)
-    offsets, codes = found.offsets, found.codes
+    codes = labels[found.codes]
+    assemble.sort_rising(found.offsets, codes)
+    offsets = found.offsets
     if len(rows.prefix):
         offsets, codes = _with_prefix(offsets, codes, rows.prefix)
     return offsets, codes, counts[order].astype(np.int64)
@@ -372,7 +392,8 @@ def count_sets(rows: Rows, offsets: I64, codes: I32) -> I64:
     groups = np.searchsorted(roots[order], np.arange(len(labels) + 1)).astype(np.int64)
     flat, positions, heads = _positions(rows, _narrow(rank, len(labels)), len(labels))
     result = np.zeros(len(several), np.int64)
-    work = [(int(a), int(a) + 1) for a in np.unique(roots)]
+    cuts = np.unique(np.linspace(0, len(labels), 8 * threads() + 1).astype(np.int64))
+    work = [(int(a), int(b)) for a, b in pairwise(cuts)]
     in_threads(
         lambda piece: counting.count_sets(flat, positions, heads, chosen.offsets, chosen.codes, groups, *piece, result),
         work,

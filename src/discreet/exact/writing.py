@@ -40,29 +40,57 @@ def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     (Path(folder) / "note.txt").read_text()
     'done'
     """
-    shown, target = Path(path), Path(path).resolve()
-    if target.is_dir():
-        raise MisuseError(f"Cannot write {shown}: it is a directory; add a file name.")
-    if target.exists() and not target.is_file():
-        with target.open("wb") as direct:
+    shown = Path(path)
+    if _is_special(shown):
+        with _told(shown), shown.open("wb") as direct:
             yield direct
         return
+    target = shown.resolve()
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
     stream = _created(beside, shown)
     try:
-        with stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            beside.chmod(target.stat().st_mode & 0o777)
-        beside.replace(target)
-    except BaseException as error:
+        with _told(shown):
+            with stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            if target.exists():
+                beside.chmod(target.stat().st_mode & 0o777)
+            beside.replace(target)
+    except BaseException:
         with suppress(OSError):
             beside.unlink()
-        if isinstance(error, OSError) and error.errno in _FULL:
+        raise
+
+
+@contextmanager
+def _told(shown: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
             raise DiscreetError(f"Cannot write {shown}: {error.strerror}. Nothing was changed.") from error
         raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise now what :func:`written` would raise later, so that nothing is computed in vain."""
+    shown = Path(path)
+    if not _is_special(shown):
+        target = shown.resolve()
+        beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+        _created(beside, shown).close()
+        beside.unlink()
+
+
+def _is_special(shown: Path) -> bool:
+    """Say whether a path is a pipe or a device; complain if it cannot be a file at all."""
+    try:
+        if shown.is_dir():
+            raise MisuseError(f"Cannot write {shown}: it is a directory; add a file name.")
+        return shown.exists() and not shown.is_file()
+    except OSError as error:
+        raise MisuseError(f"Cannot write {str(shown)[:60]}: {error.strerror}.") from None
 
 
 def _created(beside: Path, shown: Path) -> BinaryIO:

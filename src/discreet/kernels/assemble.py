@@ -98,8 +98,8 @@ def measure_joined(records: I32) -> tuple[I32, I32]:
 
 
 @kernel
-def write_joined(records: I32, labels: I32, deepest: int, largest: int, codes: I32) -> None:
-    """Write the patterns that `measure_joined` measured one after the other, each sorted."""
+def write_joined(records: I32, deepest: int, largest: int, ranks: I32) -> None:
+    """Write the ranks of the patterns that `measure_joined` measured one after the other, each sorted."""
     own = np.empty(deepest + 1, np.int32)
     joined = np.empty((deepest + 1) * (largest + 1), np.int32)
     many = np.zeros(deepest + 1, np.int64)
@@ -108,25 +108,25 @@ def write_joined(records: I32, labels: I32, deepest: int, largest: int, codes: I
     i = 0
     while i < total:
         depth = records[3 * i]
-        own[depth] = labels[records[3 * i + 1]]
+        own[depth] = records[3 * i + 1]
         many[depth] = 0
         i += 1
         while i < total and records[3 * i + 2] < 0:
-            joined[depth * (largest + 1) + many[depth]] = labels[records[3 * i + 1]]
+            joined[depth * (largest + 1) + many[depth]] = records[3 * i + 1]
             many[depth] += 1
             i += 1
         begin = at
         for d in range(1, depth + 1):
-            codes[at] = own[d]
+            ranks[at] = own[d]
             at += 1
             for j in range(many[d]):
-                codes[at] = joined[d * (largest + 1) + j]
+                ranks[at] = joined[d * (largest + 1) + j]
                 at += 1
-        codes[begin:at].sort()
+        ranks[begin:at].sort()
 
 
 @kernel
-def unsubsumed(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
+def unsubsumed_by_bitmaps(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
     """Say which sets are contained in no other set of their group.
 
     Sets of a group follow each other, larger ones first; `groups` are the starts of the groups and the end.
@@ -166,6 +166,49 @@ def unsubsumed(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
                 for j in range(offsets[s], offsets[s + 1]):
                     for w in range((kept + 63) >> 6):
                         table[codes[j] * words + w] = np.uint64(0)
+    return keep
+
+
+@kernel
+def unsubsumed_by_lists(offsets: I64, codes: I32, groups: I64, items: int) -> Bool:
+    """Say the same as `unsubsumed_by_bitmaps`, from a list for each item of the sets kept that hold it."""
+    total = offsets.shape[0] - 1
+    keep = np.zeros(total, np.bool_)
+    heads = np.full(items, -1, np.int64)
+    lengths = np.zeros(items, np.int64)
+    following = np.empty(codes.shape[0], np.int64)  # entry j, for codes[j], belongs to the set holders[j]
+    holders = np.empty(codes.shape[0], np.int64)
+    for g in range(groups.shape[0] - 1):
+        for s in range(groups[g], groups[g + 1]):
+            rarest = codes[offsets[s]]
+            for j in range(offsets[s], offsets[s + 1]):
+                if lengths[codes[j]] < lengths[rarest]:
+                    rarest = codes[j]
+            found = False
+            entry = heads[rarest]
+            while entry >= 0 and not found:
+                k = offsets[holders[entry]]
+                end = offsets[holders[entry] + 1]
+                found = True
+                for j in range(offsets[s], offsets[s + 1]):
+                    while k < end and codes[k] < codes[j]:
+                        k += 1
+                    if k == end or codes[k] != codes[j]:
+                        found = False
+                        break
+                entry = following[entry]
+            if found:
+                continue
+            keep[s] = True
+            for j in range(offsets[s], offsets[s + 1]):
+                following[j] = heads[codes[j]]
+                holders[j] = s
+                heads[codes[j]] = j
+                lengths[codes[j]] += 1
+        for s in range(groups[g], groups[g + 1]):
+            for j in range(offsets[s], offsets[s + 1]):
+                heads[codes[j]] = -1
+                lengths[codes[j]] = 0
     return keep
 
 
@@ -225,3 +268,10 @@ def sort_falling(offsets: I64, ranks: I32) -> None:
         half = row.shape[0] // 2
         for j in range(half):
             row[j], row[row.shape[0] - 1 - j] = row[row.shape[0] - 1 - j], row[j]
+
+
+@kernel
+def sort_rising(offsets: I64, codes: I32) -> None:
+    """Sort each row in place, smallest first."""
+    for i in range(offsets.shape[0] - 1):
+        codes[offsets[i] : offsets[i + 1]].sort()

@@ -94,7 +94,7 @@ def helper(function: F) -> F:
 def threads() -> int:
     """How many threads to use: ``DISCREET_THREADS``, or one a core this process may run on."""
     given = os.environ.get("DISCREET_THREADS", "")
-    if given.isdigit() and int(given) > 0:
+    if given.isdecimal() and given.isascii() and int(given) > 0:
         return int(given)
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
@@ -104,24 +104,17 @@ def threads() -> int:
 def in_threads(task: Callable[[T], R], work: Iterable[T], progress: Callable[[float], object] | None = None) -> list[R]:
     """Run `task` on every piece of `work`, on all cores, and return the results in the order of `work`.
 
-    `progress` is told the share of the pieces that is done. When something is raised, an interrupt included,
-    pieces not yet begun are dropped.
+    `progress` is told the share of the pieces that is done. When something is raised, pieces not yet begun are
+    dropped. Even a single piece runs in a thread of its own: compiled code does not hear of an interrupt, the main
+    thread waiting for it does.
     """
     pieces = list(work)
-    workers = min(threads(), len(pieces))
-    if workers <= 1:
-        done = []
-        for piece in pieces:
-            done.append(task(piece))
-            if progress is not None:
-                progress(len(done) / len(pieces))
-        return done
-    pool = ThreadPoolExecutor(workers)
+    pool = ThreadPoolExecutor(max(1, min(threads(), len(pieces))))
     try:
         futures = [pool.submit(task, piece) for piece in pieces]
-        if progress is not None:
-            for count, future in enumerate(as_completed(futures), 1):
-                future.result()
+        for count, future in enumerate(as_completed(futures), 1):
+            future.result()
+            if progress is not None:
                 progress(count / len(pieces))
         return [future.result() for future in futures]
     finally:

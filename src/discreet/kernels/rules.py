@@ -126,13 +126,13 @@ def find_rules(
     minimums: tuple[float, float],
     shape: tuple[int, bool],
     limit: int,
-) -> tuple[Array, Array, Array, int]:
+) -> tuple[Array, Array, Array, int, int]:
     """Split the itemsets from `first` to before `stop` into two sides wherever both are in the table.
 
     The table is (slots, hashes, offsets, codes, keys), the minimums are (confidence, lift), the shape is
     (most items of a consequent, whether a failing confidence prunes). Returns the positions of the whole,
-    the antecedent and the consequent of each rule, and how many splits were left out because a side is not
-    in the table. Stops early, with more than `limit` rules and splits left out together.
+    the antecedent and the consequent of each rule, how many splits were left out because a side is not in the
+    table, and how many because of their lift. Stops early, with more than `limit` of all these together.
 
     Consequents grow one item at a time. With true counts, moving an item from the antecedent to the
     consequent can only lower the confidence, so a failing split need not be grown; noisy counts do not
@@ -146,6 +146,7 @@ def find_rules(
     consequent = np.empty(1024, np.int64)
     size = 0
     missing = 0
+    refused = 0
     for row in range(first, stop):
         start = offsets[row]
         length = offsets[row + 1] - start
@@ -188,11 +189,13 @@ def find_rules(
                     consequent = _room(consequent, size)
                     whole[size], antecedent[size], consequent[size] = row, left, right
                     size += 1
-            if size + missing > limit:
-                return whole[:size], antecedent[:size], consequent[:size], missing
+                else:
+                    refused += 1
+            if size + missing + refused > limit:
+                return whole[:size], antecedent[:size], consequent[:size], missing, refused
             position += 1
             if not grow:
                 depth -= 1
                 in_consequent[position - 1] = False
                 hashed ^= keys[codes[start + position - 1]]
-    return whole[:size], antecedent[:size], consequent[:size], missing
+    return whole[:size], antecedent[:size], consequent[:size], missing, refused

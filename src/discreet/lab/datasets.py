@@ -1,9 +1,9 @@
 """Data sets by name: those of the papers where a copy is at hand, and those the project makes itself.
 
 No data of others is part of the project. A file is looked for in the directory that ``DISCREET_DATA``
-names, then in ``shared/data`` beside the checkout or the current directory; if it is in neither, the error
-says what to get and where to put it. What is only part of a larger set has a name that says so, and must
-not be reported under the name of the whole.
+names, which must be there, then in ``shared/data`` beside the checkout or the current directory; if it is in
+neither, the error says what to get and where to put it. What is only part of a larger set has a name that says
+so, and must not be reported under the name of the whole.
 """
 
 from __future__ import annotations
@@ -262,11 +262,12 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
 def verify(name: str) -> None:
     """Raise an `InputError` unless the file of a data set has the text that it should have."""
     import hashlib
-    import lzma
+
+    from ..baskets.streams import COMPRESSIONS, opened
 
     place = path(name)
-    with lzma.open(place) if place.suffix == ".xz" else place.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    with opened(place, COMPRESSIONS.get(place.suffix)) as (_, contents):
+        found = hashlib.file_digest(contents, "sha256").hexdigest()
     expected = _known(name).sha256
     if found != expected:
         raise InputError(
@@ -285,6 +286,9 @@ def _known(name: str) -> DataSet:
 
 def _places() -> list[Path]:
     given = os.environ.get("DISCREET_DATA")
+    named = [Path(given).expanduser()] if given else []
+    if named and not named[0].is_dir():
+        raise InputError(f"DISCREET_DATA is {given}, which is not a directory; set it to one, or unset it.")
     checkout = Path(__file__).resolve().parents[3]
     beside = [checkout.parent / "shared" / "data", Path.cwd().resolve().parent / "shared" / "data"]
-    return list(dict.fromkeys([*([Path(given)] if given else []), *beside]))
+    return list(dict.fromkeys([*named, *beside]))

@@ -1,0 +1,98 @@
+"""What users type as numbers, checked once: counts, fractions, lengths. The messages say what to type instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import MisuseError
+
+# No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
+UNBOUNDED = 2**30
+LARGEST = 2**62
+
+_TINY = -40  # the exponent of ten below which a fraction is as good as the smallest
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether something is a whole number; true and false are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def positive(name: str, value: Any) -> int:
+    """Return `value` if it is a whole number over 0."""
+    if is_whole(value) and value > 0:
+        return min(int(value), LARGEST)
+    raise MisuseError(f"{name} is {value!r}, but it must be a whole number, 1 or more.")
+
+
+def fraction(name: str, value: Any) -> float:
+    """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
+    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
+        return float(value)
+    hint = ""
+    if isinstance(value, int | float | np.number) and 1 < value <= 100:
+        hint = f" For {value:g} % type {name}={value / 100:g}."
+    raise MisuseError(f"{name} is {value!r}, but it must lie between 0 and 1.{hint}")
+
+
+def support(value: Any) -> Fraction:
+    """Return a fraction of people as the decimal number it was written as: 0.07 is 7/100, not its binary neighbour."""
+    exact = _written(value)
+    if exact is None:
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given."
+        )
+    if exact > 1:
+        percent = f"For {value} % write {float(exact / 100):g}; for" if exact <= 100 else "For"
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1; {value} was given. "
+            f"{percent} a number of people use min_count."
+        )
+    if exact <= 0:
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1; {value} was given. "
+            "For every pattern that occurs at all use min_count=1."
+        )
+    return exact
+
+
+def _written(value: Any) -> Fraction | None:
+    """Return the exact value of a number or its text, or None; numbers that take ages to write out are cut short."""
+    if isinstance(value, Fraction):
+        return value
+    try:
+        if isinstance(value, str) and "/" in value and len(value) < 100:
+            return Fraction(value)
+        if isinstance(value, Real) and not isinstance(value, bool):
+            value = repr(float(value))
+        if not isinstance(value, str | Decimal):
+            return None
+        decimal = Decimal(value)
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        return None
+    if not decimal.is_finite():
+        return None
+    if decimal > 0 and decimal.adjusted() < _TINY:
+        return Fraction(1, 10**-_TINY)
+    return Fraction(decimal) if decimal.adjusted() < -_TINY else Fraction(10**-_TINY)
+
+
+def span(lengths: Any) -> tuple[int, int]:
+    """Return the smallest and the largest number of items that `lengths` stands for."""
+    least, most = lengths, lengths
+    if isinstance(lengths, Sequence) and not isinstance(lengths, str) and len(lengths) == 2:
+        least, most = lengths
+    most = least if most is None else most
+    if not (is_whole(least) and is_whole(most) and 1 <= least <= most):
+        raise MisuseError(
+            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
+            f"or (2, None); {lengths!r} was given."
+        )
+    endless = not is_whole(lengths) and lengths[1] is None
+    return min(int(least), UNBOUNDED), UNBOUNDED if endless else min(int(most), UNBOUNDED)
