@@ -180,11 +180,11 @@ def test_order_and_pairs_cannot_be_changed() -> None:
     assert discreet.read(pairs, max_items=np.int64(1), seed=3).sizes.tolist() == [1]
 
 
-# The program waits within DuckDB, on a query that takes minutes, until it is interrupted.
+# The program waits within DuckDB, on a query that takes hours, until it is interrupted.
 PROGRAM = """
 import discreet, pyarrow, sys
 print("ready", flush=True)
-numbers = "SELECT max(hash(a.i + b.i)) AS person, 1 AS item FROM range(1000000) a(i), range(1000000) b(i)"
+numbers = "SELECT max(hash(i)) AS person, 1 AS item FROM range(1000000000000) t(i)"
 def forever():
     while True:
         yield pyarrow.record_batch({"person": [1] * 1000, "item": [2] * 1000})

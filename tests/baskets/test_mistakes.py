@@ -374,7 +374,7 @@ def test_columns_and_order_where_there_are_none() -> None:
     assert message(MisuseError, "a.dat", **LONG) == f'{line} person="person" means nothing here; leave it out.'
     Path("a.csv").write_text("person,item\n")
     assert message(MisuseError, "a.csv", item="item") == (
-        "a.csv is read a basket a line unless person= is given with item=; give both for a table, or neither."
+        "a.csv is read a basket a line unless person= and item= are given; give both for a table, or neither."
     )
     assert message(MisuseError, [{1}], ordered=True) == (
         "ordered=True, but basket 0 is a set, which has no order; give lists."

@@ -299,7 +299,7 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
             f'The table is read a basket a row, without people, so nulls="drop" {NOTHING}',
         ),
         (pa.array([[1]]), LONG, f'A single column has a basket a row, so person="person" {NOTHING}'),
-        ([{1}], {"seed": 1}, "seed= is for the choice that max_items= makes; give max_items= too, or leave seed= out."),
+        ([{1}], {"seed": 1}, "seed= is for the choice that max_items makes; give max_items too, or leave seed= out."),
         ([{1}], {"max_items": 1, "seed": -1}, f"seed is -1; {whole}, 0 or more."),
         ([{1}], {"max_items": 1, "seed": "a"}, f"seed is 'a'; {whole}, 0 or more."),
         ([{1}], {"max_items": 1, "seed": 1.5}, f"seed is 1.5; {whole}, 0 or more."),

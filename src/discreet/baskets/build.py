@@ -163,7 +163,7 @@ def check_cap(max_items: Any, seed: Any) -> None:
         if value is not None and not (whole and value >= least):
             raise MisuseError(f"{name} is {shown(value)}; it must be a whole number, {least} or more.")
     if seed is not None and max_items is None:
-        raise MisuseError("seed= is for the choice that max_items= makes; give max_items= too, or leave seed= out.")
+        raise MisuseError("seed= is for the choice that max_items makes; give max_items too, or leave seed= out.")
 
 
 def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary, Codes]:

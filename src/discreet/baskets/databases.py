@@ -11,16 +11,19 @@ import csv
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, MisuseError
 from ..kernels.jit import threads
 from .streams import unpacked
+
+T = TypeVar("T")
 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 # A value of each of SQLite's types, by the name it has there.
@@ -117,6 +120,7 @@ def workspace(memory: str) -> Iterator[Workspace]:
     with (
         tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True) as folder,
         duckdb.connect(str(Path(folder) / "workspace.duckdb")) as connection,
+        ThreadPoolExecutor(1) as thread,
     ):
         connection.execute("SET autoinstall_known_extensions = false")
         connection.execute("SET enable_progress_bar = false")
@@ -124,16 +128,29 @@ def workspace(memory: str) -> Iterator[Workspace]:
         connection.execute(f"SET threads = {threads()}")
         connection.execute(f"SET temp_directory = {literal(folder)}")
         connection.execute(f"SET memory_limit = {literal(memory)}")
-        yield Workspace(connection, Path(folder), memory)
+        yield Workspace(connection, Path(folder), memory, thread)
 
 
 class Workspace:
     """A database of our own, and the sources opened in it."""
 
-    def __init__(self, connection: Any, folder: Path, memory: str) -> None:
+    def __init__(self, connection: Any, folder: Path, memory: str, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._folder = folder
         self._memory = memory
+        self._thread = thread
+
+    def _do(self, task: Callable[[], T]) -> T:
+        """Let DuckDB work in a thread of its own: here it would not always hear an interrupt before it is done."""
+        running = self._thread.submit(task)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            # A query that has only just begun forgets that it was interrupted.
+            while not running.done():
+                self._connection.interrupt()
+                wait([running], 0.1)
+            raise
 
     @contextmanager
     def _told(self, name: str) -> Iterator[None]:
@@ -145,8 +162,6 @@ class Workspace:
             yield
         except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
             text = str(error)
-            if isinstance(error, duckdb.InterruptException) or _interrupted(text):
-                raise KeyboardInterrupt from None
             if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory Error" in text:
                 raise LimitError(
                     f'{name}: grouping its rows takes more memory than {self._memory}; give more, as in memory="8GB".'
@@ -156,18 +171,20 @@ class Workspace:
     def run(self, name: str, sql: str) -> None:
         """Run a statement; an error names `name`."""
         with self._told(name):
-            self._connection.execute(sql)
+            self._do(lambda: self._connection.execute(sql))
 
     def row(self, name: str, sql: str) -> tuple[Any, ...]:
         """Return the one row of an answer."""
         with self._told(name):
-            answer: tuple[Any, ...] = self._connection.execute(sql).fetchall()[0]
+            answer: tuple[Any, ...] = self._do(lambda: self._connection.execute(sql).fetchall()[0])
         return answer
 
     def batches(self, name: str, sql: str) -> Iterator[Any]:
         """Yield an answer as Arrow record batches."""
         with self._told(name):
-            yield from self._connection.sql(sql).to_arrow_reader(1 << 18)
+            reader = self._do(lambda: self._connection.sql(sql).to_arrow_reader(1 << 18))
+            while (batch := self._do(lambda: next(reader, None))) is not None:
+                yield batch
 
     def keep_order(self, keep: bool) -> None:
         """Say whether answers come in the order of the source, which takes more memory."""
@@ -175,7 +192,8 @@ class Workspace:
 
     def _describe(self, name: str, sql: str) -> dict[str, str]:
         with self._told(name):
-            rows = self._connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()  # noqa: S608
+            question = f"DESCRIBE SELECT * FROM {sql}"  # noqa: S608
+            rows = self._do(lambda: self._connection.execute(question).fetchall())
         return {row[0]: row[1] for row in rows}
 
     def _table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
@@ -236,15 +254,13 @@ class Workspace:
             try:
                 with self._told(name):
                     self._connection.register("stream", stream)
-                    self._connection.execute("CREATE TABLE source AS SELECT * FROM stream")
+                    self._do(lambda: self._connection.execute("CREATE TABLE source AS SELECT * FROM stream"))
                     self._connection.unregister("stream")
             except InputError:
                 # What DuckDB says then is only that the stream has ended early.
                 for error in stopped:
                     if not isinstance(error, (pa.ArrowException, OSError)):
                         raise error from None
-                    if _interrupted(str(error)):
-                        raise KeyboardInterrupt from None
                     raise InputError(name + _reason(str(error))) from None
                 raise
             types = self._describe(name, "source")
@@ -374,11 +390,6 @@ def _header(path: Path, place: Path, delimiter: str) -> list[str]:
     if not header:
         raise InputError(f"{path}, line 1 is blank; it must name the columns.")
     return [name.strip() for name in header]
-
-
-def _interrupted(message: str) -> bool:
-    """Whether an interrupt stands behind a message: of DuckDB, or of Python code that Arrow called."""
-    return message == "Query interrupted" or ("Python exception" in message and "KeyboardInterrupt" in message)
 
 
 def _reason(message: str) -> str:

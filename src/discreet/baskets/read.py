@@ -334,7 +334,7 @@ class _Call:
     def _lines(self, path: Path, compression: str | None, format_: str) -> Rows:
         if format_ != "fimi" and self.item is not None:
             raise MisuseError(
-                f"{path} is read a basket a line unless person= is given with item=; give both for a table, or neither."
+                f"{path} is read a basket a line unless person= and item= are given; give both for a table, or neither."
             )
         self.refuse(f"{path} is read a basket a line and has no columns", *_TABLE)
         if format_ == "json":
