@@ -344,6 +344,7 @@ def test_help_teaches_with_examples():
         ("Raise min_count, ask for shorter ones (lengths=)", "Raise --min-count, ask for shorter ones (--lengths)"),
         ('pass labels="names" or nulls="drop".', "pass --labels names or --nulls drop."),
         ("give person= and item=, or query='select …'", "give --person and --item, or --query 'select …'"),
+        ("cap baskets with max_items= or raise memory=; see", "cap baskets with --max-items or raise --memory; see"),
         ("or raise limit= if memory allows", "or raise --limit if memory allows"),
         ("the top of the format", "the top of the format"),
     ],

@@ -15,7 +15,7 @@ from ..errors import DiscreetError
 # Parameters that are also ordinary words are taken for an option only where an equals sign follows. A value of one
 # word loses its quotes: labels="names" is typed --labels names.
 _OPTIONS = re.compile(
-    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b(?:=(?=\S))?"
+    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b=?"
     r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed)="
     r")(?:[\"'](\w+)[\"'])?"
 )
@@ -58,7 +58,7 @@ def as_options(message: str) -> str:
         name = "input-format" if name == "format" else name.replace("_", "-")
         follows = message[match.end() : match.end() + 1]
         value = match[3] or ""
-        apart = "=" in match[0] and (value or (follows and follows not in " ),"))
+        apart = "=" in match[0] and (value or (follows and follows not in " ),;."))
         return f"--{name}{' ' if apart else ''}{value}"
 
     return _OPTIONS.sub(option, message)
