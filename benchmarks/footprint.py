@@ -35,6 +35,32 @@ with open(sys.argv[1], "w") as file:
 """
 
 
+_MEMORY = """
+import gc, sys
+from pathlib import Path
+import discreet
+from discreet.lab import datasets
+
+def status(name):
+    return 1024 * int(Path("/proc/self/status").read_text().split(name + ":")[1].split()[0])
+
+from discreet.baskets.generate import quest
+
+# Load the compiled code of both layouts before anything is measured.
+discreet.mine([{1, 2, 3}] * 70, min_count=1)
+discreet.mine(quest(500, 300, 5, 2, seed=1), min_count=5)
+baskets = datasets.load(sys.argv[1])
+rows = baskets.offsets.nbytes + baskets.codes.nbytes
+gc.collect()
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+before = status("VmRSS")
+found = discreet.mine(baskets, min_support=str(float(sys.argv[2]) / 100))
+peak = status("VmHWM") - before
+output = found.offsets.nbytes + found.codes.nbytes + found.counts.nbytes
+print(rows, peak, output)
+"""
+
+
 def run(*command: str, home: str | None = None) -> tuple[float, str]:
     """Run a command; return its time and what it printed."""
     environment = dict(os.environ)
@@ -49,6 +75,20 @@ def run(*command: str, home: str | None = None) -> tuple[float, str]:
 def quickest(*command: str, times: int = 5) -> float:
     """Return the shortest of several runs."""
     return min(run(*command)[0] for _ in range(times))
+
+
+def memory_rows(sets: dict[str, str]) -> list[str]:
+    """Return what mining takes beyond the rows themselves, as a Markdown table (Linux only)."""
+    lines = [
+        "| data | rows | mining, at its peak, adds | of that the output | all, over (2 × rows + output) |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, percent in sets.items():
+        _, told = run(sys.executable, "-c", _MEMORY, name, percent)
+        rows, peak, output = (int(number) / 2**20 for number in told.split())
+        share = (rows + peak) / (2 * rows + output)
+        lines.append(f"| {name} | {rows:.1f} MiB | {peak:.1f} MiB | {output:.1f} MiB | {share:.2f} |")
+    return lines
 
 
 def rows_of() -> list[str]:

@@ -195,9 +195,10 @@ def main() -> None:
         for name in given.data or SETS:
             results.append(compare(name, SETS[name], Path(folder)))
             sys.stderr.write(f"{rows_of(results[-1:])[2]}\n")
-    from benchmarks.footprint import rows_of as footprint
+    from benchmarks import footprint
 
-    lines = [*heading(), *rows_of(results), "", *(footprint() if not given.data else [])]
+    more = [] if given.data else [*footprint.rows_of(), "", *footprint.memory_rows(SETS)]
+    lines = [*heading(), *rows_of(results), "", *more]
     text = "\n".join(lines)
     print(text)
     if given.write is not None:
