@@ -11,7 +11,7 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
-from .output import check, emit
+from .groups import Reading, Writing, grouped
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def _root(
     "discreet mine --query \"select customer, product from 'sales/*.parquet'\" --person customer --item product "
     "--top 20"
 )
+@grouped
 def mine(
-    file: given.File = None,
     min_support: given.MinSupport = None,
     min_count: given.MinCount = None,
     top: given.Top = None,
@@ -72,30 +72,20 @@ def mine(
     excludes: given.Excludes = None,
     kind: given.KindOption = given.Kind.all,
     limit: given.Limit = 10_000_000,
-    person: given.Person = None,
-    item: given.ItemColumn = None,
-    query: given.Query = None,
-    input_format: given.InputFormat = None,
-    labels: given.LabelsOption = None,
-    max_items: given.MaxItems = None,
-    seed: given.Seed = None,
-    memory: given.Memory = "2GB",
-    nulls: given.NullsOption = given.Nulls.error,
-    format: given.FormatOption = None,  # noqa: A002 - the name of the option
-    output: given.Output = None,
+    *,
+    reading: Reading,
+    writing: Writing,
 ) -> None:
     """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
 
     Say which by exactly one of --min-support, --min-count, --top or --itemsets.
     """
-    from ..exact.files import holds_result
     from ..exact.mine import mine as find
 
-    form = check(format, output)
     spans = _lengths(lengths)
-    if file is not None and holds_result(file):
+    if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
-    baskets = _read(file, person, item, query, input_format, labels, max_items, seed, memory, nulls)
+    baskets = reading.baskets()
     wanted = _read_itemsets(itemsets, baskets) if itemsets is not None else None
     with Bar("mining") as bar:
         patterns = find(
@@ -111,7 +101,7 @@ def mine(
             limit=limit,
             progress=bar,
         )
-    emit(patterns, form, output)
+    writing.write(patterns)
 
 
 @app.command(
@@ -120,8 +110,8 @@ def mine(
     "discreet rules sales.csv --person customer --item product --min-count 50 --sort lift --top 20\n\n"
     "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
 )
+@grouped
 def rules(
-    file: given.File = None,
     min_support: given.MinSupport = None,
     min_count: given.MinCount = None,
     min_confidence: given.MinConfidence = 0.5,
@@ -130,30 +120,20 @@ def rules(
     top: given.TopRules = None,
     lengths: given.Lengths = None,
     limit: given.Limit = 10_000_000,
-    person: given.Person = None,
-    item: given.ItemColumn = None,
-    query: given.Query = None,
-    input_format: given.InputFormat = None,
-    labels: given.LabelsOption = None,
-    max_items: given.MaxItems = None,
-    seed: given.Seed = None,
-    memory: given.Memory = "2GB",
-    nulls: given.NullsOption = given.Nulls.error,
-    format: given.FormatOption = None,  # noqa: A002 - the name of the option
-    output: given.Output = None,
+    *,
+    reading: Reading,
+    writing: Writing,
 ) -> None:
     """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
     from ..exact.checks import support
-    from ..exact.files import holds_result
     from ..exact.mine import mine as find
 
-    form = check(format, output)
     spans = _lengths(lengths)
-    if file is not None and holds_result(file):
-        if any(option is not None for option in (person, item, query, input_format, labels, max_items, seed)):
+    if file := reading.result():
+        if not reading.is_plain():
             raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
         patterns = _patterns(file)
         if min_support is not None:
@@ -166,7 +146,7 @@ def rules(
                 "Say how many people must hold the items of a rule by one of min_support (a fraction of people) or "
                 "min_count (a number of people)."
             )
-        baskets = _read(file, person, item, query, input_format, labels, max_items, seed, memory, nulls)
+        baskets = reading.baskets()
         most = None if spans is None else (1, spans[1])  # shorter ones are needed to measure the longer ones
         with Bar("mining") as bar:
             patterns = find(
@@ -179,7 +159,7 @@ def rules(
         found = found.sort(by=sort)
         if top is not None:
             found = found.top(top, by=sort)
-    emit(found, form, output)
+    writing.write(found)
 
 
 @app.command()
@@ -206,36 +186,6 @@ def warmup() -> None:
     from .warmup import warmup as compile_all
 
     compile_all()
-
-
-def _read(
-    file: str | None,
-    person: str | None,
-    item: str | None,
-    query: str | None,
-    input_format: str | None,
-    labels: given.Labels | None,
-    max_items: int | None,
-    seed: int | None,
-    memory: str,
-    nulls: given.Nulls,
-) -> Baskets:
-    from ..baskets.read import read
-
-    if file is None and query is None:
-        raise typer.BadParameter("give the FILE to read, or a --query over files.")
-    options: dict[str, Any] = {"person": person, "item": item, "query": query, "format": input_format}
-    with Bar("reading") as bar:
-        return read(
-            file,
-            labels=labels.value if labels is not None else None,
-            max_items=max_items,
-            seed=seed,
-            memory=memory,
-            nulls=nulls.value,
-            progress=bar,
-            **options,
-        )
 
 
 def _patterns(file: str) -> Patterns:

@@ -1,0 +1,115 @@
+"""Options that belong together, written once and given to every command that wants them.
+
+A command takes a parameter whose type is a group, such as `Reading`; `grouped` puts the group's fields in its place as
+options, and hands the filled group to the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+
+from . import options as given
+from .output import check, emit
+from .progress import Bar
+
+if TYPE_CHECKING:
+    from ..baskets.core import Baskets
+    from ..exact.patterns import Patterns
+    from ..exact.rules import Rules
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which data to read, and how."""
+
+    file: given.File = None
+    person: given.Person = None
+    item: given.ItemColumn = None
+    query: given.Query = None
+    input_format: given.InputFormat = None
+    labels: given.LabelsOption = None
+    max_items: given.MaxItems = None
+    seed: given.Seed = None
+    memory: given.Memory = "2GB"
+    nulls: given.NullsOption = given.Nulls.error
+
+    def result(self) -> str | None:
+        """Return the file if it holds patterns or rules instead of data."""
+        from ..exact.files import holds_result
+
+        return self.file if self.file is not None and holds_result(self.file) else None
+
+    def is_plain(self) -> bool:
+        """Say whether nothing but the file was given."""
+        return self == Reading(file=self.file)
+
+    def baskets(self) -> Baskets:
+        """Read the data."""
+        from ..baskets.read import read
+
+        if self.file is None and self.query is None:
+            raise typer.BadParameter("give the FILE to read, or a --query over files.")
+        options: dict[str, Any] = {"format": self.input_format}
+        with Bar("reading") as bar:
+            return read(
+                self.file,
+                person=self.person,
+                item=self.item,
+                query=self.query,
+                labels=self.labels.value if self.labels is not None else None,
+                max_items=self.max_items,
+                seed=self.seed,
+                memory=self.memory,
+                nulls=self.nulls.value,
+                progress=bar,
+                **options,
+            )
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How to write the result, and where; checked before any work is done."""
+
+    format: given.FormatOption = None
+    output: given.Output = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", check(self.format, self.output))
+
+    def write(self, result: Patterns | Rules) -> None:
+        """Write the result."""
+        emit(result, self.format or given.Format.table, self.output)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields of its groups as parameters of its own."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for parameter in signature(command).parameters.values():
+        kind = hints[parameter.name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
+            continue
+        inner = get_type_hints(kind, include_extras=True)
+        groups[parameter.name] = kind, [field.name for field in fields(kind)]
+        parameters += [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=inner[field.name])
+            for field in fields(kind)
+        ]
+
+    def shell(**values: Any) -> None:
+        for name, (kind, names) in groups.items():
+            values[name] = kind(**{inner: values.pop(inner) for inner in names})
+        command(**values)
+
+    shell.__name__ = command.__name__
+    shell.__doc__ = command.__doc__
+    shell.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    shell.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return shell
