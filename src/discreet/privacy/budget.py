@@ -1,0 +1,210 @@
+"""How much may be lost, and how losses add up. Everything is an exact fraction, rounded against whoever spends.
+
+Two ways of accounting, never mixed: *pure* epsilon, where losses add up as they are; and *zCDP* (Bun, Steinke 2016),
+where the rho of each charge adds up and the sum is turned into an (epsilon, delta) at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil, log, sqrt
+from numbers import Real
+from typing import Any
+
+from ..errors import MisuseError
+from . import lazy
+
+# Bounds that are not exact fractions are rounded up to a multiple of this.
+GRID = Fraction(1, 10**12)
+
+_DIGITS = 40
+_LONGEST = 60  # characters of a number that is typed
+
+
+class Neighbours(StrEnum):
+    """Which two data sets the promise is about."""
+
+    ADD_REMOVE = "add or remove one person"
+    REPLACE = "replace one person"
+
+
+def exact(value: Any, name: str) -> Fraction:
+    """Return the number that was written: 0.1 is one tenth, whether it came as a float or as text."""
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        if isinstance(value, Fraction | int):
+            return Fraction(value)
+        if isinstance(value, Real):
+            value = repr(float(value))
+        if isinstance(value, Decimal):
+            value = str(value)
+        if not isinstance(value, str) or len(value) > _LONGEST:
+            raise ValueError
+        if "/" in value:
+            return Fraction(value)
+        number = Decimal(value)
+        if not number.is_finite() or abs(number.adjusted()) > _LONGEST:
+            raise ValueError
+        return Fraction(number)
+    except (ValueError, ZeroDivisionError, InvalidOperation):
+        shown = value if isinstance(value, str) and len(value) <= _LONGEST else f"{value!r:.60}"
+        raise MisuseError(f"{name} is a number such as 1, 0.5 or 1/3; {shown} was given.") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What may be lost: epsilon over 0, and delta from 0 to below 1 (0 for a pure guarantee).
+
+    Examples
+    --------
+    >>> Budget.of(epsilon="0.3").epsilon
+    Fraction(3, 10)
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, epsilon: Any, delta: Any = 0) -> Budget:
+        """Return the budget that was typed."""
+        return cls(epsilon=exact(epsilon, "epsilon"), delta=exact(delta, "delta"))
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise MisuseError(f"epsilon must be over 0, such as 0.5 or 1; {shown(self.epsilon)} was given.")
+        if not 0 <= self.delta < 1:
+            raise MisuseError(
+                f"delta must be 0 or more and below 1, such as 1e-6, far below one over the number of people; "
+                f"{shown(self.delta)} was given."
+            )
+
+    @property
+    def pure(self) -> bool:
+        """Whether no delta is allowed."""
+        return self.delta == 0
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP loss this budget has room for; a pure budget is not accounted that way."""
+        if self.pure:
+            raise MisuseError("A budget without delta is kept in epsilon alone: give delta= to account by zCDP.")
+        return rho_for(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """One use of a budget: what for, and what it costs.
+
+    `epsilon` is the pure loss, None where there is none (Gaussian noise). `rho` is the zCDP loss; a pure loss implies
+    epsilon^2 / 2, and less where the mechanism allows (epsilon^2 / 8 for the exponential mechanism). `delta` is a
+    probability with which the promise may fail besides.
+    """
+
+    what: str
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is not None and self.epsilon < 0) or self.rho < 0 or not 0 <= self.delta < 1:
+            raise MisuseError(f"A charge is not negative; the one for {self.what} is.")
+
+    @classmethod
+    def pure(cls, what: str, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Charge:
+        """Return a charge of pure epsilon, as Laplace noise has it."""
+        return cls(what=what, epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
+
+    @classmethod
+    def bounded_range(cls, what: str, epsilon: Fraction) -> Charge:
+        """Return a charge of the exponential mechanism: epsilon, and epsilon^2 / 8 of rho (Cesar, Rogers 2021)."""
+        return cls(what=what, epsilon=epsilon, rho=epsilon**2 / 8)
+
+    @classmethod
+    def gaussian(cls, what: str, rho: Fraction) -> Charge:
+        """Return a charge of Gaussian noise, which has no pure loss."""
+        return cls(what=what, epsilon=None, rho=rho)
+
+
+def compose(charges: Iterable[Charge], delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
+    """Return the (epsilon, delta) of all charges together.
+
+    With `delta` of 0 the losses are added up as they are, which needs every charge to have a pure loss. With a `delta`
+    over 0, rho is added up and turned into the epsilon at that delta; the charges' own deltas come on top.
+    """
+    all_charges = list(charges)
+    own = sum((charge.delta for charge in all_charges), Fraction(0))
+    if delta == 0:
+        without = [charge.what for charge in all_charges if charge.epsilon is None]
+        if without:
+            raise MisuseError(f"{without[0]} has no pure loss: it can only be accounted with a delta.")
+        return sum((charge.epsilon or Fraction(0) for charge in all_charges), Fraction(0)), own
+    return epsilon_for(sum((charge.rho for charge in all_charges), Fraction(0)), delta), delta + own
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon at which rho-zCDP implies (epsilon, delta), rounded up.
+
+    For every alpha over 1, epsilon = alpha rho + ln(1 / (alpha delta)) / (alpha - 1) + ln(1 - 1 / alpha) will do
+    (Canonne, Kamath, Steinke 2020, proposition 12 and corollary 13). The best alpha is looked for in floating point;
+    the formula is then evaluated with that alpha, exactly chosen, in arithmetic that rounds up.
+    """
+    if not 0 < delta < 1:
+        raise MisuseError(f"delta must lie between 0 and 1; {shown(delta)} was given.")
+    if rho == 0:
+        return Fraction(0)
+    alpha = _best_order(float(rho), float(delta))
+    digits = _DIGITS
+    first = lazy.ratio(alpha * rho, digits)
+    tail = lazy.negative(lazy.ln(lazy.ratio(alpha * delta, digits), digits))
+    second = lazy.over(tail, lazy.ratio(alpha - 1, digits), digits)
+    third = lazy.ln(lazy.ratio(1 - 1 / alpha, digits), digits)
+    bound = Fraction(lazy.add(lazy.add(first, second, digits), third, digits)[1])
+    return max(Fraction(0), rounded_up(bound))
+
+
+def _best_order(rho: float, delta: float) -> Fraction:
+    """Return an order alpha, as a fraction of moderate length, near the one with the smallest epsilon."""
+
+    def value(alpha: float) -> float:
+        return alpha * rho - log(alpha * delta) / (alpha - 1) + log(1 - 1 / alpha)
+
+    low, high = 1 + 1e-9, 2 + 4 * sqrt(log(1 / delta) / rho) + 4 / rho
+    golden = (sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        if value(left) < value(right):
+            high = right
+        else:
+            low = left
+    return Fraction(max((low + high) / 2, 1 + 1e-6)).limit_denominator(10**9)
+
+
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho on a fine grid for which `epsilon_for` stays within epsilon."""
+    low, high = 0, 1
+    step = GRID
+    while epsilon_for(high * step, delta) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > max(1, high >> 40):
+        middle = (low + high) // 2
+        if epsilon_for(middle * step, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low * step
+
+
+def rounded_up(value: Fraction) -> Fraction:
+    """Return the next multiple of the grid."""
+    return ceil(value / GRID) * GRID
+
+
+def shown(value: Fraction) -> str:
+    """Return a fraction as a person would write it: a decimal number where it has one."""
+    text = f"{float(value):.12g}"
+    return text if Fraction(text) == value else str(value)
