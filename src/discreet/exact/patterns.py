@@ -18,6 +18,7 @@ from ..baskets.core import Codes, Item, Offsets, Vocabulary
 from ..errors import MisuseError
 from .checks import fraction, positive, span
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
+from .shown import Shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from rich.console import Group
 
     from .rules import Rules
 
@@ -42,7 +42,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Patterns:
+class Patterns(Shown):
     """Itemsets with their counts.
 
     A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
@@ -132,21 +132,6 @@ class Patterns:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        from .show import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from .show import html
-
-        return html(self)
-
-    def __rich__(self) -> Group:
-        from .show import table
-
-        return table(self)
 
     @cached_property
     def itemsets(self) -> Itemsets:

@@ -21,6 +21,7 @@ from .checks import fraction, positive, span
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, measure
 from .patterns import Patterns
+from .shown import Shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from rich.console import Group
 
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
@@ -47,7 +47,7 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Rules:
+class Rules(Shown):
     """Association rules with their counts, in columns; measures are computed when asked for.
 
     A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
@@ -106,21 +106,6 @@ class Rules:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        from .show import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from .show import html
-
-        return html(self)
-
-    def __rich__(self) -> Group:
-        from .show import table
-
-        return table(self)
 
     @cached_property
     def _measures(self) -> dict[str, NDArray[np.float64]]:
