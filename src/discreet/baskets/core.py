@@ -225,5 +225,12 @@ def _freeze(*arrays: NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
+def starts(sizes: NDArray[Any] | Sequence[int]) -> Offsets:
+    """Return where rows of these sizes begin when they lie end to end, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
 def _same(one: object, other: object, names: tuple[str, ...]) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
-from .core import Baskets, Codes, Offsets, Pairs, Sequences
+from .core import Baskets, Codes, Offsets, Pairs, Sequences, starts
 from .generate import seeds
 
 # Rows are copied in blocks of this many people, so that the index needed on the way stays small beside the
@@ -40,23 +40,17 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
         raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
     source = np.random.default_rng(*seeds(seed, 1))
     drawn = source.integers(baskets.people, size=people) if people else np.zeros(0, dtype=np.int64)
-    offsets = _offsets(baskets.offsets, drawn)
+    offsets = starts(np.diff(baskets.offsets)[drawn])
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
-        places = _offsets(sequences.offsets, drawn)
+        places = starts(np.diff(sequences.offsets)[drawn])
         sequences = Sequences(places, _rows(sequences.offsets, sequences.codes, drawn, places))
     if pairs is not None:
-        places = _offsets(pairs.offsets, drawn)
+        places = starts(np.diff(pairs.offsets)[drawn])
         first = _rows(pairs.offsets, pairs.first, drawn, places)
         pairs = Pairs(places, first, _rows(pairs.offsets, pairs.second, drawn, places))
     codes = _rows(baskets.offsets, baskets.codes, drawn, offsets)
     return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs)
-
-
-def _offsets(offsets: Offsets, drawn: NDArray[np.int64]) -> Offsets:
-    result = np.zeros(len(drawn) + 1, dtype=np.int64)
-    np.cumsum(offsets[drawn + 1] - offsets[drawn], out=result[1:])
-    return result
 
 
 def _rows(offsets: Offsets, codes: Codes, drawn: NDArray[np.int64], places: Offsets) -> Codes:

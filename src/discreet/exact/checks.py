@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral, Real
@@ -43,7 +43,7 @@ def fraction(name: str, value: Any) -> float:
 
 def support(value: Any) -> Fraction:
     """Return a fraction of people as the decimal number it was written as: 0.07 is 7/100, not its binary neighbour."""
-    exact = _written(value)
+    exact = _bounded(as_written(value))
     if exact is None:
         raise MisuseError(
             f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given."
@@ -62,25 +62,39 @@ def support(value: Any) -> Fraction:
     return exact
 
 
-def _written(value: Any) -> Fraction | None:
-    """Return the exact value of a number or its text, or None; numbers that take ages to write out are cut short."""
-    if isinstance(value, Fraction):
-        return value
+def as_written(value: Any) -> Decimal | Fraction | None:
+    """Return the finite number that was written, exactly: the float 0.07 is 7/100. None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction | Integral):
+        return Fraction(value)
     try:
         if isinstance(value, str) and "/" in value and len(value) < 100:
             return Fraction(value)
-        if isinstance(value, Real) and not isinstance(value, bool):
+        if isinstance(value, Real):
             value = repr(float(value))
-        if not isinstance(value, str | Decimal):
-            return None
-        decimal = Decimal(value)
+        decimal = Decimal(value) if isinstance(value, str | Decimal) else None
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         return None
-    if not decimal.is_finite():
-        return None
-    if decimal > 0 and decimal.adjusted() < _TINY:
+    return decimal if decimal is not None and decimal.is_finite() else None
+
+
+def _bounded(value: Decimal | Fraction | None) -> Fraction | None:
+    """Return a fraction; numbers whose digits would take ages to write out are cut short."""
+    if not isinstance(value, Decimal):
+        return value
+    if value > 0 and value.adjusted() < _TINY:
         return Fraction(1, 10**-_TINY)
-    return Fraction(decimal) if decimal.adjusted() < -_TINY else Fraction(10**-_TINY)
+    return Fraction(value) if value.adjusted() < -_TINY else Fraction(10**-_TINY)
+
+
+def several(items: Any, name: str) -> list[Any]:
+    """Return one item or several as a list."""
+    if isinstance(items, str | Integral):
+        return [items]
+    if not isinstance(items, Iterable):
+        raise MisuseError(f"{name} is an item or several items; {items!r} was given.")
+    return list(items)
 
 
 def span(lengths: Any) -> tuple[int, int]:

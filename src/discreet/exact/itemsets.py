@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.arrow import as_arrow
-from ..baskets.core import Codes, Item, Offsets, Vocabulary
+from ..baskets.core import Codes, Item, Offsets, Vocabulary, starts
 from ..errors import MisuseError
+from .checks import several
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,8 +54,7 @@ class Itemsets:
 
     def take(self, positions: Positions) -> Itemsets:
         """Return the itemsets at `positions`, in that order."""
-        offsets = np.zeros(len(positions) + 1, np.int64)
-        np.cumsum(self.sizes[positions], out=offsets[1:])
+        offsets = starts(self.sizes[positions])
         shift = np.repeat(self.offsets[positions] - offsets[:-1], np.diff(offsets))
         shift += np.arange(offsets[-1])
         return Itemsets(offsets, self.codes[shift])
@@ -161,10 +161,9 @@ def _keys(items: int) -> Positions:
     return (mixed >> np.uint64(1)).astype(np.int64)
 
 
-def chosen(items: Item | Iterable[Item], vocabulary: Vocabulary) -> Codes:
-    """Return the codes of one item or several."""
-    labels: list[Any] = [items] if isinstance(items, str | int | np.integer) else list(items)
-    return np.unique(vocabulary.codes(labels))
+def chosen(items: Item | Iterable[Item], vocabulary: Vocabulary, name: str) -> Codes:
+    """Return the codes of one item or several, sorted; `name` is the parameter they were given as."""
+    return np.unique(vocabulary.codes(several(items, name)))
 
 
 def frames(package: str) -> Any:

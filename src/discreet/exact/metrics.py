@@ -39,6 +39,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..baskets.core import Item
 from ..errors import MisuseError
+from .checks import as_written
 
 Itemset: TypeAlias = frozenset[Item]
 Counts: TypeAlias = Mapping[Itemset, float]
@@ -379,10 +380,10 @@ def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts
 
 def _exact(value: float) -> Fraction:
     # As typed: 1.15 times 100 must be 115, or a count that equals a bound falls on the wrong side of it.
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        raise MisuseError(f"{value!r} is not a number that counts can be compared with.") from None
+    number = as_written(value)
+    if number is None:
+        raise MisuseError(f"{value!r} is not a number that counts can be compared with.")
+    return Fraction(number)
 
 
 def _share(part: float, whole: float) -> float:

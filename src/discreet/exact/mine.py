@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..baskets.core import starts
 from ..errors import MisuseError
-from .checks import UNBOUNDED, is_whole, positive, span, support
+from ..kernels.counting import rows_holding
+from .checks import UNBOUNDED, is_whole, positive, several, span, support
 from .itemsets import Itemsets
 from .patterns import Patterns
 from .search import Kind, Progress, Rows, Wanted, count_sets, search
@@ -93,7 +94,7 @@ def mine(
     if kind == "maximal" and top is not None:
         raise MisuseError("Maximal patterns are those at a threshold: give min_support or min_count instead of top.")
     count = _threshold(held, min_support, min_count, top)
-    rows = _rows(held, _itemset(contains, "contains"), _itemset(excludes, "excludes"))
+    rows = _rows(held, several(contains, "contains"), several(excludes, "excludes"))
     fixed = len(rows.prefix)
     wanted = Wanted(
         count=count,
@@ -141,18 +142,8 @@ def _count_threshold(min_count: Any, people: int) -> int:
     return int(min_count)
 
 
-def _itemset(items: Any, name: str) -> list[Item]:
-    if isinstance(items, str | Integral):
-        return [items]  # type: ignore[list-item]
-    if not isinstance(items, Iterable):
-        raise MisuseError(f"{name} is an item or several items; {items!r} was given.")
-    return list(items)
-
-
 def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
     """Leave the rows that hold `contains`, and rule out both those items and `excludes`."""
-    from ..kernels.counting import rows_holding
-
     prefix = np.unique(baskets.vocabulary.codes(contains))
     without = baskets.vocabulary.codes(excludes)
     both = sorted(set(contains) & set(excludes), key=str)
@@ -169,11 +160,10 @@ def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
 
 
 def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
-    sets = [np.unique(baskets.vocabulary.codes(_itemset(itemset, "itemsets"))) for itemset in itemsets]
+    sets = [np.unique(baskets.vocabulary.codes(several(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
         raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
-    offsets = np.zeros(len(sets) + 1, np.int64)
-    np.cumsum([len(codes) for codes in sets], out=offsets[1:])
+    offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     rows = Rows(
         offsets=baskets.offsets,

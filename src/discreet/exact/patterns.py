@@ -191,9 +191,9 @@ class Patterns(Shown):
         min_count, min_support
             The smallest count, or the smallest fraction of the people.
         """
-        wanted = chosen(contains, self.vocabulary)
+        wanted = chosen(contains, self.vocabulary, "contains")
         keep: Mask = self.itemsets.holding(wanted) == len(wanted)
-        keep &= self.itemsets.holding(chosen(excludes, self.vocabulary)) == 0
+        keep &= self.itemsets.holding(chosen(excludes, self.vocabulary, "excludes")) == 0
         if lengths is not None:
             least, most = span(lengths)
             keep &= (self.sizes >= least) & (self.sizes <= most)

@@ -149,8 +149,9 @@ class Rules(Shown):
             The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
         """
         keep: Mask = self.counts >= min_count
-        for side, items in ((self.antecedents, antecedent), (self.consequents, consequent)):
-            wanted = chosen(items, self.vocabulary)
+        sides = (("antecedent", self.antecedents, antecedent), ("consequent", self.consequents, consequent))
+        for what, side, items in sides:
+            wanted = chosen(items, self.vocabulary, what)
             keep &= side.holding(wanted) == len(wanted)
         if lengths is not None:
             least, most = span(lengths)

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.core import starts
 from ..errors import LimitError
 from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
@@ -102,9 +103,13 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
         alone = not len(labels) or (wanted.kind == "closed" and int(held[labels[0]]) < rows.people)
     if alone and len(rows.prefix) and wanted.least <= 0 <= wanted.most and rows.people >= wanted.count:
         found = _prefix_first(found, rows)
-    if wanted.top:
-        found = found[0][: wanted.top + 1], found[1][: found[0][: wanted.top + 1][-1]], found[2][: wanted.top]
-    return found
+    return _first(found, wanted.top) if wanted.top else found
+
+
+def _first(found: Found, top: int) -> Found:
+    offsets, codes, counts = found
+    offsets = offsets[: top + 1]
+    return offsets, codes[: offsets[-1]], counts[:top]
 
 
 def _top_closed(rows: Rows, wanted: Wanted, progress: Progress | None) -> Found:
@@ -112,9 +117,9 @@ def _top_closed(rows: Rows, wanted: Wanted, progress: Progress | None) -> Found:
     alone = search(rows, replace(wanted, kind="all"))
     count = int(alone[2].min(initial=rows.people)) if len(alone[2]) == wanted.top else 1
     while True:
-        offsets, codes, counts = search(rows, replace(wanted, top=0, count=max(count, 1)), progress)
-        if len(counts) >= wanted.top or count <= 1:
-            return offsets[: wanted.top + 1], codes[: offsets[: wanted.top + 1][-1]], counts[: wanted.top]
+        found = search(rows, replace(wanted, top=0, count=max(count, 1)), progress)
+        if len(found[2]) >= wanted.top or count <= 1:
+            return _first(found, wanted.top)
         count //= 2
 
 
@@ -261,8 +266,7 @@ def _positions(rows: Rows, rank: Ranks, ranks: int) -> tuple[Ranks, I32, I64]:
     laid = in_threads(lay, rows.pieces())
     tallies = np.zeros((len(laid) + 1, ranks), np.int64)
     in_threads(lambda t: mining.count_positions(flat, *laid[t], tallies[t + 1]), range(len(laid)))
-    heads = np.zeros(ranks + 1, np.int64)
-    np.cumsum(tallies.sum(axis=0), out=heads[1:])
+    heads = starts(tallies.sum(axis=0))
     cursors = heads[:-1] + np.cumsum(tallies, axis=0)[:-1]
     positions = np.empty(heads[-1], np.int32)
     in_threads(lambda t: mining.fill_positions(flat, *laid[t], cursors[t], positions), range(len(laid)))
@@ -277,8 +281,7 @@ def _first_threshold(rows: Rows, held: NDArray[np.int64], wanted: Wanted) -> int
     few = _frequent(held, rows.allowed, 1)[:64]
     if len(few) == np.count_nonzero(usable):
         return 1
-    batches, threshold = _records(rows, held, few, wanted, None)
-    del batches
+    _, threshold = _records(rows, held, few, wanted, None)
     return threshold
 
 
@@ -356,13 +359,6 @@ def _with_prefix(offsets: I64, codes: I32, prefix: I32) -> tuple[I64, I32]:
     mixed[(wider[1:, None] - 1 - np.arange(len(prefix))).ravel()] = np.tile(prefix, len(sizes))
     rows = np.repeat(np.arange(len(sizes)), sizes + len(prefix))
     return wider, mixed[np.lexsort((mixed, rows))]
-
-
-def starts(sizes: NDArray[np.integer]) -> I64:
-    """Return where rows of these sizes begin when they lie end to end, and where the last one ends."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
 
 
 def count_sets(rows: Rows, offsets: I64, codes: I32) -> I64:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, log, sqrt
-from numbers import Real
 from typing import Any
 
 from ..errors import MisuseError
+from ..exact.checks import as_written
 from . import lazy
 
 # Bounds that are not exact fractions are rounded up to a multiple of this.
@@ -34,26 +34,11 @@ class Neighbours(StrEnum):
 
 def exact(value: Any, name: str) -> Fraction:
     """Return the number that was written: 0.1 is one tenth, whether it came as a float or as text."""
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        if isinstance(value, Fraction | int):
-            return Fraction(value)
-        if isinstance(value, Real):
-            value = repr(float(value))
-        if isinstance(value, Decimal):
-            value = str(value)
-        if not isinstance(value, str) or len(value) > _LONGEST:
-            raise ValueError
-        if "/" in value:
-            return Fraction(value)
-        number = Decimal(value)
-        if not number.is_finite() or abs(number.adjusted()) > _LONGEST:
-            raise ValueError
-        return Fraction(number)
-    except (ValueError, ZeroDivisionError, InvalidOperation):
-        shown = value if isinstance(value, str) and len(value) <= _LONGEST else f"{value!r:.60}"
-        raise MisuseError(f"{name} is a number such as 1, 0.5 or 1/3; {shown} was given.") from None
+    number = as_written(value) if not isinstance(value, str) or len(value) <= _LONGEST else None
+    if number is None or (isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST):
+        given = value if isinstance(value, str) and len(value) <= _LONGEST else f"{value!r:.60}"
+        raise MisuseError(f"{name} is a number such as 1, 0.5 or 1/3; {given} was given.")
+    return Fraction(number)
 
 
 @dataclass(frozen=True, kw_only=True)
