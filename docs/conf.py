@@ -13,7 +13,7 @@ release = discreet.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build/html", "_build/doctrees", "_build/generated/*.md"]
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_title = "discreet"
@@ -35,10 +35,30 @@ def write_command_help(app):
     folder.mkdir(parents=True, exist_ok=True)
     runner = CliRunner(env={"NO_COLOR": "1", "TERMINAL_WIDTH": "88"})
     text = io.StringIO()
-    for name in get_command(commands).commands:
-        shown = runner.invoke(commands, [name, "--help"], prog_name="discreet").output
-        text.write(f"## `discreet {name}`\n\n```text\n{shown.strip()}\n```\n\n")
+    for name, command in get_command(commands).commands.items():
+        for words in [[name], *([name, inner] for inner in getattr(command, "commands", {}))]:
+            shown = runner.invoke(commands, [*words, "--help"], prog_name="discreet").output
+            text.write(f"## `discreet {' '.join(words)}`\n\n```text\n{shown.strip()}\n```\n\n")
     (folder / "commands.md").write_text(text.getvalue())
+
+
+def write_proofs(app):
+    """Copy the proof pages, which live beside the code they prove, to where Sphinx finds them; list the mechanisms."""
+    from discreet.catalogue import mechanisms
+
+    source = Path(discreet.__file__).parent
+    folder = Path(app.srcdir) / "_build" / "generated"
+    for page in sorted(source.rglob("*.md")):
+        place = folder / "proofs" / page.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(page.read_text())
+    rows = [
+        f"| [`{entry.name}`](_build/generated/proofs/curator/{entry.name}.md) | {', '.join(entry.answers)} | {entry.guarantee} "
+        f"| {entry.summary} | {entry.citation} |\n"
+        for entry in mechanisms().values()
+    ]
+    head = "| mechanism | answers | promises | what it does | source |\n|---|---|---|---|---|\n"
+    (folder / "mechanisms.md").write_text(head + "".join(rows))
 
 
 def inline_math(writer, node):
@@ -60,4 +80,5 @@ def display_math(writer, node):
 
 def setup(app):
     app.connect("builder-inited", write_command_help)
+    app.connect("builder-inited", write_proofs)
     app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))

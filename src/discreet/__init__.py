@@ -18,6 +18,13 @@ _HOMES = {
     "Rules": "exact.rules",
     "mine": "exact.mine",
     "load": "exact.files",
+    "Release": "curator.release",
+    "release": "publish",
+    "count": "publish",
+    "rank": "curator.rank",
+    "Ledger": "privacy.ledger",
+    "Guarantee": "privacy.guarantee",
+    "BudgetError": "errors",
     "DiscreetError": "errors",
     "InputError": "errors",
     "LimitError": "errors",
@@ -26,27 +33,39 @@ _HOMES = {
 
 __all__ = [
     "Baskets",
+    "BudgetError",
     "DiscreetError",
+    "Guarantee",
     "InputError",
+    "Ledger",
     "LimitError",
     "MisuseError",
     "Patterns",
+    "Release",
     "Rules",
     "Vocabulary",
     "__version__",
+    "count",
     "load",
     "mine",
+    "rank",
     "read",
+    "release",
 ]
 
 if TYPE_CHECKING:
     from .baskets.core import Baskets, Vocabulary
     from .baskets.read import read
-    from .errors import DiscreetError, InputError, LimitError, MisuseError
+    from .curator.rank import rank
+    from .curator.release import Release
+    from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError
     from .exact.files import load
     from .exact.mine import mine
     from .exact.patterns import Patterns
     from .exact.rules import Rules
+    from .privacy.guarantee import Guarantee
+    from .privacy.ledger import Ledger
+    from .publish import count, release
 
 
 def __getattr__(name: str) -> Any:

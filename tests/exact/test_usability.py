@@ -153,7 +153,7 @@ BAD_FILES = {
             "{}: the column 'people' must be the same in all rows, but has 2 values."
         ),
         "items,count,people\n1,3,9\n": LISTS,
-        "items,count,people\n[1],,9\n": "{}: 'count' must hold whole numbers.",
+        "items,count,people\n[1],,9\n[2],4,9\n": "{}: 'count' must hold whole numbers.",
     },
     "a.json": {
         "": "{} cannot be read as JSON: Expecting value: line 1 column 1 (char 0).",

@@ -9,6 +9,8 @@ from math import exp
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from discreet import MisuseError
@@ -188,3 +190,20 @@ def single(scores: np.ndarray, rate: Fraction, picks: int) -> dict[tuple[int, ..
             left -= weights[one]
         law[order] = chance
     return law
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(
+    scores=st.lists(st.integers(0, 400), min_size=1, max_size=60),
+    unlisted=st.integers(0, 10**13),
+    rate=st.fractions(Fraction(1, 1000), 3, max_denominator=1000),
+    seed=st.integers(0, 10**6),
+)
+def test_floating_point_never_changes_a_pick(scores, unlisted, rate, seed):
+    tallies = Tallies.of(np.array(scores), (0, unlisted))
+    picks = min(len(scores), 12)
+    quick = exponential(SimulationSource(seed), tallies, rate, picks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(select._Rough, "MARGIN", 1.0)
+        slow = exponential(SimulationSource(seed), tallies, rate, picks)
+    assert quick == slow

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import MisuseError
 from . import options as given
+from .audit import app as audit
 from .groups import Reading, Writing, grouped
+from .ledger import app as ledger
 from .progress import Bar
+from .release import app as curator
+from .words import labels, lengths_of, read_itemsets
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets, Item
     from ..exact.patterns import Patterns
-
-_WHOLE = re.compile("[0-9]{1,18}")
 
 app = typer.Typer(
     name="discreet",
@@ -29,6 +29,9 @@ app = typer.Typer(
     help="Find what people buy, click, watch or take together.\n\n"
     "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
 )
+app.add_typer(curator)
+app.add_typer(audit)
+app.add_typer(ledger, name="ledger")
 
 
 def _version(wanted: bool) -> None:
@@ -82,11 +85,11 @@ def mine(
     """
     from ..exact.mine import mine as find
 
-    spans = _lengths(lengths)
+    spans = lengths_of(lengths)
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
     baskets = reading.baskets()
-    wanted = _read_itemsets(itemsets, baskets) if itemsets is not None else None
+    wanted = read_itemsets(itemsets, baskets) if itemsets is not None else None
     with Bar("mining") as bar:
         patterns = find(
             baskets,
@@ -95,8 +98,8 @@ def mine(
             top=top,
             itemsets=wanted,
             lengths=spans,
-            contains=_labels(contains, baskets),
-            excludes=_labels(excludes, baskets),
+            contains=labels(contains, baskets),
+            excludes=labels(excludes, baskets),
             kind=kind.value,
             limit=limit,
             progress=bar,
@@ -131,7 +134,7 @@ def rules(
     from ..exact.checks import support
     from ..exact.mine import mine as find
 
-    spans = _lengths(lengths)
+    spans = lengths_of(lengths)
     if file := reading.result():
         if not reading.is_plain():
             raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
@@ -171,7 +174,7 @@ def demo(
         typer.Option("--keep", metavar="DIRECTORY", help="Keep the made-up data and the results.", show_default=False),
     ] = None,
 ) -> None:
-    """Show the whole idea on made-up baskets: write a table, read it, find patterns and rules."""
+    """Show the whole idea on made-up baskets: read a table, find patterns and rules, publish some privately."""
     from .demo import demo as show
 
     show(people, seed, keep)
@@ -196,31 +199,3 @@ def _patterns(file: str) -> Patterns:
     if isinstance(found, Rules):
         raise MisuseError(f"{file} holds rules already; give the patterns or the data they came from.")
     return found
-
-
-def _lengths(text: str | None) -> tuple[int, int | None] | None:
-    """Read 3, 2-4 or 2- as least and most."""
-    if text is None:
-        return None
-    least, dash, most = (part.strip() for part in text.partition("-"))
-    if not _WHOLE.fullmatch(least) or (most and not _WHOLE.fullmatch(most)):
-        raise typer.BadParameter(f"lengths are a number such as 3, or a range such as 2-4 or 2-; {text!r} was given.")
-    if not dash:
-        return int(least), int(least)
-    return int(least), int(most) if most else None
-
-
-def _labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
-    return [_label(text, baskets) for text in texts or []]
-
-
-def _label(text: str, baskets: Baskets) -> Item:
-    """Return what the user typed as an item of these baskets, whose items may be numbers."""
-    return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
-
-
-def _read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:
-    from ..baskets.read import read
-
-    itemsets = read(path, labels="numbers" if baskets.vocabulary.numeric else "names")
-    return list(itemsets)

@@ -13,7 +13,7 @@ _EACH = 10  # patterns and rules shown
 
 
 def demo(people: int, seed: int, keep: str | None) -> None:
-    """Make up a table of purchases, read it as any user would, and show patterns and rules.
+    """Make up a table of purchases, read it as any user would, show patterns and rules, and publish privately.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     from rich.console import Console
 
     from .. import mine, read
-    from ..baskets.generate import groceries_rows
+    from .. import release as publish
+    from ..baskets.generate import groceries_catalogue, groceries_rows
     from ..exact.show import table
     from ..exact.writing import written
 
@@ -74,10 +75,27 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     step("Found what follows from what.", 'rules = patterns.rules(min_confidence=0.5).sort("lift")')
     console.print(table(rules, rows=_EACH))
 
+    release = publish(baskets, top=50, epsilon=1, items=groceries_catalogue())
+    step(
+        "Published the fifty most frequent patterns without giving anyone away.",
+        'release = discreet.release(baskets, top=50, epsilon=1, items="products.txt")',
+    )
+    console.print(table(release.patterns.where(lengths=(2, 99)), rows=_EACH))
+    console.print(f"\n  {release.guarantee.in_words()}")
+    true = patterns.to_dict()
+    inside = sum((one.low or 0) <= true.get(one.items, 0) <= (one.high or 0) for one in release.patterns)
+    looked = f"{inside} of {len(release)} intervals hold the true count"
+    console.print(f"\n  (These people are made up, so we may look: {looked}.)")
+
     if kept:
         patterns.save(folder / "patterns.json")
         rules.save(folder / "rules.csv")
-        step(f"Kept in {folder}: sales.csv, patterns.json, rules.csv.", f"discreet rules {folder / 'patterns.json'}")
+        release.save(folder / "report.html")
+        step(
+            f"Kept in {folder}: sales.csv, patterns.json, rules.csv, report.html.",
+            f"discreet rules {folder / 'patterns.json'}",
+        )
     console.print(
-        f"\nDone in {perf_counter() - begun:.1f} s. These results are exact, not private.\nNext: discreet mine --help\n"
+        f"\nDone in {perf_counter() - begun:.1f} s. The first two results are exact, the last one is private.\n"
+        "Next: discreet release --help" + ("" if kept else ", or discreet demo --keep FOLDER for the report") + "\n"
     )

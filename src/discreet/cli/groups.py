@@ -7,7 +7,7 @@ options, and hands the filled group to the command.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -80,6 +80,12 @@ class Writing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", check(self.format, self.output))
+
+    def beside(self, segment: object | None) -> Writing:
+        """Return how to write one of several results: into a file of its own; None for the only one."""
+        if segment is None or self.output is None:
+            return self
+        return replace(self, output=given.beside(self.output, segment))
 
     def write(self, result: Patterns | Rules) -> None:
         """Write the result."""

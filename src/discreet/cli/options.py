@@ -10,7 +10,7 @@ import typer
 
 _DATA = "How to read the data"
 _WHAT = "What to find"
-_OUT = "Where the result goes"
+OUT = "Where the result goes"
 
 
 class Format(StrEnum):
@@ -196,7 +196,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         help="How to write the result.  \\[default: by the suffix of -o, else table]",
-        rich_help_panel=_OUT,
+        rich_help_panel=OUT,
         show_default=False,
     ),
 ]
@@ -207,7 +207,13 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Write to this file instead of the terminal.",
-        rich_help_panel=_OUT,
+        rich_help_panel=OUT,
         show_default=False,
     ),
 ]
+
+
+def beside(path: Path, segment: object) -> Path:
+    """Return the file of one of several results: its name with the segment before the suffix."""
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in str(segment))
+    return path.with_name(f"{path.stem}-{name}{path.suffix}")

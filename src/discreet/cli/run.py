@@ -15,11 +15,12 @@ from ..errors import DiscreetError
 # Parameters that are also ordinary words are taken for an option only where an equals sign follows. A value of one
 # word loses its quotes: labels="names" is typed --labels names.
 _OPTIONS = re.compile(
-    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b=?"
-    r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed)="
+    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items|same_data)\b=?"
+    r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed"
+    r"|epsilon|delta|items|people|mechanism|neighbours|by|ledger)="
     r")(?:[\"'](\w+)[\"'])?"
 )
-_INTERRUPTED = "interrupted; nothing was written."
+_INTERRUPTED = "interrupted; no result was written."
 
 
 def main() -> None:

@@ -44,3 +44,19 @@ def _exercise(folder: Path) -> None:
         for kind in ("all", "closed", "maximal"):
             mine(baskets, min_support=0.02, kind=kind)
         mine(baskets, min_count=20, contains=[baskets.vocabulary.label(int(baskets.item_counts.argmax()))])
+    _publish()
+
+
+def _publish() -> None:
+    """Run the kernels that private mechanisms use, on people who are made up."""
+    from ..baskets.generate import groceries
+    from ..catalogue import mechanisms
+    from ..lab.trial import trial
+
+    baskets = groceries(300, seed=1)
+    for name, entry in mechanisms().items():
+        delta = "1e-6" if entry.kind.delta else 0
+        for question in ({"top": 5}, {"min_count": 40}):
+            if ("top" if "top" in question else "threshold") in entry.answers:
+                trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
+    trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")

@@ -3,9 +3,12 @@
 - **CSV**: one row a pattern or rule. An itemset is the text of a JSON array in one cell, ``["milk", "tea"]``
   or ``[3, 17]``, so that commas, quotes and spaces in names, and the name "3" beside the number 3, all come
   back. The column `people` repeats the number of people; a table without rows has lost it, and loads with 0.
+  There is no place for what travels with a private result (`about`, its guarantee above all): it is lost, and so
+  JSON or Parquet are better for keeping a release.
 - **JSON**: one object with `discreet` (what it holds and the version of its form: ``patterns/1``,
-  ``rules/1``), `people`, `guarantee`, `simulated`, and `patterns` or `rules`, one line each. What is infinite
-  or undefined is null.
+  ``rules/1``), `people`, `guarantee`, `simulated` and all else that `about` holds, and `patterns` or `rules`, one
+  line each. What is infinite or undefined is null, and so are the counts of a release of patterns only
+  (``"counted": false``).
 - **Parquet**: the table of ``to_arrow()``, with the other members of the JSON object in the file's metadata
   under the key `discreet`.
 
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, MisuseError
 from .itemsets import Itemsets, in_label_order
 from .patterns import Patterns
-from .rules import COUNTS, Rules
+from .rules import BOUNDS, COUNTS, Rules
 from .writing import written
 
 if TYPE_CHECKING:
@@ -39,6 +42,10 @@ Result: TypeAlias = Patterns | Rules
 
 # Rows turned into text at a time.
 _STRIDE = 100_000
+
+# What a file says of a result about which nothing is promised, and what it says besides `about`.
+_EXACT = {"guarantee": None, "simulated": False}
+_OWN = {"discreet", "people", "omitted", "counted", "patterns", "rules"}
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
@@ -86,10 +93,12 @@ def _kind(result: Result) -> str:
 
 
 def _about(result: Result) -> dict[str, Any]:
-    about: dict[str, Any] = {"discreet": f"{_kind(result)}/1", "people": result.people}
+    own: dict[str, Any] = {"discreet": f"{_kind(result)}/1", "people": result.people}
     if isinstance(result, Rules):
-        about["omitted"] = result.omitted
-    return about | {"guarantee": None, "simulated": False}
+        own["omitted"] = result.omitted
+    elif not result.counted:
+        own["counted"] = False
+    return own | (_EXACT if result.about is None else dict(result.about))
 
 
 def _text_columns(part: Result, form: Format) -> dict[str, Any]:
@@ -124,11 +133,10 @@ def _write_objects(columns: dict[str, Any], stream: BinaryIO, first: bool) -> No
     pieces: list[Any] = []
     for place, (name, column) in enumerate(columns.items()):
         pieces.append(constant(f'{", " if place else "{"}"{name}": '))
+        texts = column.cast(pa.large_string())
         if pa.types.is_floating(column.type):
-            finite = pc.is_finite(column)
-            pieces.append(pc.if_else(finite, column.cast(pa.large_string()), constant("null")))
-        else:
-            pieces.append(column.cast(pa.large_string()))
+            texts = pc.if_else(pc.is_finite(column), texts, constant("null"))
+        pieces.append(texts.fill_null("null"))
     lines = pc.binary_join_element_wise(*pieces, constant("}"), constant(""))
     joined = pc.binary_join(
         pa.LargeListArray.from_arrays(pa.array([0, len(lines)], pa.int64()), lines), constant(",\n")
@@ -148,7 +156,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     Returns
     -------
     Patterns or Rules
-        Equal to what was saved. The vocabulary has only the items that occur in it.
+        Equal to what was saved, but for `about` where the file is CSV. The vocabulary has only the items that occur
+        in it.
     """
     form = format_of(path)
     shown = Path(path)
@@ -211,7 +220,7 @@ def _load_json(path: Path, content: bytes) -> Result:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: {kind!r} must be a list of objects.")
     columns: dict[str, Any] = {}
-    optional = [name for name in ("low", "high") if rows and name in rows[0]]
+    optional = [name for name in ("low", "high", *BOUNDS) if rows and name in rows[0]]
     for name in (*_needed(kind), *optional):
         try:
             columns[name] = [row[name] for row in rows]
@@ -227,7 +236,7 @@ def _load_csv(path: Path, content: bytes) -> Result:
 
     whole, real = pa.int64(), pa.float64()
     types = {"items": pa.large_string(), "antecedent": pa.large_string(), "consequent": pa.large_string()}
-    types |= {"people": whole, "low": real, "high": real} | dict.fromkeys(COUNTS, whole)
+    types |= dict.fromkeys(("low", "high", *BOUNDS), real) | dict.fromkeys(("people", *COUNTS), whole)
     try:
         table = csv.read_csv(
             pa.BufferReader(content),
@@ -249,7 +258,9 @@ def _load_csv(path: Path, content: bytes) -> Result:
     people = table["people"].unique().to_pylist() or [0]
     if len(people) > 1:
         raise InputError(f"{path}: the column 'people' must be the same in all rows, but has {len(people)} values.")
-    return _build(path, kind, columns, {"people": people[0]})
+    # A column of counts without a single one is how patterns only look here.
+    counted = not len(table) or table["count"].null_count < len(table)
+    return _build(path, kind, columns, {"people": people[0], "counted": counted})
 
 
 def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
@@ -298,25 +309,40 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     people = about.get("people")
     if not isinstance(people, int) or people < 0:
         raise InputError(f"{path}: 'people' is {people!r}, but it must be a whole number.")
-    counts = {name: _whole_numbers(path, name, columns[name]) for name in _needed(kind) if name in COUNTS}
+    counted = kind == "rules" or about.get("counted") is not False
+    names = [name for name in _needed(kind) if name in COUNTS and counted]
+    counts = {COUNTS[name]: _whole_numbers(path, name, columns[name]) for name in names}
     sides, vocabulary = _itemsets(path, [columns[name] for name in _sides(kind)])
+    travels = {name: value for name, value in about.items() if name not in _OWN}
+    promised = None if travels in ({}, _EXACT) else travels
+    low, high = (
+        _bound(path, name, columns.get(name)) if counted else None
+        for name in (("low", "high") if kind == "patterns" else BOUNDS)
+    )
     if kind == "patterns":
         return Patterns(
             offsets=sides[0].offsets,
             codes=sides[0].codes,
-            counts=counts["count"],
+            counts=counts.get("counts", np.zeros(len(sides[0]), np.int64)),
             vocabulary=vocabulary,
             people=people,
-            low=_bound(path, "low", columns.get("low")),
-            high=_bound(path, "high", columns.get("high")),
+            low=low,
+            high=high,
+            about=promised,
+            counted=counted,
         )
     return Rules(
         antecedents=sides[0],
         consequents=sides[1],
+        counts=counts["counts"],
+        antecedent_counts=counts["antecedent_counts"],
+        consequent_counts=counts["consequent_counts"],
         vocabulary=vocabulary,
         people=people,
         omitted=about.get("omitted", 0),
-        **{COUNTS[name]: column for name, column in counts.items()},
+        low=low,
+        high=high,
+        about=promised,
     )
 
 

@@ -6,7 +6,7 @@ looked at. Mining and file formats stay out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One itemset, how many people hold it, and which fraction of the people that is."""
+    """One itemset, how many people hold it, and which fraction of the people that is; None where nobody counted."""
 
     items: frozenset[Item]
-    count: int
-    support: float
+    count: int | None
+    support: float | None
     low: float | None = None
     high: float | None = None
 
@@ -60,6 +60,11 @@ class Patterns(Shown):
         How many people were looked at.
     low, high
         An interval for each true count, where the counts are private; None where they are exact.
+    about
+        What travels with a private result, in values that JSON has: its guarantee, whether it was simulated, the
+        mechanism, what was asked and so on; None where the result is exact.
+    counted
+        Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
 
     Examples
     --------
@@ -86,8 +91,13 @@ class Patterns(Shown):
     people: int
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
+    about: Mapping[str, Any] | None = None
+    counted: bool = True
 
     def __post_init__(self) -> None:
+        # A count that slips into a release of patterns only would be a leak, so it is refused and not just hidden.
+        if not self.counted and (self.low is not None or self.high is not None or self.counts.any()):
+            raise MisuseError("Patterns without counts have zeros for counts, and neither low nor high.")
         for array in (self.offsets, self.codes, self.counts, self.low, self.high):
             if array is not None:
                 array.flags.writeable = False
@@ -96,9 +106,11 @@ class Patterns(Shown):
         return len(self.counts)
 
     def __iter__(self) -> Iterator[Pattern]:
-        low = self.low.tolist() if self.low is not None else [None] * len(self)
-        high = self.high.tolist() if self.high is not None else [None] * len(self)
-        rest = zip(self.counts.tolist(), self.supports.tolist(), low, high, strict=True)
+        numbers = (self.counts, self.supports) if self.counted else (None, None)
+        columns = (
+            [None] * len(self) if column is None else column.tolist() for column in (*numbers, self.low, self.high)
+        )
+        rest = zip(*columns, strict=True)
         for items, (count, support, least, most) in zip(self.itemsets.sets(self.vocabulary), rest, strict=True):
             yield Pattern(items, count, support, least, most)
 
@@ -119,15 +131,17 @@ class Patterns(Shown):
         return next(iter(self[index : index + 1]))
 
     def __contains__(self, itemset: object) -> bool:
-        return isinstance(itemset, Iterable) and self.count_of(itemset) is not None
+        return isinstance(itemset, Iterable) and self._place(itemset) >= 0
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Patterns)
             and self.people == other.people
+            and self.counted == other.counted
+            and self.about == other.about
             and np.array_equal(self.counts, other.counts)
-            and _same_bounds(self.low, other.low)
-            and _same_bounds(self.high, other.high)
+            and same_bounds(self.low, other.low)
+            and same_bounds(self.high, other.high)
             and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
         )
 
@@ -140,8 +154,16 @@ class Patterns(Shown):
 
     @cached_property
     def supports(self) -> NDArray[np.float64]:
-        """Each count as a fraction of the people."""
-        return self.counts / max(self.people, 1)
+        """Each count as a fraction of the people; nan where the counts are not known."""
+        if not self.counted:
+            return np.full(len(self), np.nan)
+        # With noise a count may be more than the number of people; a fraction of them never is.
+        return np.minimum(self.counts / max(self.people, 1), 1.0)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the counts are private ones, so that a pattern may count more than a part of it."""
+        return self.low is not None or self.about is not None
 
     @property
     def sizes(self) -> Positions:
@@ -154,20 +176,24 @@ class Patterns(Shown):
         return Index(self.itemsets, len(self.vocabulary))
 
     def count_of(self, itemset: Iterable[Item]) -> int | None:
-        """Return the count of an itemset, or None where it is not among the patterns.
+        """Return the count of an itemset, or None where it is not among the patterns or the counts are not known.
 
         None does not mean that nobody holds it: mining stops at a support, and the itemset may lie below.
         """
+        place = self._place(itemset)
+        return int(self.counts[place]) if place >= 0 and self.counted else None
+
+    def _place(self, itemset: Iterable[Item]) -> int:
+        """Return the position of an itemset, -1 where it is not among the patterns."""
         if isinstance(itemset, str):
             raise MisuseError(f"An itemset is a set of items, not one text: type {{{itemset!r}}}.")
         labels = set(itemset)
         known = self.vocabulary
         kind = (int, np.integer) if known.numeric else str
         if any(label not in known for label in labels if isinstance(label, kind)):
-            return None
+            return -1
         codes = np.sort(known.codes(labels))
-        place = self.index.find(Itemsets(np.array([0, len(codes)]), codes))[0]
-        return int(self.counts[place]) if place >= 0 else None
+        return int(self.index.find(Itemsets(np.array([0, len(codes)]), codes))[0])
 
     def where(
         self,
@@ -198,8 +224,10 @@ class Patterns(Shown):
             least, most = span(lengths)
             keep &= (self.sizes >= least) & (self.sizes <= most)
         if min_count is not None:
+            need_counts(self, "where(min_count=...)")
             keep &= self.counts >= min_count
         if min_support is not None:
+            need_counts(self, "where(min_support=...)")
             keep &= self.supports >= fraction("min_support", min_support)
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
 
@@ -207,11 +235,14 @@ class Patterns(Shown):
         """Return the patterns by count or by size; equal ones keep their order."""
         if by not in ("count", "size"):
             raise MisuseError(f"Patterns are sorted by 'count' or 'size', not by {by!r}.")
+        if by == "count":
+            need_counts(self, 'sort("count")')
         column = self.counts if by == "count" else self.sizes
         return self._take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int) -> Patterns:
         """Return the `top` patterns with the largest counts."""
+        need_counts(self, "top()")
         return self.sort()[: positive("top", top)]
 
     def rules(
@@ -229,13 +260,17 @@ class Patterns(Shown):
 
     def to_dict(self) -> dict[frozenset[Item], int]:
         """Return a dictionary from itemset to count."""
+        need_counts(self, "to_dict()")
         return dict(zip(self.itemsets.sets(self.vocabulary), self.counts.tolist(), strict=True))
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `items` (lists), `count`, `support`, and `low`, `high` where private."""
         import pyarrow as pa
 
-        return pa.table({"items": self.itemsets.to_arrow(self.vocabulary)} | self._numbers())
+        numbers: dict[str, Any] = self._numbers()
+        if not self.counted:
+            numbers = {"count": pa.nulls(len(self), pa.int64()), "support": pa.nulls(len(self), pa.float64())}
+        return pa.table({"items": self.itemsets.to_arrow(self.vocabulary)} | numbers)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table of :meth:`to_arrow` as a polars frame."""
@@ -252,13 +287,19 @@ class Patterns(Shown):
         return frame
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back."""
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+
+        CSV has no place for `about`: a guarantee travels in JSON and Parquet.
+        """
         from .files import save
 
         save(self, path)
 
     def _numbers(self) -> dict[str, NDArray[Any]]:
-        columns: dict[str, NDArray[Any]] = {"count": self.counts, "support": self.supports}
+        columns: dict[str, NDArray[Any]] = {
+            "count": self.counts if self.counted else np.full(len(self), np.nan),
+            "support": self.supports,
+        }
         for name, bound in (("low", self.low), ("high", self.high)):
             if bound is not None:
                 columns[name] = bound
@@ -276,10 +317,22 @@ class Patterns(Shown):
             people=self.people,
             low=None if self.low is None else self.low[kept],
             high=None if self.high is None else self.high[kept],
+            about=self.about,
+            counted=self.counted,
         )
 
 
-def _same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+def need_counts(patterns: Patterns, call: str) -> None:
+    """Refuse a `call` that makes no sense without counts."""
+    if not patterns.counted:
+        raise MisuseError(
+            f"{call} needs counts, and these are patterns only: release them with counts. "
+            "The itemsets are {pattern.items for pattern in patterns}."
+        )
+
+
+def same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    """Whether two columns of bounds are equal; without rows it makes no difference whether there are any."""
     if one is None or other is None:
-        return one is other
+        return one is other or not len(one if one is not None else other)  # type: ignore[arg-type]
     return np.array_equal(one, other, equal_nan=True)

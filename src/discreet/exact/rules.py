@@ -1,13 +1,14 @@
 """Association rules: which items come with which others, found among mined patterns.
 
-A rule's counts are looked up, never counted again, so both of its sides must be among the patterns. The
-formulas of the measures are in :mod:`discreet.exact.measures`, the search itself is a kernel.
+A rule's counts are looked up, never counted again, so both of its sides must be among the patterns. That makes
+rules of private patterns post-processing: they cost no privacy beyond what the patterns cost. The formulas of the
+measures are in :mod:`discreet.exact.measures`, the search itself is a kernel.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
@@ -20,7 +21,7 @@ from ..errors import LimitError, MisuseError
 from .checks import fraction, positive, span
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, measure
-from .patterns import Patterns
+from .patterns import Patterns, need_counts, same_bounds
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
 
+# Measures whose formulas make sense whatever noise did to the counts.
+_UNBOUNDED = ("support", "lift", "leverage")
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """People who hold the antecedent often hold the consequent too."""
+    """People who hold the antecedent often hold the consequent too; `low` and `high` bound a private confidence."""
 
     antecedent: frozenset[Item]
     consequent: frozenset[Item]
@@ -44,6 +48,8 @@ class Rule:
     support: float
     confidence: float
     lift: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -64,6 +70,12 @@ class Rules(Shown):
         How many people were looked at.
     omitted
         How many possible rules were left out because a side was not among the patterns.
+    low, high
+        An interval for each true confidence, where the counts are private; None where they are exact. It covers the
+        true confidence of a given rule with a probability of at least 90 % where the interval of each of the two
+        counts does so with 95 % (union bound).
+    about
+        What travels with a private result, as in :class:`Patterns`.
     """
 
     antecedents: Itemsets
@@ -74,6 +86,9 @@ class Rules(Shown):
     vocabulary: Vocabulary
     people: int
     omitted: int = 0
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    about: Mapping[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -81,7 +96,8 @@ class Rules(Shown):
     def __iter__(self) -> Iterator[Rule]:
         numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
         sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
-        for row in zip(*sides, self.counts.tolist(), *numbers, strict=True):
+        bounds = ([None] * len(self) if bound is None else bound.tolist() for bound in (self.low, self.high))
+        for row in zip(*sides, self.counts.tolist(), *numbers, *bounds, strict=True):
             yield Rule(*row)
 
     @overload
@@ -100,6 +116,9 @@ class Rules(Shown):
         return (
             isinstance(other, Rules)
             and self.people == other.people
+            and self.about == other.about
+            and same_bounds(self.low, other.low)
+            and same_bounds(self.high, other.high)
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
             and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
             and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
@@ -121,9 +140,27 @@ class Rules(Shown):
             `certainty` or `zhang`; :mod:`discreet.exact.measures` has the formulas.
         """
         if name not in self._measures:
-            sides = (self.antecedent_counts, self.consequent_counts, self.counts)
-            self._measures[name] = measure(name, self.people, *sides)
+            self._measures[name] = measure(name, self.people, *self._counts_for(name))
         return self._measures[name]
+
+    def _counts_for(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the counts of the antecedent, the consequent and both that a measure is computed from.
+
+        With noise, more people may hold both sides than one of them, or one side than there are. A measure that such
+        counts would take out of its range gets the nearest ones that could be true.
+        """
+        left, right, both = self.antecedent_counts, self.consequent_counts, self.counts
+        if not self.noisy or name in _UNBOUNDED:
+            return left, right, both
+        if name == "confidence":
+            return left, right, np.minimum(both, left)
+        left, right = (np.minimum(side, max(self.people, 1)) for side in (left, right))
+        return left, right, np.minimum(both, np.minimum(left, right))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the counts are private ones."""
+        return self.low is not None or self.about is not None
 
     def where(
         self,
@@ -167,8 +204,16 @@ class Rules(Shown):
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
 
     def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
-        """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last."""
-        column = self.counts.astype(np.float64) if by == "count" else self.measure(by)
+        """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
+
+        Where the counts are private, `confidence_low` is a measure too. Sorted by it, no rule is on top by noise alone.
+        """
+        if by == "count":
+            column = self.counts.astype(np.float64)
+        elif by in self._bounds():
+            column = self._bounds()[by]
+        else:
+            column = self.measure(by)
         return self._take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int, by: str = "confidence") -> Rules:
@@ -176,7 +221,10 @@ class Rules(Shown):
         return self.sort(by)[: positive("top", top)]
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures."""
+        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures.
+
+        Where private, `confidence_low` and `confidence_high` follow.
+        """
         import pyarrow as pa
 
         columns: dict[str, Any] = {
@@ -184,7 +232,7 @@ class Rules(Shown):
             "consequent": self.consequents.to_arrow(self.vocabulary),
         }
         columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
-        return pa.table(columns | {name: self.measure(name) for name in MEASURES})
+        return pa.table(columns | {name: self.measure(name) for name in MEASURES} | self._bounds())
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table of :meth:`to_arrow` as a polars frame."""
@@ -192,7 +240,10 @@ class Rules(Shown):
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`."""
+        """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`.
+
+        Where private, `confidence_low` and `confidence_high` follow.
+        """
         pandas = frames("pandas")
         sides = [
             pandas.Series(list(side.sets(self.vocabulary)), dtype=object)
@@ -218,14 +269,22 @@ class Rules(Shown):
                 "cosine": self.measure("cosine"),
                 "count": self.counts,
             }
+            | self._bounds()
         )
         return frame
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back."""
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+
+        CSV has no place for `about`: a guarantee travels in JSON and Parquet.
+        """
         from .files import save
 
         save(self, path)
+
+    def _bounds(self) -> dict[str, NDArray[np.float64]]:
+        columns = {name: getattr(self, attribute) for name, attribute in BOUNDS.items()}
+        return {name: bound for name, bound in columns.items() if bound is not None}
 
     def _take(self, positions: Positions) -> Rules:
         return Rules(
@@ -234,6 +293,9 @@ class Rules(Shown):
             vocabulary=self.vocabulary,
             people=self.people,
             omitted=self.omitted,
+            low=None if self.low is None else self.low[positions],
+            high=None if self.high is None else self.high[positions],
+            about=self.about,
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )
 
@@ -244,6 +306,7 @@ COUNTS = {
     "antecedent_count": "antecedent_counts",
     "consequent_count": "consequent_counts",
 }
+BOUNDS = {"confidence_low": "low", "confidence_high": "high"}
 
 
 def rules(
@@ -259,6 +322,11 @@ def rules(
     Each pattern is split into an antecedent and a consequent in every way. The counts of both are looked up
     among the patterns; a split with a side that is not there (below the support, or not closed, or not in
     the top) cannot be measured and is left out, and `omitted` says how many were.
+
+    Rules of private patterns have an interval for their confidence, from those of the two counts. An antecedent
+    with a noisy count of 0 or less gives no rule, and a confidence over 1 is cut to 1.
+
+    Privacy: costs nothing more than the patterns did, as only they are looked at.
 
     Parameters
     ----------
@@ -287,13 +355,17 @@ def rules(
     >>> rule.antecedent, rule.consequent, rule.confidence
     (frozenset({'tea'}), frozenset({'milk'}), 0.8)
     """
+    need_counts(patterns, "rules()")
     least = (fraction("min_confidence", min_confidence), _number("min_lift", min_lift))
     if consequents not in ("any", "one"):
         raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
     whole, left, right, omitted = _search(patterns, least, consequents == "one", positive("limit", limit))
     confidence = patterns.counts[whole] / patterns.counts[left]
+    if patterns.noisy:
+        confidence = np.minimum(confidence, 1)
     order = np.lexsort((-patterns.counts[whole], -confidence))
     whole, left, right = whole[order], left[order], right[order]
+    low, high = _interval(patterns, whole, left)
     return Rules(
         antecedents=patterns.itemsets.take(left),
         consequents=patterns.itemsets.take(right),
@@ -303,7 +375,26 @@ def rules(
         vocabulary=patterns.vocabulary,
         people=patterns.people,
         omitted=omitted,
+        low=low,
+        high=high,
+        about=patterns.about,
     )
+
+
+def _interval(
+    patterns: Patterns, whole: Positions, left: Positions
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
+    """Return the smallest and the largest confidence that the intervals of the two counts allow.
+
+    Where a bound is unknown (nan) or the antecedent may be held by nobody, that is 0 or 1.
+    """
+    if patterns.low is None or patterns.high is None:
+        return None, None
+    low, high = np.zeros(len(whole)), np.ones(len(whole))
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.divide(patterns.low[whole], patterns.high[left], out=low, where=patterns.high[left] > 0)
+        np.divide(patterns.high[whole], patterns.low[left], out=high, where=patterns.low[left] > 0)
+    return np.clip(np.nan_to_num(low, nan=0), 0, 1), np.clip(np.nan_to_num(high, nan=1), 0, 1)
 
 
 def _search(
@@ -317,7 +408,7 @@ def _search(
     table = (index.slots, index.hashes, patterns.offsets, patterns.codes, index.keys)
     largest = 1 if one else int(patterns.sizes.max(initial=0))
     # Noisy counts may grow with more items, so there a low confidence says nothing about longer consequents.
-    shape = (largest, patterns.low is None)
+    shape = (largest, not patterns.noisy)
 
     def piece(start: int) -> tuple[Positions, Positions, Positions, int, int]:
         found: tuple[Positions, Positions, Positions, int, int] = find_rules(

@@ -345,11 +345,11 @@ def _condensed(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> F
     assemble.sort_rising(found.offsets, codes)
     offsets = found.offsets
     if len(rows.prefix):
-        offsets, codes = _with_prefix(offsets, codes, rows.prefix)
+        offsets, codes = with_prefix(offsets, codes, rows.prefix)
     return offsets, codes, counts[order].astype(np.int64)
 
 
-def _with_prefix(offsets: I64, codes: I32, prefix: I32) -> tuple[I64, I32]:
+def with_prefix(offsets: I64, codes: I32, prefix: I32) -> tuple[I64, I32]:
     """Put the codes of `prefix` into every row."""
     sizes = np.diff(offsets)
     wider = starts(sizes + len(prefix))

@@ -6,9 +6,13 @@ nothing. Names come from data: what a terminal or a browser would act on is show
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from .itemsets import Itemsets
 from .patterns import Patterns
@@ -28,6 +32,31 @@ def headline(result: Patterns | Rules) -> str:
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
+
+
+def promises(result: Patterns | Rules) -> list[str]:
+    """Return the lines under the headline: what was promised, and whether it was only tried out."""
+    about = result.about or {}
+    promised = about.get("guarantee")
+    lines = []
+    if isinstance(promised, Mapping):
+        epsilon, delta = (_decimal(promised.get(name, 0)) for name in ("epsilon", "delta"))
+        line = f"{promised.get('model')} differential privacy, {promised.get('neighbours')}, epsilon = {epsilon}"
+        lines.append(_printable(line if delta == "0" else f"{line}, delta = {delta}"))
+    if about.get("simulated"):
+        lines.append("SIMULATED: not a private release")
+    return lines
+
+
+def _decimal(number: object) -> str:
+    """Return an exact number, kept as the text of a fraction, as a person would write it."""
+    try:
+        value = Fraction(str(number))
+        text = f"{float(value):.12g}"
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return str(number)
+    text = text if Fraction(text) == value else str(value)
+    return text if len(text) <= 12 else f"{float(value):.6g}"
 
 
 def table(result: Patterns | Rules, rows: int = _ROWS) -> Group:
@@ -53,7 +82,8 @@ def table(result: Patterns | Rules, rows: int = _ROWS) -> Group:
     for row in cells:
         shown.add_row(*map(Text, row))
     rest = [Text(_rest(result, rows))] if len(result) > rows else []
-    return Group(Text(headline(result), style="bold"), *([shown] if cells else []), *rest)
+    head = [Text(headline(result), style="bold"), *map(Text, promises(result))]
+    return Group(*head, *([shown] if cells else []), *rest)
 
 
 def text(result: Patterns | Rules) -> str:
@@ -76,9 +106,10 @@ def html(result: Patterns | Rules) -> str:
         + "</tr>"
         for row in cells
     )
+    promised = "".join(f"<br>{escape(line)}" for line in promises(result))
     rest = f"<p>{escape(_rest(result, _ROWS))}</p>" if len(result) > _ROWS else ""
     return (
-        f"<div><p><strong>{escape(headline(result))}</strong></p>"
+        f"<div><p><strong>{escape(headline(result))}</strong>{promised}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
     )
 
@@ -97,30 +128,33 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
     first = result[:rows]
     if isinstance(first, Patterns):
         names = ["items", "count", "support"]
-        cells = [
-            [items, f"{count:,}", f"{support:.4f}"]
-            for items, count, support in zip(
-                _item_texts(first.itemsets, first),
-                first.counts.tolist(),
-                first.supports.tolist(),
-                strict=True,
-            )
+        columns = [
+            _item_texts(first.itemsets, first),
+            _numbers(first.counts if first.counted else None, ",", len(first)),
+            _numbers(first.supports if first.counted else None, ".4f", len(first)),
         ]
         for name, bound in (("low", first.low), ("high", first.high)):
             if bound is not None:
                 names.append(name)
-                for row, value in zip(cells, bound.tolist(), strict=True):
-                    row.append(f"{value:,.0f}")
-        return names, cells
-    sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
-    measures = ("support", "confidence", "lift")
-    cells = [
-        [f"{left} → {right}", f"{count:,}"] for (left, right), count in zip(sides, first.counts.tolist(), strict=True)
-    ]
-    for name in measures:
-        for row, value in zip(cells, first.measure(name).tolist(), strict=True):
-            row.append(f"{value:.2f}" if name == "lift" else f"{value:.4f}")
-    return ["rule", "count", *measures], cells
+                columns.append(_numbers(bound, ",.0f"))
+    else:
+        sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
+        names = ["rule", "count", "support", "confidence"]
+        columns = [[f"{left} → {right}" for left, right in sides], _numbers(first.counts, ",")]
+        columns += [_numbers(first.measure(name), ".4f") for name in ("support", "confidence")]
+        # They bound the confidence, so they stand beside it.
+        for name, bound in (("low", first.low), ("high", first.high)):
+            if bound is not None:
+                names.append(name)
+                columns.append(_numbers(bound, ".4f"))
+        names.append("lift")
+        columns.append(_numbers(first.measure("lift"), ".2f"))
+    return names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _numbers(column: NDArray[Any] | None, form: str, rows: int = 0) -> list[str]:
+    """Return a column of numbers as text, dashes where it is not known."""
+    return ["–"] * rows if column is None else [format(value, form) for value in column.tolist()]
 
 
 def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
@@ -134,9 +168,13 @@ def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
 
 
 def _visible(label: str) -> str:
-    """Show control characters instead of sending them to the terminal, and quote a name that has a comma."""
-    if not label.isprintable():
-        label = "".join(
-            letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in label
-        )
+    """Quote a name that has a comma or is blank."""
+    label = _printable(label)
     return f'"{label}"' if "," in label or not label.strip() else label
+
+
+def _printable(label: str) -> str:
+    """Show control characters instead of sending them to the terminal."""
+    if label.isprintable():
+        return label
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in label)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import Any
 
@@ -131,6 +132,7 @@ def compose(charges: Iterable[Charge], delta: Fraction = Fraction(0)) -> tuple[F
     return epsilon_for(sum((charge.rho for charge in all_charges), Fraction(0)), delta), delta + own
 
 
+@lru_cache(maxsize=256)
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which rho-zCDP implies (epsilon, delta), rounded up.
 
@@ -169,6 +171,7 @@ def _best_order(rho: float, delta: float) -> Fraction:
     return Fraction(max((low + high) / 2, 1 + 1e-6)).limit_denominator(10**9)
 
 
+@lru_cache(maxsize=256)
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest rho on a fine grid for which `epsilon_for` stays within epsilon."""
     low, high = 0, 1

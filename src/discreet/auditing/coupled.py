@@ -1,0 +1,174 @@
+"""Running a mechanism on two neighbours while it is told the same, and watching that it does the same.
+
+If every step asks the same on both sides, and the exact answers differ by no more than was said, then each step is as
+private as it is charged, and adaptive composition makes the claim of the charges. If any step, note, column or
+exception is different, the data came out by another way than the noise. The page about the audit has the argument.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..baskets.core import Baskets
+from ..curator.mechanism import Mechanism
+from ..curator.release import Release
+from ..errors import MisuseError
+from ..exact.engine import Engine
+from ..privacy.budget import Budget, Neighbours, compose, epsilon_for
+from ..privacy.meter import Meter
+from ..privacy.source import SimulationSource, Source
+from ..publish import Job, metered
+from .neighbours import Database, Pair, Question, battery, questions
+from .small import Engines
+from .steps import Differs, Step
+from .tape import MOODS, Recorder, Replayer, Unlikely
+from .verdict import Attempt
+
+
+def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
+    """Try every pair of the battery with every question this mechanism answers, until one breaks the claim."""
+    begun = perf_counter()
+    trial = _Trial(mechanism, budget, neighbours, seed)
+    for question in questions(mechanism, budget):
+        try:
+            broken = trial.ask(question)
+        except MisuseError as refusal:
+            trial.refused.append(str(refusal))
+            continue
+        if broken is not None:
+            pair, why = broken
+            told = f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps"
+            return Attempt(
+                means="coupled",
+                stands=False,
+                loss=trial.loss,
+                tried=told,
+                pair=str(pair),
+                question=str(question),
+                why=why,
+                seconds=perf_counter() - begun,
+            )
+    if not trial.pairs:
+        raise MisuseError(f"{mechanism.name} refused every question of the audit, the last one so: {trial.refused[-1]}")
+    return Attempt(
+        means="coupled",
+        stands=True,
+        loss=trial.loss,
+        tried=f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps",
+        pair=str(trial.worst[0]) if trial.worst else "",
+        question=str(trial.worst[1]) if trial.worst else "",
+        seconds=perf_counter() - begun,
+    )
+
+
+class _Trial:
+    """The state of going through the battery."""
+
+    def __init__(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> None:
+        self.mechanism, self.budget, self.neighbours, self.seed = mechanism, budget, neighbours, seed
+        self.source: Source = SimulationSource(seed)
+        self.generator = np.random.default_rng(seed)
+        self.engines = Engines()
+        self.pairs = self.steps = 0
+        self.refused: list[str] = []
+        self.loss = 0.0
+        self.worst: tuple[Pair, Question] | None = None
+
+    def ask(self, question: Question) -> tuple[Pair, str] | None:
+        """Go through all pairs for one question; return the first that breaks the claim, and how."""
+        jobs: dict[Database, Job] = {}
+        tapes: dict[Database, tuple[list[Step], dict[str, Any]]] = {}
+
+        def job(database: Database) -> Job:
+            if database not in jobs:
+                jobs[database] = question.job(self.mechanism, self.budget, self.neighbours, database)
+            return jobs[database]
+
+        for pair in battery(question, self.neighbours, self.seed):
+            first, second = pair.databases
+            try:
+                if first not in tapes:
+                    tapes[first] = self._recorded(job(first), len(tapes))
+                total = self._replayed(job(second), *tapes[first])
+            except Unlikely:
+                continue
+            except Differs as difference:
+                self.pairs += 1
+                return pair, str(difference)
+            self.pairs += 1
+            if self.worst is None or total > self.loss:
+                self.loss, self.worst = total, (pair, question)
+        return None
+
+    def _recorded(self, job: Job, place: int) -> tuple[list[Step], dict[str, Any]]:
+        meter = Recorder(job.budget, job.neighbours, self.source, finding=job.own_delta)
+        meter.record(MOODS[place % len(MOODS)], self.generator)
+        told = ended(job, meter, self.engines)
+        return meter.tape, told
+
+    def _replayed(self, job: Job, tape: list[Step], told: dict[str, Any]) -> float:
+        """Return the loss that the differences of this pair amount to, in epsilon."""
+        meter = Replayer(job.budget, job.neighbours, self.source, finding=job.own_delta)
+        meter.replay(tape, self.generator)
+        again = ended(job, meter, self.engines)
+        meter.done()
+        self.steps += len(tape)
+        for name, value in told.items():  # every run tells the same names
+            if again[name] != value:
+                raise Differs(f"The two results differ in their {name}: {_short(value)} and {_short(again[name])}.")
+        if meter.pure:
+            return float(sum(loss.epsilon or 0 for loss in meter.losses))
+        return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
+
+
+def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
+    """Carry a job out and return all that anyone sees of it, by name."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            release = metered(job, meter, engine)
+        except (Differs, Unlikely):
+            raise
+        except Exception as error:  # whatever it is, nobody may see it
+            raise Differs(f"After spending began, {type(error).__name__} was raised: {error}") from error
+    guarantee = release.guarantee
+    if guarantee.charges != tuple(meter.charges):
+        raise Differs("The guarantee is not made of the charges that the meter wrote down.")
+    epsilon, delta = compose(meter.charges, Fraction(0) if meter.pure else meter.conversion)
+    if (epsilon, delta) != (guarantee.epsilon, guarantee.delta):
+        raise Differs("The guarantee is not the sum of its charges.")
+    if epsilon > job.budget.epsilon or delta > job.budget.delta:
+        raise Differs(f"The charges add up to epsilon = {float(epsilon):.6g}, delta = {float(delta):.3g}: too much.")
+    return {**seen(release), "warnings": [str(warning.message) for warning in heard]}
+
+
+def seen(release: Release) -> dict[str, Any]:
+    """Return everything a release shows, in plain values."""
+    patterns = release.patterns
+    return {
+        "patterns": [patterns.codes[low:high].tolist() for low, high in pairwise(patterns.offsets.tolist())],
+        "counts": patterns.counts.tolist(),
+        "lower ends": None if patterns.low is None else patterns.low.tolist(),
+        "upper ends": None if patterns.high is None else patterns.high.tolist(),
+        "columns": patterns.counted,
+        "number of people": patterns.people,
+        "facts": dict(release.facts),
+        "notes": release.notes,
+        "question": dict(release.asked),
+        "settings": dict(release.settings),
+        "public assumptions": release.guarantee.public,
+        "mechanism": (release.mechanism, release.summary, release.citation),
+        "items": list(patterns.vocabulary),
+    }
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} …"

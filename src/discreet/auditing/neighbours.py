@@ -1,0 +1,223 @@
+"""What a mechanism is tried on: questions, and pairs of small data sets that differ in one person.
+
+The data are made up to be hard: empty, with an item that only one person holds, with a basket far longer than the
+others, with ties, with counts around the numbers at which a mechanism decides something. A thousand people cost no more
+than two, so counts may be large where the number of different baskets is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..baskets.core import Baskets, Vocabulary, starts
+from ..curator.mechanism import Mechanism
+from ..privacy.budget import Budget, Neighbours
+from ..publish import Job, Relation, prepare
+
+Basket: TypeAlias = tuple[int, ...]
+Database: TypeAlias = tuple[tuple[Basket, int], ...]
+# What everyone else holds, and what the person who differs may hold.
+Case: TypeAlias = tuple[Database, list[Basket]]
+
+# Up to so many people besides the one who differs, all databases over so many items are tried.
+_ALL = {1: 4, 2: 3, 3: 2}
+_MANY = 1000
+# So many databases are drawn at random for each question.
+_DRAWN = 8
+
+RELATIONS: dict[Relation, Neighbours] = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two data sets that differ in one person: the one who holds `more`, or held `instead` before.
+
+    `rows` are the baskets of all others, each with how many people hold it.
+    """
+
+    rows: Database
+    more: Basket
+    instead: Basket | None = None
+
+    @property
+    def databases(self) -> tuple[Database, Database]:
+        """Both data sets. The person who differs comes first, so that nothing may depend on who was seen before."""
+        first = self.rows if self.instead is None else ((self.instead, 1), *self.rows)
+        return first, ((self.more, 1), *self.rows)
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{times:,} × {_shown(basket)}" for basket, times in self.rows) or "nobody else"
+        if self.instead is None:
+            return f"{others}; with and without one person who holds {_shown(self.more)}"
+        return f"{others}; one person who holds {_shown(self.instead)}, or {_shown(self.more)} instead"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question as a user would put it, over items that are numbered from 0.
+
+    `listed` says that the list of items is public; otherwise it has to be found in the data. `turn` says which part of
+    all small databases it is asked about, as questions over as many items share them.
+    """
+
+    items: int
+    words: dict[str, Any] = field(hash=False)
+    listed: bool = True
+    turn: tuple[int, int] = (0, 1)
+
+    def job(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Job:
+        """Return the job that answers this question about a database; what is refused is refused by its error."""
+        # The data's own items are those up to the last one held: so an item has the same number in both data sets.
+        held = max((item for basket, _ in database for item in basket), default=-1) + 1
+        jobs = prepare(
+            baskets(database, self.items if self.listed else held),
+            mechanism=mechanism,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            neighbours=next(name for name, relation in RELATIONS.items() if relation is neighbours),
+            items=self.items if self.listed else None,
+            **self.words,
+        )
+        return next(iter(jobs.values()))
+
+    @property
+    def marks(self) -> list[int]:
+        """Counts around which something may be decided: 1 and 2, a threshold and a twentieth of it (C1)."""
+        threshold = self.words.get("min_count", 1)
+        return sorted({1, 2, threshold, threshold // 20 or 1})
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
+        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed'}"
+
+
+@lru_cache(maxsize=4096)
+def baskets(database: Database, items: int) -> Baskets:
+    """Return a database as baskets over items numbered from 0."""
+    rows = [basket for basket, times in database for _ in range(times)]
+    codes = np.array([item for row in rows for item in row], np.int32)
+    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(items))
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(items: int) -> Vocabulary:
+    return Vocabulary(list(range(items)))
+
+
+def _shown(basket: Basket) -> str:
+    if len(basket) > 4:
+        return f"{{{basket[0]}, {basket[1]} … {basket[-1]}}} ({len(basket)} items)"
+    return f"{{{', '.join(map(str, basket))}}}"
+
+
+def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
+    """Return the questions this kind of mechanism answers, from the smallest on."""
+    asked: list[tuple[int, dict[str, Any]]] = []
+    if "top" in mechanism.answers:
+        asked += [
+            (1, {"top": 1}),
+            (2, {"top": 1, "counts": False}),
+            (2, {"top": 2, "people": 5}),
+            (3, {"top": 3, "lengths": (1, 2)}),
+            (3, {"top": 2, "lengths": (2, 3), "counts": False}),
+            (3, {"top": 2, "contains": [0]}),
+            (8, {"top": 5, "lengths": (1, 3), "excludes": [3]}),
+        ]
+    if "threshold" in mechanism.answers:
+        asked += [
+            (1, {"min_count": 1}),
+            (2, {"min_count": 2, "counts": False}),
+            (2, {"min_support": "1/2", "people": 5}),
+            (3, {"min_count": 100, "lengths": (1, 2)}),
+            (3, {"min_count": 2, "lengths": (2, 3), "contains": [0]}),
+            (8, {"min_count": 20, "lengths": (1, 3), "excludes": [3]}),
+        ]
+    if "itemsets" in mechanism.answers:
+        asked += [
+            (1, {"itemsets": [[0]], "people": 5}),
+            (3, {"itemsets": [[0], [1, 2], [0, 1, 2]]}),
+            (8, {"itemsets": [[item] for item in range(8)]}),
+        ]
+    found = [Question(items=items, words=words) for items, words in asked]
+    if not budget.pure:
+        hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
+        found += [Question(items=3, words=words, listed=False) for words in hidden]
+    sizes = [question.items for question in found]
+    return [
+        replace(question, turn=(sizes[:place].count(question.items), sizes.count(question.items)))
+        for place, question in enumerate(found)
+    ]
+
+
+def battery(question: Question, neighbours: Neighbours, seed: int) -> Iterator[Pair]:
+    """Yield pairs of neighbours for a question: small ones, then planned ones, then some drawn at random."""
+    generator = np.random.default_rng(seed)
+    turn, turns = question.turn
+    cases = small(question.items, neighbours)[turn::turns]
+    cases += planned(question.items, question.marks)
+    cases += [_drawn(question.items, question.marks, generator) for _ in range(_DRAWN)]
+    return pairs(cases, neighbours)
+
+
+def pairs(cases: Sequence[Case], neighbours: Neighbours) -> Iterator[Pair]:
+    """Yield all pairs that the cases stand for."""
+    for rows, changes in cases:
+        if neighbours is Neighbours.ADD_REMOVE:
+            yield from (Pair(rows=rows, more=more) for more in changes)
+        else:
+            either = combinations(dict.fromkeys([(), *changes]), 2)
+            yield from (Pair(rows=rows, more=more, instead=instead) for instead, more in either)
+
+
+def small(items: int, neighbours: Neighbours) -> list[Case]:
+    """Return every database of a few people, and every change to it, where there are few items."""
+    if items not in _ALL:
+        return []
+    every = [basket for size in range(items + 1) for basket in combinations(range(items), size)]
+    return [
+        (tuple((basket, 1) for basket in rows), every)
+        for people in range(_ALL[items] + (neighbours is Neighbours.ADD_REMOVE))
+        for rows in combinations_with_replacement(every, people)
+    ]
+
+
+def planned(items: int, marks: Sequence[int]) -> list[Case]:
+    """Return the hard cases."""
+    whole = tuple(range(items))
+    last = (items - 1,)
+    rest = whole[1:]
+    cases: list[Case] = [
+        ((), [(), (0,), last, whole]),  # nobody else
+        ((((0,), _MANY),), [last, rest, whole]),  # an item that nobody else holds; one very long basket
+        (((whole, 3),), [whole, (), (0,)]),  # a basket equal to others
+        (((whole, 6), ((0,), 2)), [whole, last, (0,)]),  # baskets that are cut
+        ((((0,), 6), (last, 12)), [(0,), last]),  # one that is mostly chosen, and one that moves against it (E8)
+    ]
+    for mark, off in product(marks, (-1, 0)):
+        if mark + off > 0:
+            cases += [
+                ((((0,), _MANY), (rest, mark + off)), [rest, last]),  # counts around a mark beside a large one (C1)
+                (tuple(((item,), mark + off) for item in whole), [(0,), whole]),  # ties around a mark
+            ]
+    # Baskets of every length, and one of each length more.
+    lengths = tuple(whole[:size] for size in range(1, min(items, 8) + 1))
+    cases.append((tuple((basket, 2) for basket in lengths), list(lengths)))
+    return cases
+
+
+def _drawn(items: int, marks: Sequence[int], generator: np.random.Generator) -> Case:
+    """Return a database of a few different baskets with counts of all sizes, and three changes to it."""
+
+    def basket() -> Basket:
+        chance = generator.choice([0.2, 0.5, 0.9])
+        return tuple(np.flatnonzero(generator.random(items) < chance).tolist())
+
+    counts = [*marks, *(mark + 1 for mark in marks), 3, 7, 30, _MANY]
+    rows = tuple((basket(), int(generator.choice(counts))) for _ in range(int(generator.integers(1, 6))))
+    return rows, list(dict.fromkeys([(), basket(), basket()]))

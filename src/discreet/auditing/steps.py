@@ -1,0 +1,252 @@
+"""One step of a mechanism on two neighbouring data sets: what must be the same, and what it can reveal at most.
+
+Both runs have been told the same so far, so whatever they ask now may differ only in the exact answer, and that by no
+more than the query or the candidates say. From the noise and the difference follows what this step can reveal about the
+person; from the noise and the largest difference allowed, what it may have to be charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..curator.mechanism import to_tuples
+from ..exact.query import Query
+from ..privacy.budget import Charge, Neighbours
+from ..privacy.meter import I64, Candidates, Noisy, Way
+
+Name: TypeAlias = int | tuple[int, ...]
+
+# Probabilities are added up in floating point: so much more than was charged is still as charged.
+_ROUNDING = 1 + 1e-9
+
+
+class Differs(Exception):  # noqa: N818
+    """Two runs that were told the same do not go on in the same way, or reveal more than is charged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """What one step reveals about the person: in pure epsilon (None for Gaussian noise), in rho, and delta."""
+
+    epsilon: Fraction | None = Fraction(0)
+    rho: Fraction = Fraction(0)
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """One use of the meter."""
+
+    what: str
+    share: Fraction
+    charge: Charge | None
+
+    def __str__(self) -> str:
+        return f"the step {self.what!r}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counted(Step):
+    """Counts with noise."""
+
+    query: Query
+    exact: I64
+    noisy: Noisy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chose(Step):
+    """A choice among candidates; `chosen` has their names, None for one that was not listed and not named yet."""
+
+    candidates: Candidates
+    picks: int
+    way: Way
+    rate: Fraction
+    chosen: list[Name | None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kept(Step):
+    """Things found by their noisy counts."""
+
+    counts: dict[Name, int]
+    most: int
+    least: int
+    scale: Fraction
+    threshold: int
+    kept: dict[Name, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drew(Step):
+    """A random number that does not depend on the data: a key, or a number below a public bound."""
+
+    value: int
+
+
+def named(candidates: Candidates) -> list[Name]:
+    """Return by which name each listed candidate is known: its itemset, or its place."""
+    if candidates.itemsets is None:
+        return list(range(len(candidates.scores)))
+    return list(to_tuples(candidates.itemsets))
+
+
+def compare(one: Step, other: Step, neighbours: Neighbours) -> Loss:
+    """Return what a step reveals by the difference of two runs; `Differs` says what is wrong with it."""
+    if type(one) is not type(other) or one.what != other.what:
+        raise Differs(f"One run goes on with {one}, the other with {other}.")
+    if one.share != other.share:
+        raise Differs(f"{one.what}: one run pays a share of {one.share} for it, the other {other.share}.")
+    loss = Loss()
+    match one, other:
+        case Counted(), Counted():
+            loss = _counted(one, other, neighbours)
+        case Chose(), Chose():
+            loss = _chose(one, other, neighbours)
+        case Kept(), Kept():
+            loss = _kept(one, other, neighbours)
+    if one.charge != other.charge:
+        raise Differs(f"{one.what}: the two runs are charged differently.")
+    return loss
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two values are the same through and through: dataclasses by their fields, arrays by their entries."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    return bool(one == other)
+
+
+def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> Loss:
+    if not same(one.query, other.query) or one.exact.shape != other.exact.shape:
+        raise Differs(f"{one.what}: the two runs ask different queries ({_query(one)} and {_query(other)}).")
+    query, noisy, charge = one.query, one.noisy, _charge(one)
+    if (noisy.scale, noisy.variance) != (other.noisy.scale, other.noisy.variance):
+        raise Differs(f"{one.what}: the two runs add noise of different sizes.")
+    swap = 2 if neighbours is Neighbours.REPLACE else 1
+    moved = [abs(change) for change in (one.exact - other.exact).tolist()]
+    total, squares = sum(moved), sum(change * change for change in moved)
+    for norm, most, name in ((total, query.most * swap, "sum"), (squares, query.most_squared * swap, "sum of squares")):
+        if norm > most:
+            raise Differs(f"{one.what}: one person moves the answer by a {name} of {norm}; the query says {most}.")
+    if noisy.variance == 0:
+        return Loss()  # a query that nobody can move
+    if noisy.scale is None:
+        _covers(one, Fraction(query.most_squared * swap) / (2 * noisy.variance), charge.rho)
+        return Loss(epsilon=None, rho=squares / (2 * noisy.variance))
+    _covers(one, Fraction(query.most * swap) / noisy.scale, charge.epsilon)
+    epsilon = total / noisy.scale
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+
+
+def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> Loss:
+    mine, yours = one.candidates, other.candidates
+    if (one.picks, one.way, one.rate) != (other.picks, other.way, other.rate):
+        raise Differs(f"{one.what}: the two runs choose in different ways ({_way(one)}; {_way(other)}).")
+    if (mine.step, mine.monotone) != (yours.step, yours.monotone):
+        raise Differs(f"{one.what}: the two runs say different things about how scores move.")
+    if mine.many != yours.many:
+        raise Differs(f"{one.what}: one run chooses from {mine.many:,} candidates, the other from {yours.many:,}.")
+    followed = mine.itemsets is not None and yours.itemsets is not None
+    if not followed and (mine.unlisted or yours.unlisted):
+        raise Differs(f"{one.what}: candidates are not listed, and what the listed ones are is not said.")
+    if None in one.chosen:
+        raise Differs(f"{one.what}: an unlisted candidate was chosen, and not named by the meter.")
+    changes = _changes(one, other)
+    steps = mine.step if mine.monotone or neighbours is Neighbours.ADD_REMOVE else 2 * mine.step
+    largest = max(map(abs, changes), default=0)
+    if largest > steps:
+        raise Differs(f"{one.what}: one person moves a score by {largest}; the candidates say {steps}.")
+    if mine.monotone and neighbours is Neighbours.ADD_REMOVE and min(changes) < 0 < max(changes):
+        raise Differs(f"{one.what}: one person moves one score up and another down; the candidates say monotone.")
+    # Adding the same to all scores changes nothing, so what counts is how far apart two changes are.
+    spread = max(changes) - min(changes) if changes else 0
+    allowed = steps if mine.monotone and neighbours is Neighbours.ADD_REMOVE else 2 * steps
+    charge = _charge(one)
+    _covers(one, one.picks * one.rate * allowed, charge.epsilon)
+    _covers(one, _rho(one, allowed), charge.rho)
+    return Loss(epsilon=one.picks * one.rate * spread, rho=_rho(one, spread))
+
+
+def _changes(one: Chose, other: Chose) -> list[int]:
+    """Return by how much the score of each candidate differs, listed or not."""
+    mine, yours = (
+        dict(zip(named(step.candidates), step.candidates.scores.tolist(), strict=True)) for step in (one, other)
+    )
+    for listed, step in ((mine, one), (yours, other)):
+        if len(listed) < len(step.candidates.scores):
+            raise Differs(f"{one.what}: a candidate is listed twice.")
+    rest, your_rest = one.candidates.rest, other.candidates.rest
+    every = mine.keys() | yours.keys()
+    changes = [yours.get(name, your_rest) - mine.get(name, rest) for name in every]
+    if len(every) < one.candidates.many:
+        changes.append(your_rest - rest)
+    return changes
+
+
+def _rho(step: Chose, spread: int) -> Fraction:
+    """Return the zCDP loss of a choice among scores that move by so much against each other."""
+    each = step.rate * spread
+    if step.way == "laplace":
+        return (step.picks * each) ** 2 / 2
+    return step.picks * each**2 / (8 if step.way in ("exponential", "gumbel") else 2)
+
+
+def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> Loss:
+    if (one.most, one.least, one.scale, one.threshold) != (other.most, other.least, other.scale, other.threshold):
+        raise Differs(f"{one.what}: the two runs look for things in different ways.")
+    swap = 2 if neighbours is Neighbours.REPLACE else 1
+    both = one.counts.keys() & other.counts.keys()
+    moved = sum(abs(one.counts.get(name, 0) - other.counts.get(name, 0)) for name in one.counts | other.counts)
+    if moved > one.most * swap:
+        raise Differs(f"{one.what}: one person moves the counts by {moved} in all; {one.most * swap} was said.")
+    charge = _charge(one)
+    _covers(one, one.most * swap / one.scale, charge.epsilon)
+    # What occurs on one side only can be found on that side only: the chance of that is charged as delta.
+    alone = max(
+        sum(_passes(count, one) for name, count in step.counts.items() if name not in both) for step in (one, other)
+    )
+    if alone > float(charge.delta) * _ROUNDING:
+        raise Differs(
+            f"{one.what}: what only one person holds is found with a probability of {alone:.3g}; a delta of "
+            f"{float(charge.delta):.3g} was charged."
+        )
+    epsilon = sum(abs(one.counts[name] - other.counts[name]) for name in both) / one.scale
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=alone)
+
+
+def _passes(count: int, step: Kept) -> float:
+    """Return the probability that a count with discrete Laplace noise reaches the threshold."""
+    rate, needed = 1 / float(step.scale), step.threshold - count
+    if needed > 0:
+        return exp(-needed * rate) / (1 + exp(-rate))
+    return 1 - exp((needed - 1) * rate) / (1 + exp(-rate))
+
+
+def _covers(step: Step, loss: Fraction, charged: Fraction | None) -> None:
+    if charged is None or loss > charged:
+        told = "nothing" if charged is None else f"{float(charged):.6g}"
+        raise Differs(f"{step.what}: the noise that was added can reveal {float(loss):.6g}, and {told} was charged.")
+
+
+def _charge(step: Step) -> Charge:
+    if step.charge is None:
+        raise Differs(f"{step.what}: nothing was charged.")
+    return step.charge
+
+
+def _query(step: Counted) -> str:
+    return f"{type(step.query).__name__} of {step.query.cells:,} cells, each person moving {step.query.most:,} at most"
+
+
+def _way(step: Chose) -> str:
+    return f"{step.picks:,} picks by {step.way} at a rate of {float(step.rate):.6g}"

@@ -1,0 +1,262 @@
+"""Writing down every step of a run, and playing the released values back to a run on other data.
+
+A mechanism learns about the data through its meter alone. So a run is made twice: a `Recorder` notes each step with its
+exact answer and what was let out, and a `Replayer` gives the same values to the mechanism on a neighbour's data, and
+compares. What must be the same and what may differ is in `steps`; here is only who says what when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curator.mechanism import to_tuples
+from ..exact.engine import Engine, Listed
+from ..exact.itemsets import Itemsets
+from ..exact.query import Query
+from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
+from ..privacy.select import Chosen
+from .steps import Chose, Counted, Differs, Drew, Kept, Loss, Name, Step, compare, named
+
+Mood: TypeAlias = Literal["fair", "close", "any"]
+MOODS: tuple[Mood, ...] = ("close", "fair", "any")
+# Values that a noisy count may have, however unlikely.
+_ANY = np.array([-50, -1, 0, 1, 2, 3, 5, 20, 100, 1000])
+_FINDS = 0.7
+
+
+class Unlikely(Exception):  # noqa: N818
+    """The other run can say this only in the event that is charged as delta: there is nothing to compare."""
+
+
+class Heard(Engine):
+    """An engine whose last answer is remembered."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.items = engine.items
+        self.last: I64 = np.empty(0, np.int64)
+
+    def answer(self, query: Query) -> I64:
+        """Pass the answer on, and keep it."""
+        self.last = self.engine.answer(query)
+        return self.last
+
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Pass the answer on."""
+        return self.engine.above(bound, least, longest, limit)
+
+
+class Recorder(Meter):
+    """A meter that writes down what it was asked and what it answered.
+
+    In a fair mood its answers follow the law of the noise. But all whole numbers are possible values of a noisy count,
+    and all candidates can be chosen, so it may just as well answer close to the truth, or anything: the claim is about
+    every possible answer, and with the noise that small data need they are seldom interesting.
+    """
+
+    tape: list[Step]
+    mood: Mood
+    generator: np.random.Generator
+
+    def record(self, mood: Mood, generator: np.random.Generator) -> None:
+        """Begin an empty tape."""
+        self.tape, self.mood, self.generator = [], mood, generator
+
+    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+        """Count, and write it down."""
+        heard = Heard(engine)
+        noisy = super().count(what, heard, query, share)
+        values = noisy.values
+        if self.mood == "close":
+            values = heard.last + self.generator.integers(-1, 2, len(values))
+        elif self.mood == "any":
+            values = self.generator.choice(_ANY, len(values))
+        noisy = Noisy(values, noisy.scale, noisy.variance)
+        self.tape.append(
+            Counted(what=what, share=share, charge=self.charges[-1], query=query, exact=heard.last, noisy=noisy)
+        )
+        return noisy
+
+    def choose(
+        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
+    ) -> Chosen:
+        """Choose, and write it down."""
+        chosen = super().choose(what, candidates, picks, share, way)
+        if self.mood == "any":
+            places = self.generator.choice(candidates.many, picks, replace=False).tolist()
+            chosen = Chosen(tuple(place if place < len(candidates.scores) else -1 for place in places))
+        names = named(candidates)
+        self.tape.append(
+            Chose(
+                what=what,
+                share=share,
+                charge=self.charges[-1],
+                candidates=candidates,
+                picks=picks,
+                way=way,
+                rate=self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step),
+                chosen=[names[place] if place >= 0 else None for place in chosen.candidates],
+            )
+        )
+        return chosen
+
+    def named(
+        self,
+        chosen: Chosen,
+        listed: Sequence[tuple[int, ...]],
+        others: Callable[[int], Sequence[tuple[int, ...]]],
+    ) -> list[tuple[int, ...]]:
+        """Name the chosen itemsets, and write the names down beside the choice; how they were drawn is forgotten."""
+        before = len(self.tape)
+        names = super().named(chosen, listed, others)
+        del self.tape[before:]
+        step = self._choice()
+        if any(one is not None and one != name for one, name in zip(step.chosen, names, strict=True)):
+            raise Differs(f"{step.what}: what is named is not what was chosen.")
+        step.chosen[:] = names
+        return names
+
+    def _choice(self) -> Chose:
+        return next(step for step in reversed(self.tape) if isinstance(step, Chose))
+
+    def find(
+        self,
+        what: str,
+        counts: I64,
+        most: int,
+        share: Fraction,
+        least: int = 0,
+        *,
+        things: Itemsets | I64 | None = None,
+    ) -> tuple[NDArray[np.bool_], Noisy, int]:
+        """Find things, and write it down."""
+        kept, noisy, threshold = super().find(what, counts, most, share, least, things=things)
+        if self.mood != "fair":
+            kept = self.generator.random(len(counts)) < _FINDS
+            above = threshold + self.generator.integers(0, 5, len(counts))
+            noisy = Noisy(np.where(kept, above, threshold - 1), noisy.scale, noisy.variance)
+        names = _names(things, len(counts))
+        found = zip(names, noisy.values.tolist(), kept.tolist(), strict=True)
+        self.tape.append(
+            Kept(
+                what=what,
+                share=share,
+                charge=self.charges[-1],
+                counts=dict(zip(names, counts.tolist(), strict=True)),
+                most=most,
+                least=least,
+                scale=noisy.scale or Fraction(0),
+                threshold=threshold,
+                kept={name: value for name, value, keep in found if keep},
+            )
+        )
+        return kept, noisy, threshold
+
+    def secret(self) -> int:
+        """Draw a key, and write it down."""
+        return self._drew("a key", super().secret())
+
+    def below(self, bound: int) -> int:
+        """Draw a number, and write it down."""
+        return self._drew(f"a number below {bound:,}", super().below(bound))
+
+    def _drew(self, what: str, value: int) -> int:
+        self.tape.append(Drew(what=what, share=Fraction(0), charge=None, value=value))
+        return value
+
+
+class Replayer(Recorder):
+    """A meter that answers on other data what was answered before, and compares what it would have had to hide."""
+
+    def replay(self, tape: Sequence[Step], generator: np.random.Generator) -> None:
+        """Begin at the first step of a tape."""
+        self.record("fair", generator)
+        self.before = tape
+        self.losses: list[Loss] = []
+
+    def _next(self) -> Step:
+        """Return the step that the last one of this run goes with, and note what the two reveal."""
+        place = len(self.tape) - 1
+        if place >= len(self.before):
+            raise Differs(f"One run goes on with {self.tape[-1]}, the other one has ended.")
+        self.losses.append(compare(self.before[place], self.tape[-1], self.neighbours))
+        return self.before[place]
+
+    def done(self) -> None:
+        """Say that the run has ended: the other one must not go on."""
+        if len(self.tape) < len(self.before):
+            raise Differs(f"One run goes on with {self.before[len(self.tape)]}, the other one has ended.")
+
+    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+        """Count, compare, and give the values of the other run."""
+        noisy = super().count(what, engine, query, share)
+        before = cast(Counted, self._next())
+        return Noisy(before.noisy.values, noisy.scale, noisy.variance)
+
+    def choose(
+        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
+    ) -> Chosen:
+        """Choose, compare, and give the picks of the other run, as listed here or as not listed."""
+        super().choose(what, candidates, picks, share, way)
+        before = cast(Chose, self._next())
+        self._choice().chosen[:] = before.chosen
+        places: dict[Name | None, int] = {name: place for place, name in enumerate(named(candidates))}
+        return Chosen(tuple(places.get(name, -1) for name in before.chosen))
+
+    def named(
+        self,
+        chosen: Chosen,
+        listed: Sequence[tuple[int, ...]],
+        others: Callable[[int], Sequence[tuple[int, ...]]],
+    ) -> list[tuple[int, ...]]:
+        """Give the names of the other run."""
+        step = self._choice()
+        names = [cast(tuple[int, ...], name) for name in step.chosen]
+        if [name for name, place in zip(names, chosen.candidates, strict=True) if place >= 0] != list(listed):
+            raise Differs(f"{step.what}: what is named is not what was chosen.")
+        return names
+
+    def find(
+        self,
+        what: str,
+        counts: I64,
+        most: int,
+        share: Fraction,
+        least: int = 0,
+        *,
+        things: Itemsets | I64 | None = None,
+    ) -> tuple[NDArray[np.bool_], Noisy, int]:
+        """Find, compare, and give what the other run found; noisy counts of other things are made up, to be no use."""
+        _, noisy, threshold = super().find(what, counts, most, share, least, things=things)
+        before = cast(Kept, self._next())
+        names = _names(things, len(counts))
+        if not before.kept.keys() <= set(names):
+            raise Unlikely
+        kept = np.array([name in before.kept for name in names], np.bool_)
+        values = threshold - 1 - self.generator.integers(0, 100, len(names))
+        values[kept] = [before.kept[name] for name in names if name in before.kept]
+        return kept, Noisy(values, noisy.scale, noisy.variance), threshold
+
+    def secret(self) -> int:
+        """Give the key of the other run."""
+        super().secret()
+        return cast(Drew, self._next()).value
+
+    def below(self, bound: int) -> int:
+        """Give the number of the other run."""
+        super().below(bound)
+        return cast(Drew, self._next()).value
+
+
+def _names(things: Itemsets | I64 | None, many: int) -> list[Name]:
+    """Return the names by which things are followed from one run to the other."""
+    if things is None:
+        return list(range(many))
+    if isinstance(things, Itemsets):
+        return list(to_tuples(things))
+    return [int(thing) for thing in things.tolist()]

@@ -1,0 +1,71 @@
+"""The command that tries to break a claim."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .release import Relation, View, settings_of
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet audit exponential --epsilon 0.5\n\n"
+    "discreet audit truncated --neighbours replace --set bound=binomial\n\n"
+    "discreet audit count --delta 1e-6 --format json"
+)
+def audit(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The claim to break.")] = "1",
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The delta of the claim.  \\[default: 0, or 0.001 where the mechanism needs one]",
+            show_default=False,
+        ),
+    ] = None,
+    neighbours: Annotated[
+        Relation, typer.Option(help="Adding or removing one person, or replacing one.")
+    ] = Relation.added,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the mechanism. Can be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(metavar="N", help="Runs on each of two neighbours.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed tries the same.")] = 1,
+    form: Annotated[View, typer.Option("--format", help="How to show the verdict.")] = View.table,
+) -> None:
+    """Try to break the claim of a mechanism, on made-up neighbours.
+
+    Ends with status 0 where the claim stands and with 1 where it was broken. No data are read, nothing is spent.
+    """
+    from ..auditing import audit as judge
+    from .progress import Bar
+
+    with Bar("auditing"):
+        verdict = judge(
+            name,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours.value,
+            runs=runs,
+            seed=seed,
+            settings=settings_of(settings),
+        )
+    if form is View.json:
+        typer.echo(verdict.to_json())
+    else:
+        from rich.console import Console
+
+        Console(highlight=False).print(verdict)
+    if not verdict.stands:
+        raise typer.Exit(1)

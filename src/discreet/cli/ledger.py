@@ -1,0 +1,195 @@
+"""The commands about ledgers: make one, look at it, hand it on."""
+
+from __future__ import annotations
+
+import io
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import MisuseError
+
+if TYPE_CHECKING:
+    from ..privacy.ledger import Spend, State
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Keep the budget of a data set: make its ledger, look at it, hand it on.",
+)
+
+_WIDEST = 60  # characters of the parameters of a spend
+
+
+class Relation(StrEnum):
+    """Which two data sets the promise is about."""
+
+    added = "add-remove"
+    replaced = "replace"
+
+
+class View(StrEnum):
+    """How a ledger is shown."""
+
+    table = "table"
+    json = "json"
+
+
+class Export(StrEnum):
+    """How a ledger is handed on."""
+
+    json = "json"
+    csv = "csv"
+
+
+Place = Annotated[Path, typer.Argument(metavar="LEDGER", show_default=False, help="The file of the ledger.")]
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger create budget.db --epsilon 1\n\n"
+    "discreet ledger create budget.db --epsilon 2 --delta 1e-6 --most 0.5 --name 'admissions 2026'"
+)
+def create(
+    path: Place,
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The whole budget.", show_default=False)],
+    delta: Annotated[
+        str,
+        typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
+    ] = "0",
+    neighbours: Annotated[Relation, typer.Option(help="Which two data sets are told apart.")] = Relation.added,
+    most: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="What you call the data.", show_default=False)] = "",
+) -> None:
+    """Make the ledger of a data set. It is kept for life, as it is made."""
+    from ..privacy.budget import Neighbours
+    from ..privacy.ledger import Ledger
+
+    relation = Neighbours.ADD_REMOVE if neighbours is Relation.added else Neighbours.REPLACE
+    made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=relation, most=most, name=name)
+    typer.echo(f"Made {path}: {_budget(made.state())}. Keep it as you keep the data.")
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
+def show(
+    path: Place,
+    view: Annotated[View, typer.Option("--format", help="How to show it.")] = View.table,
+) -> None:
+    """Show the budget, what is spent and what remains, and each spend."""
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger.open(path)
+    state, spends = ledger.state(), ledger.spends()
+    if view is View.json:
+        each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
+        typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
+        return
+    for line in (*_account(path, state), *_aligned([_cells(spend, state) for spend in spends])):
+        typer.echo(line)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger export budget.db --format csv\n\n"
+    "discreet ledger export budget.db -o spends.json"
+)
+def export(
+    path: Place,
+    form: Annotated[
+        Export | None,
+        typer.Option(
+            "--format", help="How to write it.  \\[default: by the suffix of -o, else json]", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+    ] = None,
+) -> None:
+    """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
+    from ..exact.writing import written
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger.open(path)
+    if output is None:
+        text = io.BytesIO()
+        ledger.export(text, (form or Export.json).value)
+        typer.echo(text.getvalue(), nl=False)
+        return
+    chosen = _export_format(form, output)
+    if output.exists() and output.samefile(path):
+        raise MisuseError(f"{output} is the ledger itself: write to another file.")
+    with written(output) as stream:
+        ledger.export(stream, chosen.value)
+
+
+def _export_format(form: Export | None, output: Path) -> Export:
+    suffix = output.suffix.lower().removeprefix(".")
+    if suffix not in Export.__members__:
+        if form is None:
+            raise MisuseError(f"{output} ends in neither .json nor .csv: add --format json or --format csv.")
+        return form
+    if form is not None and suffix != form:
+        raise MisuseError(f"{output} would hold {form.value}, not {suffix}: leave --format out, or use .{form.value}.")
+    return Export(suffix)
+
+
+def _budget(state: State) -> str:
+    from ..privacy.account import rounded
+
+    text = f"epsilon {rounded(state.budget.epsilon)}"
+    if state.accounting == "zcdp":
+        text += f" at delta {rounded(state.budget.delta)}"
+    text += f", {state.neighbours.value}"
+    return text if state.most is None else f"{text}, at most {rounded(state.most)} a release"
+
+
+def _account(path: Path, state: State) -> list[str]:
+    from decimal import ROUND_FLOOR
+
+    from ..privacy.account import rounded
+
+    lines = [f"{path}{': ' if state.name else ''}{state.name}", f"  budget     {_budget(state)}"]
+    if state.accounting == "pure":
+        lines.append(f"  spent      epsilon {rounded(state.spent)}")
+        lines.append(f"  remaining  epsilon {rounded(state.remaining, ROUND_FLOOR)}")
+    else:
+        promised = f"epsilon {rounded(state.epsilon_spent)} at delta {rounded(state.budget.delta)}"
+        lines.append(f"  spent      rho {rounded(state.spent)}: {promised}")
+        lines.append(
+            f"  remaining  rho {rounded(state.remaining, ROUND_FLOOR)}: a release may ask for epsilon "
+            f"{rounded(state.epsilon_left, ROUND_FLOOR)}, and bring a delta of its own of "
+            f"{rounded(state.delta_left, ROUND_FLOOR)}"
+        )
+    if not state.spends:
+        return [*lines, "  nothing was spent yet"]
+    return [*lines, ""]
+
+
+def _cells(spend: Spend, state: State) -> list[str]:
+    from ..privacy.account import rounded
+
+    parameters = json.dumps(dict(spend.parameters), ensure_ascii=False)
+    parameters = "".join(letter if letter.isprintable() else "?" for letter in parameters)
+    cost = f"epsilon {rounded(spend.epsilon)}" + (f", delta {rounded(spend.delta)}" if spend.delta else "")
+    return [
+        str(spend.number),
+        spend.at,
+        spend.who or "-",
+        spend.what,
+        cost if state.accounting == "pure" else f"{cost}, rho {rounded(spend.rho)}",
+        ("released" if spend.state == "released" else "spent, no release recorded")
+        + ("; the data had changed" if spend.changed else ""),
+        parameters if len(parameters) <= _WIDEST else f"{parameters[:_WIDEST]}…",
+    ]
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

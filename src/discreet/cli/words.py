@@ -1,0 +1,43 @@
+"""What is typed on a command line, turned into what functions take."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..baskets.core import Baskets, Item
+
+_WHOLE = re.compile("[0-9]{1,18}")
+
+
+def lengths_of(text: str | None) -> tuple[int, int | None] | None:
+    """Read 3, 2-4 or 2- as least and most."""
+    if text is None:
+        return None
+    least, dash, most = (part.strip() for part in text.partition("-"))
+    if not _WHOLE.fullmatch(least) or (most and not _WHOLE.fullmatch(most)):
+        raise typer.BadParameter(f"lengths are a number such as 3, or a range such as 2-4 or 2-; {text!r} was given.")
+    if not dash:
+        return int(least), int(least)
+    return int(least), int(most) if most else None
+
+
+def labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
+    """Return what the user typed as items of these baskets."""
+    return [label(text, baskets) for text in texts or []]
+
+
+def label(text: str, baskets: Baskets) -> Item:
+    """Return what the user typed as an item of these baskets, whose items may be numbers."""
+    return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
+
+
+def read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:
+    """Return the itemsets of a file, one a line."""
+    from ..baskets.read import read
+
+    itemsets = read(path, labels="numbers" if baskets.vocabulary.numeric else "names")
+    return list(itemsets)

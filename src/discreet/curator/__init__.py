@@ -1,0 +1,1 @@
+"""The curator's side: one mechanism, one file, its proof page beside it."""

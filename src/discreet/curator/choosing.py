@@ -1,0 +1,130 @@
+"""What `exponential` and `laplace` share: truncated counts, the choice among all itemsets, the recount, the promise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, log
+
+import numpy as np
+
+from ..errors import MisuseError
+from ..exact.engine import Engine
+from ..exact.query import Kth, Supports
+from ..privacy.budget import exact
+from ..privacy.meter import Candidates, Meter, Way
+from .mechanism import Asked, Found, Plan, from_tuples, to_tuples
+from .universe import Universe
+
+# No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
+LISTED = 1_000_000
+
+CITATION = "R. Bhaskar, S. Laxman, A. Smith, A. Thakurta. Discovering frequent patterns in sensitive data. KDD 2010."
+
+
+def check_settings(given: object) -> None:
+    """Turn the settings into exact numbers and refuse those out of range."""
+    for name in ("selecting", "doubt", "floor"):
+        value = exact(getattr(given, name), name)
+        if not 0 < value < 1 and not (name == "floor" and value == 0):
+            raise MisuseError(f"{name} lies between 0 and 1; {getattr(given, name)} was given.")
+        object.__setattr__(given, name, value)
+
+
+def check_top(asked: Asked) -> None:
+    """Refuse to pick more itemsets than there are."""
+    many = Universe(asked.items, asked.least, asked.longest).many
+    if asked.top is not None and asked.top > many:
+        raise MisuseError(
+            f"top is {asked.top:,}, but {asked.items:,} items have only {many:,} itemsets of {asked.least} to "
+            f"{asked.longest} items: ask for at most so many."
+        )
+
+
+def plan(selecting: Fraction, asked: Asked) -> Plan:
+    """Return the shares: one chooses, the other counts; for the patterns alone all of it chooses."""
+    if not asked.counts:
+        return [("choosing the patterns", Fraction(1))]
+    return [("choosing the patterns", selecting), ("counting the patterns", 1 - selecting)]
+
+
+def choose_and_count(
+    way: Way,
+    doubt: Fraction,
+    floor: Fraction,
+    gamma: int,
+    engine: Engine,
+    asked: Asked,
+    meter: Meter,
+    shares: dict[str, Fraction],
+) -> Found:
+    """Choose the top itemsets by their counts truncated gamma below the K-th, and count those chosen (E6)."""
+    top = asked.top or 0
+    universe = Universe(asked.items, asked.least, asked.longest)
+    # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
+    # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
+    kth = int(engine.answer(Kth(top, asked.least, asked.longest))[0])
+    bound = max(kth - gamma, ceil(floor * gamma), 0)
+    listed = engine.above(bound, asked.least, asked.longest, LISTED)
+    candidates = Candidates(
+        listed.counts, rest=listed.bound, unlisted=universe.many - len(listed.counts), itemsets=listed.itemsets
+    )
+    chosen = meter.choose("choosing the patterns", candidates, top, shares["choosing the patterns"], way)
+    named = np.array(chosen.candidates, np.int64)
+    picked = meter.named(
+        chosen,
+        to_tuples(listed.itemsets.take(named[named >= 0])),
+        lambda many: universe.others(to_tuples(listed.itemsets), many, meter.below),
+    )
+    itemsets = from_tuples(picked)
+    if not asked.counts:
+        return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(_promise(gamma, doubt),))
+    noisy = meter.count("counting the patterns", engine, Supports(itemsets), shares["counting the patterns"])
+    margin = noisy.margin()
+    values = noisy.values.astype(np.float64)
+    eta = noisy.margin(1 - float(doubt) / top)
+    return Found(
+        itemsets=itemsets,
+        estimates=values,
+        low=values - margin,
+        high=values + margin,
+        facts={"gamma": gamma, "eta": eta},
+        notes=(_promise(gamma, doubt), _accuracy(eta, doubt), _worth(gamma, int(values.min()), asked.people)),
+    )
+
+
+def _promise(gamma: int, doubt: Fraction) -> str:
+    return (
+        f"With a probability of at least {1 - float(doubt):g}, every pattern here is held by at most {gamma:,} people "
+        f"fewer than the last pattern of the true top, and every pattern held by {gamma:,} people more is here."
+    )
+
+
+def _accuracy(eta: int, doubt: Fraction) -> str:
+    return f"With a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
+
+
+def _worth(gamma: int, last: int, people: int) -> str:
+    """Say whether the promise says anything, judged from the smallest released count in place of the true K-th."""
+    if last <= 0 or gamma / last >= min(1.0, people / last - 1):
+        return (
+            f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
+            f"the smallest count of {max(last, 0):,} among {people:,}. More epsilon, fewer patterns or shorter ones would help."
+        )
+    return (
+        f"Judged from the released counts, that promise is worth having: {gamma:,} people are {gamma / last:.0%} of "
+        "the smallest count."
+    )
+
+
+def slack(way: Way, top: int, many: int, doubt: Fraction, rate: Fraction) -> int:
+    """Return gamma: by how much a choice of `top` out of `many` may fall short, but with a probability of `doubt`."""
+    if way == "laplace":
+        # All candidates keep within gamma / 2 of their scores with probability 1 - rho (theorem 6).
+        return ceil(2 * (logarithm(many) + log(1 / doubt)) / rate)
+    # Each pick misses by more than gamma with probability at most rho / 2K (theorem 2 with the 2K of E2).
+    return ceil((log(2 * top / doubt) + logarithm(many)) / rate)
+
+
+def logarithm(number: int) -> float:
+    """Return the logarithm of a whole number, however long."""
+    return log(number) if number else 0.0

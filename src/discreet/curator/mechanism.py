@@ -1,0 +1,135 @@
+"""What a mechanism is: a frozen value with its settings, asked one question over an engine and a meter.
+
+A mechanism lives in one file of this room, with its proof page beside it. The catalogue finds it there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..exact.engine import Engine
+from ..exact.itemsets import Itemsets
+from ..privacy.budget import Budget
+from ..privacy.meter import Meter
+
+Answers: TypeAlias = Literal["top", "threshold", "itemsets"]
+Plan: TypeAlias = list[tuple[str, Fraction]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The question, in public and released values only.
+
+    Parameters
+    ----------
+    top
+        How many patterns, or None.
+    count
+        The threshold as a number of people, or None.
+    least, longest, bounded
+        How many items a pattern may have; `bounded` says whether the longest was given, or follows from the rest.
+    items
+        How many items the public list has. Patterns are of codes from 0 to before it. Very many where there is no list
+        and the mechanism finds the items itself.
+    people
+        The number of people: public, or released with noise.
+    counts
+        Whether the counts are wanted too, or the patterns only.
+    itemsets
+        The itemsets to count, where they are given.
+    epsilon
+        What the whole release may spend, for mechanisms that plan in absolute numbers.
+    """
+
+    top: int | None = None
+    count: int | None = None
+    least: int
+    longest: int
+    bounded: bool = False
+    items: int
+    people: int
+    counts: bool = True
+    itemsets: Itemsets | None = None
+    epsilon: Fraction | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """What a mechanism found: itemsets with an estimate of each count and an interval for the true one.
+
+    Everything in it is released: it is made of noisy values and of public ones.
+
+    Parameters
+    ----------
+    itemsets
+        The patterns, in codes of the engine.
+    estimates, low, high
+        The estimated number of people who hold each, and a 95 % interval; None where only patterns were asked for.
+    facts
+        Numbers that were found on the way and released, by name in plain words.
+    notes
+        Sentences for the reader: what was chosen and why, and what is promised about the result.
+    """
+
+    itemsets: Itemsets
+    estimates: NDArray[np.float64] | None
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Mechanism(ABC):
+    """A private algorithm on the curator's side. Subclasses are frozen dataclasses; their fields are the settings."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    answers: ClassVar[tuple[Answers, ...]]
+    # Whether it needs a delta (True), never uses one (False), or takes either (None).
+    delta: ClassVar[bool | None] = None
+    # Whether it finds its items itself, where no list of them is public.
+    finds: ClassVar[bool] = False
+    model: ClassVar[Literal["central"]] = "central"
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse what this mechanism cannot do, from public values alone and before anything is spent."""
+        if asked.top is not None and "top" not in self.answers:
+            raise MisuseError(f"{self.name} finds patterns over a threshold: give min_support or min_count, not top.")
+        if asked.count is not None and "threshold" not in self.answers:
+            raise MisuseError(f"{self.name} finds the top patterns: give top, not min_support or min_count.")
+        if self.delta is True and budget.pure:
+            raise MisuseError(f"{self.name} needs a delta over 0, such as delta=1e-6.")
+        if self.delta is False and not budget.pure:
+            raise MisuseError(f"{self.name} is a pure mechanism and makes no use of a delta: leave delta out.")
+
+    @abstractmethod
+    def plan(self, asked: Asked) -> Plan:
+        """Return what the budget will be spent on: shares by name, known before the data are looked at."""
+
+    @abstractmethod
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Find the patterns. From here on nothing but what the meter returns may depend on the data."""
+
+
+def from_tuples(itemsets: list[tuple[int, ...]]) -> Itemsets:
+    """Return itemsets given as tuples of ascending codes as one column."""
+    from ..baskets.core import starts
+
+    codes = np.array([code for itemset in itemsets for code in itemset], np.int32)
+    return Itemsets(starts([len(itemset) for itemset in itemsets]), codes)
+
+
+def to_tuples(itemsets: Itemsets) -> list[tuple[int, ...]]:
+    """Return the itemsets as tuples of codes."""
+    codes, bounds = itemsets.codes.tolist(), itemsets.offsets.tolist()
+    return [tuple(codes[low:high]) for low, high in pairwise(bounds)]

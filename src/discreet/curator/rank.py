@@ -1,0 +1,343 @@
+"""Ranking anything by private scores: the general form of section 5 of Bhaskar et al. (2010).
+
+Patterns are ranked by how many people hold them; here the labels and their scores are yours, and you say by how much
+one person can change a score. Not a mechanism of the catalogue, as no baskets come in. The proof is in `rank.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..exact.checks import as_written, positive
+from ..exact.engine import Engine, Listed
+from ..exact.query import Query
+from ..privacy.budget import Budget, Neighbours, exact, shown
+from ..privacy.guarantee import Guarantee
+from ..privacy.meter import Candidates, Meter
+from ..privacy.source import Source, SystemSource
+from .choosing import slack
+from .paying import pay, price
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ..privacy.ledger import Ledger
+
+Score: TypeAlias = int | str | float | Fraction | Decimal
+I64 = NDArray[np.int64]
+
+# Scores are rounded down to multiples of the sensitivity divided by this: a public grid, and finer than any noise.
+FINENESS = 1_000
+# Scores are cut at so many steps of the grid.
+FARTHEST = 2**61
+# The share that chooses where scores are shown too, and the probability with which the promise may fail.
+SELECTING = Fraction(1, 2)
+DOUBT = Fraction(1, 10)
+
+_CHOOSE = "choosing the labels"
+_MEASURE = "measuring their scores"
+_RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
+_WAYS = ("exponential", "laplace")
+_LONGEST = 60  # digits before or after the point: beyond, a score is far or nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """What :func:`discreet.rank` returns: the labels of the largest scores, as far as privacy allows.
+
+    Parameters
+    ----------
+    labels
+        The labels: by falling noisy score, or in the order they were chosen where no scores are shown.
+    scores, low, high
+        The noisy score of each, and a 95 % interval for the true one; None where only labels were asked for.
+    gamma
+        With a probability of at least 90 %, no label here scores more than this below the last one of the true top,
+        and every label that scores more than this above it is here.
+    eta
+        With a probability of at least 90 %, no score here is off by more than this.
+    guarantee
+        What is promised, computed from the noise that was really added.
+    mechanism
+        How the labels were chosen.
+    simulated
+        Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
+    """
+
+    labels: tuple[Hashable, ...]
+    scores: tuple[float, ...] | None
+    low: tuple[float, ...] | None
+    high: tuple[float, ...] | None
+    gamma: float
+    eta: float | None
+    guarantee: Guarantee
+    mechanism: str
+    simulated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "labels": list(self.labels),
+            "scores": None if self.scores is None else list(self.scores),
+            "low": None if self.low is None else list(self.low),
+            "high": None if self.high is None else list(self.high),
+            "gamma": self.gamma,
+            "eta": self.eta,
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee.to_dict(),
+            "simulated": self.simulated,
+        }
+
+    def digest(self) -> str:
+        """Return a hash of everything that is released, by which a ledger knows this ranking."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entries(Query):
+    """The scores at some places of a table, in steps of the grid."""
+
+    places: tuple[int, ...]
+    step: int
+    apart: bool
+
+    @property
+    def cells(self) -> int:
+        """One number a place."""
+        return len(self.places)
+
+    @property
+    def most(self) -> int:
+        """Each score may move by a step."""
+        return self.cells * self.step
+
+    @property
+    def most_squared(self) -> int:
+        """Each score may move by a step, or by two where someone is replaced and scores move both ways."""
+        return self.cells * self.step**2 * (2 if self.apart else 1)
+
+
+class Table(Engine):
+    """An engine that holds scores instead of baskets."""
+
+    def __init__(self, scores: I64) -> None:
+        self.scores = scores
+        self.items = len(scores)
+
+    def answer(self, query: Query) -> I64:
+        """Look scores up."""
+        if not isinstance(query, Entries):
+            raise MisuseError(f"A table of scores cannot answer {type(query).__name__}.")
+        return self.scores[list(query.places)]
+
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Refuse: there are no itemsets here."""
+        raise MisuseError("A table of scores has no itemsets.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Contest:
+    """A checked question, ready to be carried out."""
+
+    labels: tuple[Hashable, ...]
+    scores: I64
+    top: int
+    budget: Budget
+    neighbours: Neighbours
+    grid: Fraction
+    monotone: bool
+    way: Literal["exponential", "laplace"]
+    counts: bool
+
+
+def rank(
+    scores: Mapping[Any, Score],
+    *,
+    top: int,
+    epsilon: Any,
+    delta: Any = 0,
+    sensitivity: Any = 1,
+    monotone: bool = False,
+    mechanism: Literal["exponential", "laplace"] = "exponential",
+    counts: bool = True,
+    neighbours: Literal["add-remove", "replace"] = "add-remove",
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = "",
+) -> Ranking:
+    """Choose the labels with the largest scores, under central differential privacy.
+
+    Privacy: the unit is the person; labels and noisy scores together are (epsilon, delta)-differentially private, if
+    one person changes no score by more than the sensitivity. See :doc:`/privacy`.
+
+    Parameters
+    ----------
+    scores
+        A score for each label: whole numbers, fractions such as ``"1/3"``, decimal numbers. Which labels there are is
+        taken for public, so list also those that nobody has to do with.
+    top
+        How many labels are wanted.
+    epsilon, delta
+        The budget, as exact numbers. With a delta over 0 it is kept by zCDP.
+    sensitivity
+        By how much adding or removing one person can change any one score, at most. Scores are rounded down to
+        thousandths of it.
+    monotone
+        Says that adding a person never lowers a score (or never raises one), as with counts: labels are then chosen
+        with half the noise.
+    mechanism
+        ``"exponential"`` picks one label after the other; ``"laplace"`` adds noise to all scores and takes the largest.
+    counts
+        False for the labels alone: all of the budget then goes into choosing them.
+    neighbours
+        ``"add-remove"``, or ``"replace"``: replacing a person can change scores twice as much.
+    ledger, who
+        The account that pays, and who asks. It is written before anything is computed.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> import discreet
+    >>> minutes = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204}
+    >>> best = discreet.rank(minutes, top=2, epsilon=1, sensitivity=60, monotone=True)
+    >>> sorted(best.labels), best.guarantee.epsilon
+    (['east', 'north'], Fraction(1, 1))
+    """
+    contest = prepare(
+        scores,
+        top=top,
+        epsilon=epsilon,
+        delta=delta,
+        sensitivity=sensitivity,
+        monotone=monotone,
+        mechanism=mechanism,
+        counts=counts,
+        neighbours=neighbours,
+    )
+    record = pay(
+        ledger,
+        price(contest.budget, contest.neighbours),
+        what="rank",
+        parameters={
+            "top": contest.top,
+            "labels": len(contest.labels),
+            "sensitivity": str(contest.grid * FINENESS),
+            "monotone": contest.monotone,
+            "mechanism": contest.way,
+            "counts": contest.counts,
+        },
+        who=who,
+        baskets=None,
+    )
+    ranking = carry_out(contest, SystemSource())
+    record(ranking.digest())
+    return ranking
+
+
+def prepare(
+    scores: Mapping[Any, Score],
+    *,
+    top: int,
+    epsilon: Any,
+    delta: Any = 0,
+    sensitivity: Any = 1,
+    monotone: bool = False,
+    mechanism: str = "exponential",
+    counts: bool = True,
+    neighbours: str = "add-remove",
+) -> Contest:
+    """Check a question and put its scores on the grid. Nothing is spent here."""
+    budget = Budget.of(epsilon, delta)
+    if neighbours not in _RELATIONS:
+        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
+    if mechanism not in _WAYS:
+        raise MisuseError(f"mechanism is {' or '.join(map(repr, _WAYS))}; {mechanism!r} was given.")
+    most = exact(sensitivity, "sensitivity")
+    if most <= 0:
+        raise MisuseError(f"sensitivity is by how much one person can change a score, over 0; {shown(most)} was given.")
+    if not isinstance(scores, Mapping) or not scores:
+        raise MisuseError("scores is a score for each label, such as {'north': 48, 'south': 21}; there is none.")
+    if positive("top", top) > len(scores):
+        raise MisuseError(f"top is {top:,}, but there are only {len(scores):,} labels: ask for at most so many.")
+    grid = most / FINENESS
+    return Contest(
+        labels=tuple(scores),
+        scores=np.array([_on_grid(label, score, grid) for label, score in scores.items()], np.int64),
+        top=int(top),
+        budget=budget,
+        neighbours=_RELATIONS[neighbours],
+        grid=grid,
+        monotone=bool(monotone),
+        way="laplace" if mechanism == "laplace" else "exponential",
+        counts=bool(counts),
+    )
+
+
+def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
+    """Return a score in steps of the grid, rounded down. The grid is public: that of the scores would tell of them."""
+    number = as_written(score)
+    if number is None:
+        # The score itself is private, and stays out of the message.
+        raise MisuseError(
+            f"The score of {label!r} is not a number: a score is a whole number, a fraction such as '1/3' or a decimal "
+            "number such as '0.25'."
+        )
+    if isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST:
+        number = Fraction(0) if number.adjusted() < 0 else Fraction(10**_LONGEST * (-1 if number < 0 else 1))
+    return int(max(-FARTHEST, min(FARTHEST, Fraction(number) // grid)))
+
+
+def carry_out(contest: Contest, source: Source) -> Ranking:
+    """Choose, measure, and say what is promised; with a seeded source the result is marked as simulated."""
+    meter = Meter(contest.budget, contest.neighbours, source)
+    choosing = SELECTING if contest.counts else Fraction(1)
+    candidates = Candidates(contest.scores, step=FINENESS, monotone=contest.monotone)
+    rate = meter.rate(contest.top, choosing, contest.way, monotone=contest.monotone, step=FINENESS)
+    # Rounding down moves a score by less than one step of the grid: hence one more in every promise.
+    gamma = slack(contest.way, contest.top, len(contest.labels), DOUBT, rate) + 1
+    chosen = meter.choose(_CHOOSE, candidates, contest.top, choosing, contest.way).candidates
+    values = margin = eta = None
+    if contest.counts:
+        apart = contest.neighbours is Neighbours.REPLACE and not contest.monotone
+        query = Entries(chosen, FINENESS, apart)
+        noisy = meter.count(_MEASURE, Table(contest.scores), query, meter.left)
+        order = np.argsort(-noisy.values, kind="stable")
+        chosen = tuple(chosen[place] for place in order.tolist())
+        values, margin = noisy.values[order].tolist(), noisy.margin()
+        eta = noisy.margin(1 - float(DOUBT) / contest.top) + 1
+
+    def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
+        return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
+
+    guarantee = Guarantee.from_charges(
+        meter.charges,
+        neighbours=contest.neighbours,
+        delta=contest.budget.delta,
+        public=(f"which {len(contest.labels):,} labels there are",),
+    )
+    return Ranking(
+        labels=tuple(contest.labels[place] for place in chosen),
+        scores=spoken(values),
+        low=spoken(values, -(margin or 0)),
+        high=spoken(values, (margin or 0) + 1),
+        gamma=float(gamma * contest.grid),
+        eta=None if eta is None else float(eta * contest.grid),
+        guarantee=guarantee,
+        mechanism=contest.way,
+        simulated=meter.simulated,
+    )

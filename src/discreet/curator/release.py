@@ -1,0 +1,181 @@
+"""A private result that may leave the building: patterns with intervals, and what was promised about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..exact.patterns import Patterns
+from ..privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rich.console import Group
+
+    from ..exact.rules import Rules
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """What :func:`discreet.release` returns.
+
+    Parameters
+    ----------
+    patterns
+        The patterns with their noisy counts, and for each the interval `low` to `high` in which the true count lies
+        in 95 of 100 releases, as far as released facts tell.
+    guarantee
+        What is promised, computed from the noise that was really added.
+    mechanism
+        The name of the mechanism that ran.
+    asked, settings
+        The question and the mechanism's settings: public values.
+    facts
+        Numbers found on the way that were released too, by name.
+    notes
+        Sentences for the reader: what was chosen and why, and what the result promises.
+    simulated
+        Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
+    when
+        The day it was made.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}] * 300 + [{"bread"}] * 200
+    >>> release = discreet.release(baskets, top=2, epsilon=1, items="public")
+    >>> print(release.guarantee)
+    central differential privacy, add or remove one person, epsilon = 1
+    """
+
+    patterns: Patterns
+    guarantee: Guarantee
+    mechanism: str
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    simulated: bool = False
+    when: str = ""
+    citation: str = ""
+    summary: str = ""
+    title: str = ""
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    def __repr__(self) -> str:
+        return repr(self.patterns)
+
+    def __rich__(self) -> Group:
+        return self.patterns.__rich__()
+
+    def _repr_html_(self) -> str:
+        return self.patterns._repr_html_()
+
+    @property
+    def people(self) -> int:
+        """The number of people: public, or with noise."""
+        return self.patterns.people
+
+    def rules(
+        self, min_confidence: float = 0.5, *, min_lift: float = 0.0, consequents: Literal["any", "one"] = "any"
+    ) -> Rules:
+        """Return the association rules among the released patterns, with an interval for each confidence.
+
+        Privacy: costs nothing more, as only released counts are looked at.
+        """
+        return self.patterns.rules(min_confidence, min_lift=min_lift, consequents=consequents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the patterns as plain values: what travels with them in files."""
+        return {
+            "guarantee": self.guarantee.to_dict(),
+            "simulated": self.simulated,
+            "mechanism": self.mechanism,
+            "asked": dict(self.asked),
+            "settings": dict(self.settings),
+            "facts": dict(self.facts),
+            "notes": list(self.notes),
+            "when": self.when,
+        }
+
+    def digest(self) -> str:
+        """Return a hash of everything that is released, by which a ledger knows this release."""
+        table = self.patterns.to_arrow()
+        content = {"about": self.to_dict(), "people": self.people, "patterns": table.to_pylist()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report to send on."""
+        from pathlib import Path
+
+        from ..exact.writing import written
+
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            self.patterns.save(path)
+            return
+        with written(path) as stream:
+            stream.write(self.report().encode())
+
+    def report(self) -> str:
+        """Return the report as one HTML page that needs nothing else."""
+        from .. import __version__
+        from ..report.page import Told, page
+
+        told = Told(
+            title=self.title or "What people hold together",
+            patterns=self.patterns,
+            guarantee=self.guarantee,
+            asked=_question(self.asked),
+            mechanism=self.mechanism,
+            summary=self.summary,
+            citation=self.citation,
+            facts={name: _shown(value) for name, value in self.facts.items()},
+            notes=self.notes,
+            simulated=self.simulated,
+            when=self.when,
+            version=__version__,
+        )
+        return page(told)
+
+
+def _question(asked: Mapping[str, Any]) -> dict[str, str]:
+    """Return what was asked in plain words."""
+    return dict(_put(name, value) for name, value in asked.items())
+
+
+def _put(name: str, value: Any) -> tuple[str, str]:
+    match name:
+        case "top":
+            return "Patterns", f"the {value:,} most frequent"
+        case "min_support":
+            return "Patterns", f"held by at least {value} of the people"
+        case "min_count":
+            return "Patterns", f"held by at least {value:,} people"
+        case "itemsets":
+            return "Patterns", f"{value:,} that were named"
+        case "lengths":
+            return "Items in a pattern", _lengths(value)
+    plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
+    return plain.get(name, name.capitalize()), _shown(value)
+
+
+def _lengths(value: Any) -> str:
+    if not isinstance(value, list):
+        return _shown(value)
+    return f"{value[0]} or more" if value[1] is None else f"{value[0]} to {value[1]}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return str(value)

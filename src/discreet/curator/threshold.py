@@ -1,0 +1,166 @@
+"""Noisy counts over a threshold (Korolova et al. 2009; Götz et al. 2012): needs no list of items.
+
+Only what occurs is counted, so nothing has to be listed beforehand; what few people hold hardly ever passes the
+threshold, and the small chance that it does is the delta. The same code finds the items for other mechanisms where no
+list of them is public. The proof is in `threshold.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..exact.checks import LARGEST
+from ..exact.engine import Engine
+from ..exact.itemsets import Itemsets
+from ..exact.query import Truncation
+from ..privacy.meter import Meter
+from .mechanism import Answers, Asked, Found, Mechanism, Plan, to_tuples
+
+# About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
+LISTED = 4_000_000
+# How many items a pattern has at most where that was not said.
+LONGEST = 2
+
+_FIND = "finding the patterns"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Mechanism):
+    """Settings of `threshold`.
+
+    Parameters
+    ----------
+    kept
+        How many items of each basket take part, drawn at random where it holds more.
+    """
+
+    kept: int = 5
+
+    name: ClassVar[str] = "threshold"
+    summary: ClassVar[str] = (
+        "Counts with noise what occurs in baskets cut to a few items, and shows what lies over a threshold that rare "
+        "things hardly pass. Needs no list of items."
+    )
+    citation: ClassVar[str] = (
+        "A. Korolova, K. Kenthapadi, N. Mishra, A. Ntoulas. Releasing search queries and clicks privately. WWW 2009. "
+        "M. Götz, A. Machanavajjhala, G. Wang, X. Xiao, J. Gehrke. Publishing search logs: a comparative study of "
+        "privacy guarantees. IEEE Transactions on Knowledge and Data Engineering 24, 2012."
+    )
+    answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
+    delta: ClassVar[bool | None] = True
+    finds: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.kept <= 1_000:
+            raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
+
+    def plan(self, asked: Asked) -> Plan:
+        """Spend everything on one step."""
+        return [(_FIND, Fraction(1))]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Count what occurs in the cut baskets, and keep what lies over the threshold."""
+        kept = max(min(self.kept, asked.items), asked.least)
+        longest = min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
+        things = find(
+            engine,
+            meter,
+            _FIND,
+            meter.left,
+            kept=kept,
+            least=asked.least,
+            longest=longest,
+            people=asked.people,
+            over=asked.count or 0,
+        )
+        many = len(things.values) if asked.top is None else min(asked.top, len(things.values))
+        itemsets = things.itemsets.take(np.arange(many))
+        values = things.values[:many].astype(np.float64)
+        facts = {"threshold": things.threshold, "items kept of a basket": kept, "longest pattern": longest}
+        notes = [
+            f"Patterns of up to {longest} items were looked for in baskets cut to {kept} items, drawn at random. Those "
+            f"with a noisy count of {things.threshold:,} or more are shown."
+        ]
+        if asked.count is not None and things.threshold > asked.count:
+            notes.append(
+                f"Below {things.threshold:,} people, patterns that few people hold could not be told from noise: those "
+                f"with {asked.count:,} people up to that are missing."
+            )
+        if not asked.counts:
+            return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
+        notes.append("Counts and intervals are of the cut baskets: in whole baskets a pattern is held by more people.")
+        return Found(
+            itemsets=itemsets,
+            estimates=values,
+            low=values - things.margin,
+            high=values + things.margin,
+            facts=facts,
+            notes=tuple(notes),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Things:
+    """Itemsets that were found, the largest noisy count first, with the threshold they passed.
+
+    Ties are ordered by the codes: the order in which the engine lists itemsets depends on the data.
+    """
+
+    itemsets: Itemsets
+    values: NDArray[np.int64]
+    margin: int
+    threshold: int
+
+
+def find(
+    engine: Engine,
+    meter: Meter,
+    what: str,
+    share: Fraction,
+    *,
+    kept: int,
+    least: int,
+    longest: int,
+    people: int,
+    over: int = 0,
+) -> Things:
+    """Find the itemsets that enough people hold, without a list of those there could be.
+
+    Parameters
+    ----------
+    engine, meter, what, share
+        Who counts, who pays, for what, and how much of the budget.
+    kept
+        How many items of each basket take part.
+    least, longest
+        How many items an itemset has.
+    people
+        About how many people there are: public or released.
+    over
+        The count that is asked for. Where the threshold has to be higher, that one holds.
+    """
+    most = max(1, sum(comb(kept, size) for size in range(least, min(longest, kept) + 1)))
+    needed = meter.threshold(most, share)
+    # Taking a public floor off every count, down to 0, moves no count by more than before. Itemsets at the floor need
+    # not be listed, and no more than people * most / floor lie above it.
+    floor = max(over - needed, people * most // LISTED, 0)
+    cut = engine.cut(Truncation(kept, meter.secret()))
+    listed = cut.above(floor, least, longest, LARGEST)
+    passed, noisy, threshold = meter.find(what, listed.counts - floor, most, share, things=listed.itemsets)
+    places = np.flatnonzero(passed)
+    values = noisy.values[places] + floor
+    names = to_tuples(listed.itemsets.take(places))
+    order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
+    return Things(
+        itemsets=listed.itemsets.take(places[order]),
+        values=values[order],
+        margin=noisy.margin(),
+        threshold=threshold + floor,
+    )

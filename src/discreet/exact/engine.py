@@ -1,0 +1,146 @@
+"""Who answers exact questions: an engine holds the data, a mechanism holds only the engine.
+
+The local engine answers on this machine with compiled kernels. Nothing here is private, and nothing here is shown to
+anyone: `privacy` adds the noise before a number leaves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, starts
+from ..errors import LimitError, MisuseError
+from ..kernels.cells import count_cells
+from ..kernels.truncate import keep_smart, keep_some
+from .checks import LARGEST, UNBOUNDED
+from .itemsets import Itemsets
+from .query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from .search import Rows, Wanted, count_sets, search
+
+if TYPE_CHECKING:
+    from ..baskets.core import Codes
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The itemsets held by more than `bound` people, and by how many each."""
+
+    itemsets: Itemsets
+    counts: I64
+    bound: int
+
+
+class Engine(ABC):
+    """Answers exact questions about baskets over a public list of items, numbered from 0."""
+
+    items: int
+
+    @abstractmethod
+    def answer(self, query: Query) -> I64:
+        """Return the answer to a query: its vector, added up over people."""
+
+    @abstractmethod
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`.
+
+        Where there are more, the bound is raised to the count of rank limit + 1. That is an order statistic, so the
+        raised bound moves by at most 1 when a person is added, as the given one does.
+        """
+
+    def cut(self, truncation: Truncation) -> Engine:
+        """Return an engine over the same baskets, each of them cut first."""
+        raise MisuseError(f"{type(self).__name__} cannot cut baskets.")
+
+
+class LocalEngine(Engine):
+    """The engine on this machine."""
+
+    def __init__(self, baskets: Baskets) -> None:
+        self.baskets = baskets
+        self.items = baskets.items
+        self._rows = _as_rows(baskets.offsets, baskets.codes, baskets.items)
+        if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
+            raise LimitError(
+                f"These baskets hold {len(baskets.codes):,} items in all; two thousand million is the most that can be "
+                "mined at once. Cap them with max_items=."
+            )
+        self._cut = lru_cache(maxsize=1)(self._truncated)
+        self._largest = lru_cache(maxsize=1)(self._largest_by_size)
+
+    def answer(self, query: Query) -> I64:
+        """Return the answer to a query: its vector, added up over people."""
+        match query:
+            case People():
+                return np.array([len(self.baskets)], np.int64)
+            case Sizes(longest):
+                sizes = np.minimum(self.baskets.sizes, longest)
+                return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
+            case Supports(itemsets, truncation):
+                rows = self._rows if truncation is None else self._cut(truncation)
+                return count_sets(rows, itemsets.offsets, itemsets.codes)
+            case Cells(bases):
+                offsets = starts([len(basis) for basis in bases])
+                codes = np.array([code for basis in bases for code in basis], np.int32)
+                return count_cells(self._rows.offsets, self._rows.codes, self.items, offsets, codes)[1]
+            case Kth(k, least, longest):
+                return np.array([self._kth(k, least, longest, 1)], np.int64)
+            case Largest(size, floor, rank):
+                largest, otherwise = self._largest(floor, rank)
+                return np.array([largest[size] if size < len(largest) else otherwise], np.int64)
+            case _:
+                raise MisuseError(f"This engine cannot answer {type(query).__name__}.")
+
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`."""
+        bound = max(bound, 0)
+        wanted = Wanted(count=bound + 1, least=least, most=longest, limit=limit)
+        try:
+            offsets, codes, counts = search(self._rows, wanted)
+        except LimitError:
+            offsets, codes, counts = search(self._rows, replace(wanted, top=limit + 1, limit=LARGEST))
+            bound = max(bound, int(counts[-1]) if len(counts) > limit else 0)
+            many = int(np.searchsorted(-counts, -bound))
+            offsets, counts = offsets[: many + 1], counts[:many]
+            codes = codes[: offsets[-1]]
+        return Listed(Itemsets(offsets, codes), counts, bound)
+
+    def cut(self, truncation: Truncation) -> LocalEngine:
+        """Return an engine over the same baskets, each of them cut first."""
+        rows = self._cut(truncation)
+        return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
+
+    def _kth(self, k: int, least: int, longest: int, count: int) -> int:
+        wanted = Wanted(count=max(count, 1), least=least, most=longest, limit=LARGEST, top=k)
+        _, _, counts = search(self._rows, wanted)
+        return int(counts[-1]) if len(counts) == k else 0
+
+    def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
+        """Return the largest count of each size that has one over the bound, and the bound: all sizes in one search."""
+        listed = self.above(floor - 1, 1, UNBOUNDED, rank)
+        bound = max(floor, listed.bound)
+        largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
+        np.maximum.at(largest, listed.itemsets.sizes, listed.counts)
+        return largest.tolist(), bound
+
+    def _truncated(self, truncation: Truncation) -> Rows:
+        rows, longest, key = self._rows, truncation.longest, truncation.key
+        if truncation.sets is None or truncation.scores is None:
+            offsets, codes = keep_some(rows.offsets, rows.codes, longest, key)
+        else:
+            sets, scores = truncation.sets, truncation.scores
+            offsets, codes = keep_smart(
+                rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores
+            )
+        return _as_rows(offsets, codes, self.items)
+
+
+def _as_rows(offsets: I64, codes: Codes, items: int) -> Rows:
+    return Rows(offsets=offsets, codes=codes, allowed=np.ones(items, np.bool_), prefix=np.empty(0, np.int32))

@@ -1,0 +1,202 @@
+"""What a private mechanism may ask of the data: frozen values that know how much one person can change the answer.
+
+A query says how one basket becomes a vector of whole numbers, none of them negative; an engine adds these up over
+people. `most` is the largest sum of the entries one basket can add, `most_squared` the largest sum of their squares:
+the L1 and the squared L2 sensitivity under adding or removing a person. Under replacing one, two such vectors are
+exchanged: the L1 bound doubles, and so does the squared L2 bound, as no entry is negative. Which relation holds, and
+the noise that follows, is the business of `privacy`; this page only counts.
+
+`Kth` and `Largest` are not sums but order statistics of counts. Adding a person raises each count by 0 or 1, so any
+order statistic, and any maximum over a fixed family, rises by 0 or 1 too: their bound is 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from .bounds import degree_bound
+from .itemsets import Itemsets
+
+# The largest basis whose cells are counted: two to this power cells.
+LARGEST_BASIS = 16
+
+
+class Query(ABC):
+    """One question about the data, whose answer is a vector of whole numbers."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many numbers the answer has."""
+
+    @property
+    @abstractmethod
+    def most(self) -> int:
+        """The largest sum of entries that one basket adds."""
+
+    @property
+    def most_squared(self) -> int:
+        """The largest sum of squared entries that one basket adds; entries of 0 and 1 are their own squares."""
+        return self.most
+
+
+@dataclass(frozen=True)
+class People(Query):
+    """How many people there are."""
+
+    @property
+    def cells(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def most(self) -> int:
+        """Everyone counts once."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Sizes(Query):
+    """How many people hold 0, 1, 2 … up to `longest` items; those who hold more are counted with the longest."""
+
+    longest: int
+
+    def __post_init__(self) -> None:
+        if self.longest < 1:
+            raise MisuseError(f"The longest size to tell apart is at least 1; {self.longest} was given.")
+
+    @property
+    def cells(self) -> int:
+        """From 0 to the longest."""
+        return self.longest + 1
+
+    @property
+    def most(self) -> int:
+        """Everyone is in one bin."""
+        return 1
+
+
+@dataclass(frozen=True, eq=False)
+class Truncation:
+    """Cut every basket to at most `longest` items before it is counted.
+
+    Which items stay is a function of the basket, of the public values here and of `key`, a secret drawn once a
+    release, and of nothing else: not of other baskets (C6), not of the order. So for every key, what is counted
+    afterwards has the sensitivity of baskets of at most `longest` items.
+
+    Without `sets` the items that stay are drawn at random. With `sets` and their `scores`, candidates of one size each,
+    those stay that keep the heaviest candidates (paper 002, algorithm 8).
+    """
+
+    longest: int
+    key: int
+    sets: Itemsets | None = None
+    scores: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.longest < 1:
+            raise MisuseError(f"A basket is cut to at least 1 item; {self.longest} was given.")
+
+
+@dataclass(frozen=True, eq=False)
+class Supports(Query):
+    """How many people hold each of the given itemsets, in baskets as they are or truncated first.
+
+    One basket can hold all itemsets, unless it was truncated: then each size allows at most so many (C12).
+    """
+
+    itemsets: Itemsets
+    truncation: Truncation | None = None
+
+    @property
+    def cells(self) -> int:
+        """One number an itemset."""
+        return len(self.itemsets)
+
+    @property
+    def most(self) -> int:
+        """As many itemsets as one basket can hold at once."""
+        if self.truncation is None:
+            return len(self.itemsets)
+        sizes = self.itemsets.sizes
+        total = 0
+        for size in np.unique(sizes).tolist():
+            alike = self.itemsets.take(np.flatnonzero(sizes == size))
+            total += degree_bound(alike.offsets, alike.codes, self.truncation.longest)
+        return total
+
+
+@dataclass(frozen=True)
+class Cells(Query):
+    """For each basis, a few items, how many people hold exactly which of them: two to the power of its size cells.
+
+    The cells of the bases lie end to end; in a basis, bit j of the place says whether the j-th item is held.
+    """
+
+    bases: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        for basis in self.bases:
+            if not 1 <= len(set(basis)) == len(basis) <= LARGEST_BASIS:
+                raise MisuseError(f"A basis is 1 to {LARGEST_BASIS} different items.")
+
+    @property
+    def cells(self) -> int:
+        """Two to the power of the size of each basis, added up."""
+        return sum(1 << len(basis) for basis in self.bases)
+
+    @property
+    def most(self) -> int:
+        """Everyone is in one cell of each basis."""
+        return len(self.bases)
+
+
+@dataclass(frozen=True)
+class Kth(Query):
+    """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 where fewer occur.
+
+    The rank runs over all itemsets, also over those nobody holds (E11): the smallest count that was mined would not do.
+    """
+
+    k: int
+    least: int
+    longest: int
+
+    @property
+    def cells(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def most(self) -> int:
+        """An order statistic of counts that each rise by 0 or 1."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Largest(Query):
+    """The largest count over the itemsets of `size` items, or `floor` where that is more (C1).
+
+    Nor is the answer less than the count of rank `rank` + 1 over all itemsets, so that however low the floor, no more
+    than `rank` itemsets have to be listed. With a public floor and rank it is a maximum of counts, of an order
+    statistic of counts and of a constant.
+    """
+
+    size: int
+    floor: int
+    rank: int = 100_000
+
+    @property
+    def cells(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def most(self) -> int:
+        """A maximum of numbers that each rise by 0 or 1."""
+        return 1

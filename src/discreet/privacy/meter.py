@@ -1,0 +1,292 @@
+"""The only way from an exact answer to a released one: noise is added here, and its cost is written down here.
+
+A mechanism holds a meter, not a source. It names a share of its budget for each step; the meter draws the noise that
+the query's own sensitivity asks for under the neighbour relation, and records the charge. The guarantee of a release
+is composed of what the meter recorded, so a mechanism cannot claim what it did not do.
+
+The budget is kept in one currency: epsilon where it is pure, rho where it has a delta (zCDP). Shares are exact
+fractions of it. The proofs are in `meter.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, erfc, floor, isqrt, log, log1p, sqrt
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..exact.engine import Engine
+from ..exact.itemsets import Itemsets
+from ..exact.query import Query
+from . import lazy, select
+from .budget import Budget, Charge, Neighbours, rho_for
+from .noise import discrete_gaussian, discrete_laplace, short
+from .select import Tallies
+from .source import Source
+
+I64: TypeAlias = NDArray[np.int64]
+Way: TypeAlias = Literal["exponential", "gumbel", "permute-and-flip", "laplace"]
+
+CONFIDENCE = 0.95
+_DRAWS = {
+    "exponential": select.exponential,
+    "gumbel": select.gumbel,
+    "permute-and-flip": select.permute_and_flip,
+}
+_RANGED = ("exponential", "gumbel")
+_ROOT_GRID = 10**18
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Counts with noise of a known law: discrete Laplace of a scale, or discrete Gaussian of a variance."""
+
+    values: I64
+    scale: Fraction | None
+    variance: Fraction
+
+    def margin(self, confidence: float = CONFIDENCE) -> int:
+        """Return the smallest m for which the noise lies within -m … m with at least this probability."""
+        outside = 1 - confidence
+        if self.variance == 0:
+            return 0
+        if self.scale is None:
+            return _gaussian_margin(sqrt(self.variance), outside)
+        # The noise is over m with probability q^(m + 1) / (1 + q), q = exp(-1 / scale); below -m with the same.
+        rate = 1 / float(self.scale)
+        log_norm = log1p(np.exp(-rate)) if rate < 700 else 0.0
+        return max(0, ceil((log(2 / outside) - log_norm) / rate) - 1)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+        return sqrt(self.variance)
+
+
+def _gaussian_margin(deviation: float, outside: float) -> int:
+    """Return the smallest m beyond which a normal variable falls with at most this probability; half a step more."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if erfc(middle / sqrt(2)) > outside else (low, middle)
+    return ceil(high * deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What a choice is made from: scores, and how they may move.
+
+    Listed candidates have a score each; `unlisted` of them are not listed and all have the score `rest`. Adding a
+    person changes each score by at most `step`; `monotone` says that all of them then move in one direction.
+    `itemsets` says what the listed ones are, wherever some are not listed: the audit follows them by it.
+    """
+
+    scores: I64
+    rest: int = 0
+    unlisted: int = 0
+    step: int = 1
+    monotone: bool = True
+    itemsets: Itemsets | None = None
+
+    @property
+    def many(self) -> int:
+        """How many candidates there are in all."""
+        return len(self.scores) + self.unlisted
+
+
+class Meter:
+    """A budget being spent: draws noise, chooses, and writes down what each step cost."""
+
+    def __init__(
+        self,
+        budget: Budget,
+        neighbours: Neighbours,
+        source: Source,
+        *,
+        finding: Fraction = Fraction(0),
+    ) -> None:
+        """Open a meter; `finding` is the part of delta that is kept for finding items, out of the budget's delta."""
+        self.budget = budget
+        self.neighbours = neighbours
+        self.pure = budget.delta == finding
+        self.conversion = budget.delta - finding
+        self.total = budget.epsilon if self.pure else rho_for(budget.epsilon, self.conversion)
+        self.charges: list[Charge] = []
+        self._finding = [finding]  # what is left of it, shared with the parts
+        self._source = source
+        self._spent = Fraction(0)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the noise comes from a seeded source."""
+        return self._source.simulated
+
+    @property
+    def left(self) -> Fraction:
+        """The share of the budget that is not spent."""
+        return 1 - self._spent
+
+    def part(self, share: Fraction) -> Meter:
+        """Return a meter over a share of this one's budget; what it spends is written down in the same place."""
+        self._take(share)
+        part = object.__new__(type(self))
+        part.__dict__.update(self.__dict__)
+        part.total = self.total * share
+        part._spent = Fraction(0)
+        return part
+
+    def secret(self) -> int:
+        """Return a fresh key of 63 bits for a keyed truncation. It must not leave the release."""
+        return self._source.bits(63)
+
+    def below(self, bound: int) -> int:
+        """Return an even random number below a public bound, for filling up with candidates nobody lists."""
+        return self._source.below(bound)
+
+    def epsilon(self, share: Fraction) -> Fraction:
+        """Return the epsilon a share is worth where it is spent as one pure step."""
+        amount = self.total * share
+        return amount if self.pure else _root(2 * amount)
+
+    def scale(self, query: Query, share: Fraction) -> tuple[Fraction | None, Fraction]:
+        """Return the scale (None for Gaussian noise) and the variance of the noise a share buys for a query."""
+        amount = self.total * share
+        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
+        if self.pure:
+            scale = Fraction(query.most * swap) / amount
+            return scale, 2 * scale**2
+        return None, Fraction(query.most_squared * swap) / (2 * amount)
+
+    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+        """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
+        self._take(share)
+        amount = self.total * share
+        scale, variance = self.scale(query, share)
+        exact = engine.answer(query)
+        if scale is not None:
+            noise = discrete_laplace(self._source, scale, len(exact))
+            self.charges.append(Charge.pure(what, amount))
+        else:
+            noise = discrete_gaussian(self._source, variance, len(exact))
+            self.charges.append(Charge.gaussian(what, amount))
+        return Noisy(exact + noise, scale, variance)
+
+    def rate(self, picks: int, share: Fraction, way: Way, *, monotone: bool = True, step: int = 1) -> Fraction:
+        """Return how much a score counts for in a choice: the r of exp(r * score), or one over the Laplace scale.
+
+        Scores that all move in one direction when a person is added (`monotone`) may count double (E8). When a person
+        is replaced, such a score moves up or down by a step at most, and any other by two steps.
+        """
+        each = self._each(self.total * share, picks, way)
+        added = self.neighbours is Neighbours.ADD_REMOVE
+        if monotone:
+            return each / (step if added else 2 * step)
+        return each / (2 * step if added else 4 * step)
+
+    def _each(self, amount: Fraction, picks: int, way: Way) -> Fraction:
+        """Return the epsilon of one of several picks that an amount of the currency pays for."""
+        if self.pure:
+            return amount / picks
+        if way == "laplace":
+            return _root(2 * amount) / picks  # one pure step
+        # A pick of the exponential mechanism has a bounded range and costs an eighth of its square, others a half.
+        return _root((8 if way in _RANGED else 2) * amount / picks)
+
+    def choose(
+        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
+    ) -> select.Chosen:
+        """Choose so many candidates, the better ones likelier, and charge the share."""
+        self._take(share)
+        unlisted = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
+        tallies = Tallies.of(candidates.scores, unlisted)
+        rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
+        if way == "laplace":
+            places = select.noisy_top(self._source, tallies, 1 / rate, picks)
+        else:
+            places = _DRAWS[way](self._source, tallies, rate, picks)
+        each = self._each(self.total * share, picks, way)
+        rho = (picks * each) ** 2 / 2 if way == "laplace" else picks * each**2 / (8 if way in _RANGED else 2)
+        self.charges.append(Charge(what=what, epsilon=picks * each, rho=rho))
+        return select.members(self._source, tallies, places, candidates.scores, unlisted)
+
+    def named(
+        self,
+        chosen: select.Chosen,
+        listed: Sequence[tuple[int, ...]],
+        others: Callable[[int], Sequence[tuple[int, ...]]],
+    ) -> list[tuple[int, ...]]:
+        """Return the chosen itemsets in the order of the choice: the listed ones, and as many as needed of the others.
+
+        Which picks were listed depends on the data, so the order must not tell them apart.
+        """
+        rest = iter(others(chosen.unlisted) if chosen.unlisted else ())
+        known = iter(listed)
+        return [next(rest) if place < 0 else next(known) for place in chosen.candidates]
+
+    def find(
+        self,
+        what: str,
+        counts: I64,
+        most: int,
+        share: Fraction,
+        least: int = 0,
+        *,
+        things: Itemsets | I64 | None = None,
+    ) -> tuple[NDArray[np.bool_], Noisy, int]:
+        """Add noise to counts of things that occur, and keep those over a threshold that rare things hardly pass.
+
+        `counts` are over 0 and each person adds to at most `most` of them. Things nobody holds are not listed and
+        never released; the chance that something only one person holds is released is charged as delta.
+        Returns which were kept, the noisy counts, and the threshold; it is at least `least`. `things` says what the
+        counts are of, by which the audit follows them; a noisy count that was not kept is not released.
+        """
+        threshold = max(self.threshold(most, share), least)
+        finding = self._finding[0]
+        scale = self._finding_scale(most, share)
+        self._take(share)
+        epsilon = self.epsilon(share)
+        noisy = counts + discrete_laplace(self._source, scale, len(counts))
+        self.charges.append(Charge.pure(what, epsilon, finding))
+        self._finding[0] = Fraction(0)
+        return noisy >= threshold, Noisy(noisy, scale, 2 * scale**2), threshold
+
+    def threshold(self, most: int, share: Fraction) -> int:
+        """Return the threshold that :meth:`find` would use for this share: rare things hardly pass it."""
+        finding = self._finding[0]
+        if finding == 0:
+            raise MisuseError("Finding things that are not listed needs a delta.")
+        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
+        # One person brings at most `most` new things, each with count 1: it passes if the noise is threshold - 1 or
+        # more, which has a probability of at most exp(-(threshold - 1) / scale).
+        digits = 40
+        chance = lazy.ln(lazy.ratio(Fraction(most * swap) / finding, digits), digits)
+        needed = lazy.times(chance, lazy.ratio(self._finding_scale(most, share), digits), digits)
+        return 1 + max(0, ceil(needed[1]))
+
+    def _finding_scale(self, most: int, share: Fraction) -> Fraction:
+        """Return the scale of the noise of :meth:`find`, as it is drawn: one too long is rounded up."""
+        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
+        return short(Fraction(most * swap) / self.epsilon(share))
+
+    def _take(self, share: Fraction) -> None:
+        if share <= 0 or self._spent + share > 1:
+            raise AssertionError("a mechanism planned to spend more than its budget")
+        self._spent += share
+
+
+def _root(square: Fraction) -> Fraction:
+    """Return a square root, rounded down to a multiple of 10^-18."""
+    return Fraction(isqrt(floor(square * _ROOT_GRID**2)), _ROOT_GRID)
+
+
+def shares(named: Sequence[tuple[str, Fraction]]) -> dict[str, Fraction]:
+    """Return a plan of shares by name; they add up to 1 at most."""
+    plan = dict(named)
+    if sum(plan.values()) > 1 or min(plan.values(), default=Fraction(1)) <= 0:
+        raise AssertionError("the shares of a plan are over 0 and add up to 1 at most")
+    return plan

@@ -1,0 +1,13 @@
+"""The curator's door: from baskets and a question to a release, in the order that privacy asks for.
+
+First everything that can go wrong is checked, on public values and on the data as the operator may look at them
+(`question`). Then the budget is spent, in the ledger where there is one (`door`). From that line on nothing but charged
+results depends on the data: no exception, no message, no progress figure, no column (`making`).
+"""
+
+from .door import affordable, count, quote, release
+from .job import Job, Relation
+from .making import carry_out, metered
+from .question import prepare
+
+__all__ = ["Job", "Relation", "affordable", "carry_out", "count", "metered", "prepare", "quote", "release"]

@@ -1,0 +1,104 @@
+"""A checked question, ready to be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, Literal, TypeAlias
+
+from ..baskets.core import Baskets, Codes
+from ..curator.mechanism import Asked, Mechanism
+from ..curator.public import lengths_for
+from ..exact.checks import UNBOUNDED
+from ..exact.itemsets import Itemsets
+from ..privacy.budget import Budget, Neighbours
+
+Relation: TypeAlias = Literal["add-remove", "replace"]
+
+# Shares of the budget that the door itself spends.
+PEOPLE = Fraction(1, 50)
+PREFIX = Fraction(1, 20)
+FINDING = Fraction(1, 5)
+# How many items of a basket may take part in finding the items.
+FINDABLE = 10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """A checked question, ready to be carried out: what is asked, of which engine, at what price."""
+
+    baskets: Baskets
+    mechanism: Mechanism
+    budget: Budget
+    neighbours: Neighbours
+    top: int | None
+    min_count: int | None
+    min_support: Fraction | None
+    least: int
+    longest: int | None
+    prefix: Codes
+    allowed: Codes
+    people: int | None
+    counts: bool
+    itemsets: Itemsets | None
+    listed: bool
+    finding: bool
+    public: tuple[str, ...]
+    words: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    @property
+    def own_delta(self) -> Fraction:
+        """The part of delta kept for finding items or patterns nobody listed; the rest turns zCDP into epsilon."""
+        if self.mechanism.finds:
+            return self.budget.delta
+        return self.budget.delta / 2 if self.finding else Fraction(0)
+
+    @property
+    def fixed(self) -> int:
+        """How many items every pattern has."""
+        return len(self.prefix)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the items every pattern has are a pattern by themselves."""
+        return bool(self.fixed) and self.least <= self.fixed
+
+    def plan(self) -> list[tuple[str, Fraction]]:
+        """Return what the door spends before the mechanism does, by name."""
+        steps = []
+        if self.people is None:
+            steps.append(("counting the people", PEOPLE))
+        if self.alone and self.counts:
+            steps.append(("counting the items every pattern has", PREFIX))
+        if self.finding:
+            steps.append(("finding the items", FINDING))
+        return steps
+
+    def asked(self, items: int, people: int) -> Asked:
+        """Return the question to the mechanism: over the items that may be added to those every pattern has."""
+        if not self.listed and not self.finding:
+            items = UNBOUNDED  # the mechanism finds them; how many the data have must not show in the question
+        least = max(1, self.least - self.fixed)
+        top = None if self.top is None else self.top - self.alone
+        longest = UNBOUNDED if self.longest is None else self.longest - self.fixed
+        if self.longest is None and top is not None:
+            longest = lengths_for(max(top, 1), least)
+        longest = min(longest, max(items, 1))
+        count = self.min_count
+        if self.min_support is not None:
+            count = max(1, ceil(self.min_support * people))
+        return Asked(
+            top=top,
+            count=count,
+            least=least,
+            longest=max(longest, least),
+            bounded=self.longest is not None,
+            items=items,
+            people=people,
+            counts=self.counts,
+            itemsets=self.itemsets,
+            epsilon=self.budget.epsilon,
+        )

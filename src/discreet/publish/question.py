@@ -1,0 +1,230 @@
+"""Checking a question before anything is spent: what may go wrong goes wrong here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, Item, Vocabulary, starts
+from ..catalogue import mechanism as entry_of
+from ..curator.mechanism import Asked, Mechanism
+from ..curator.public import CHOICES, item_list, onto, rows
+from ..errors import MisuseError
+from ..exact.checks import UNBOUNDED, positive, several, span, support
+from ..exact.itemsets import Itemsets
+from ..privacy.budget import Budget, Neighbours
+from .job import Job, Relation
+
+_RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
+# Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
+_SMALLEST = Fraction(1, 10**6)
+
+
+def prepare(
+    baskets: Baskets | Any,
+    *,
+    top: int | None = None,
+    min_support: Any = None,
+    min_count: int | None = None,
+    itemsets: list[list[Item]] | None = None,
+    epsilon: Any,
+    delta: Any = 0,
+    items: Any = None,
+    people: int | None = None,
+    mechanism: str | Mechanism = "auto",
+    settings: Mapping[str, Any] | None = None,
+    lengths: Any = None,
+    contains: Item | Iterable[Item] = (),
+    excludes: Item | Iterable[Item] = (),
+    counts: bool = True,
+    neighbours: Relation = "add-remove",
+    by: Sequence[Item] | NDArray[Any] | None = None,
+    segments: Iterable[Item] | None = None,
+) -> dict[Item, Job]:
+    """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here."""
+    from ..baskets.read import read
+
+    budget = Budget.of(epsilon, delta)
+    if budget.epsilon < _SMALLEST:
+        raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
+    if neighbours not in _RELATIONS:
+        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
+    relation = _RELATIONS[neighbours]
+    how = _mechanism(mechanism, settings)
+    if itemsets is None:
+        _one_of(top, min_support, min_count)
+    least, longest = (1, None) if lengths is None else span(lengths)
+    held = read(baskets)
+    vocabulary, told = item_list(items, held)
+    must, without = several(contains, "contains"), several(excludes, "excludes")
+    listed = vocabulary is not None
+    finding = not listed and not how.finds
+    if finding and budget.pure:
+        raise MisuseError(f"A release with epsilon alone needs a public list of items. {CHOICES}")
+    if vocabulary is None:
+        # Items that were typed are public by that; they may not be found missing.
+        vocabulary = _with(held.vocabulary, [*must, *without])
+    over = onto(held, vocabulary)
+    prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
+    both = sorted(set(must) & set(without), key=str)
+    if both:
+        raise MisuseError(f"{both[0]!r} is in both contains and excludes: no pattern can have it and not have it.")
+    allowed = np.setdiff1d(np.arange(len(vocabulary)), np.concatenate((prefix, barred))).astype(np.int32)
+    public = _public(told, people, relation, len(held))
+    if longest == UNBOUNDED:
+        longest = None
+    if longest is not None and longest < len(prefix):
+        raise MisuseError(f"Patterns of at most {longest} items cannot contain {len(prefix)} items.")
+    if relation is Neighbours.REPLACE:
+        if people is not None and people != len(held):
+            raise MisuseError("Under neighbours='replace' the number of people is public as it is: leave people out.")
+        people = len(held)
+    job = Job(
+        baskets=over,
+        mechanism=how,
+        budget=budget,
+        neighbours=relation,
+        top=None if top is None else positive("top", top),
+        min_count=None if min_count is None else positive("min_count", min_count),
+        min_support=None if min_support is None else support(min_support),
+        least=least,
+        longest=longest,
+        prefix=prefix,
+        allowed=allowed,
+        people=None if people is None else positive("people", max(people, int(relation is Neighbours.REPLACE))),
+        counts=counts,
+        itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
+        listed=listed,
+        finding=finding,
+        public=public,
+        words=_words(top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets),
+        settings=_settings(how),
+    )
+    if not len(allowed) and itemsets is None and items is not None:
+        raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
+    if not finding:
+        how.check(_public_asked(job, len(allowed)), budget)
+    if by is None:
+        return {"": job}
+    return _segmented(job, by, segments)
+
+
+def _public_asked(job: Job, items: int) -> Asked:
+    """Return the question as far as it is public, for the check: with a threshold of 1 where it is a fraction."""
+    return job.asked(items, job.people or 1)
+
+
+def _mechanism(given: str | Mechanism, settings: Mapping[str, Any] | None) -> Mechanism:
+    if isinstance(given, Mechanism):
+        if settings:
+            raise MisuseError("Settings belong to a mechanism given by name: put them into the object instead.")
+        return given
+    return entry_of(given).make(settings)
+
+
+def _settings(how: Mechanism) -> dict[str, Any]:
+    values = {setting.name: getattr(how, setting.name) for setting in fields(how)}  # type: ignore[arg-type]
+    return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
+
+
+def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
+    given = [
+        name
+        for name, value in (("top", top), ("min_support", min_support), ("min_count", min_count))
+        if value is not None
+    ]
+    if len(given) != 1:
+        told = " and ".join(given) + " were" if given else "none of them was"
+        raise MisuseError(
+            "Say which patterns are wanted by exactly one of top (how many patterns), min_support (a fraction of "
+            f"people) or min_count (a number of people); {told} given."
+        )
+
+
+def _with(vocabulary: Vocabulary, labels: list[Item]) -> Vocabulary:
+    known = set(vocabulary)
+    if all(label in known for label in labels):
+        return vocabulary
+    if known and any(isinstance(label, str) == vocabulary.numeric for label in labels):
+        kinds = ("numbers", "names") if vocabulary.numeric else ("names", "numbers")
+        raise MisuseError(f"The items of this data are {kinds[0]}, but {kinds[1]} were given in contains or excludes.")
+    return Vocabulary(sorted(known | set(labels)))
+
+
+def _public(told: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
+    sentences = [told] if told else []
+    if relation is Neighbours.REPLACE:
+        sentences.append(f"that there are {many:,} people")
+    elif people is not None:
+        sentences.append(f"that there are {people:,} people, as declared")
+    return tuple(sentences)
+
+
+def _words(
+    top: Any,
+    min_support: Any,
+    min_count: Any,
+    lengths: Any,
+    must: list[Item],
+    without: list[Item],
+    items: Any,
+    vocabulary: Vocabulary,
+    finding: bool,
+    itemsets: Any,
+) -> dict[str, Any]:
+    """Return the question as it was put."""
+    words: dict[str, Any] = {}
+    if top is not None:
+        words["top"] = top
+    if min_support is not None:
+        words["min_support"] = str(min_support)
+    if min_count is not None:
+        words["min_count"] = min_count
+    if itemsets is not None:
+        words["itemsets"] = len(itemsets)
+    if lengths is not None:
+        words["lengths"] = list(lengths) if isinstance(lengths, tuple | list) else lengths
+    if must:
+        words["contains"] = must
+    if without:
+        words["excludes"] = without
+    words["items"] = "found privately" if finding or items is None else len(vocabulary)
+    return words
+
+
+def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
+    sets = [np.unique(vocabulary.codes(itemset)) for itemset in wanted]
+    if any(not len(codes) for codes in sets):
+        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
+    codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
+    return Itemsets(starts([len(one) for one in sets]), codes)
+
+
+def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item, Job]:
+    """Split a job by segment: everyone is in one, so the price of all is the price of one."""
+    if job.neighbours is Neighbours.REPLACE or job.people is not None:
+        raise MisuseError(
+            "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment."
+        )
+    labels = np.asarray(by)
+    if labels.ndim != 1 or len(labels) != len(job.baskets):
+        raise MisuseError("by is a segment for each person: as many as there are baskets, in their order.")
+    named: list[Item] = sorted(set(labels.tolist()), key=str) if segments is None else list(dict.fromkeys(segments))
+    if not named:
+        raise MisuseError("There is no segment: list them with segments=.")
+    how = "as found in the data" if segments is None else "as declared"
+    public = (*job.public, f"which {len(named):,} segments there are, {how}")
+    return {
+        name: replace(
+            job,
+            baskets=rows(job.baskets, np.flatnonzero(labels == name)),
+            public=public,
+            words={**job.words, "segment": name},
+        )
+        for name in named
+    }

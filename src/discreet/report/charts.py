@@ -1,0 +1,190 @@
+"""Charts as functions from values to SVG text, for reports, for the collector's pages and for the documentation.
+
+The same values give the same bytes. A chart is complete in itself: colours and fonts are attributes, not styles, so it
+needs no style sheet and passes a policy that forbids inline styles. Horizontal places are percentages, so a chart takes
+the width it is given while its letters keep their size, on a telephone as on paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, TypeAlias
+
+from .text import percent, whole
+
+INK, QUIET, RULE, PALE, FULL = "#1a1a1a", "#555555", "#dddddd", "#e9eff4", "#7db0cf"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+Unit: TypeAlias = Literal["share", "count"]
+
+_HEAD, _ROW = 20, 30
+_TICKS = 5
+# Letters keep a white edge, so that lines behind them do not strike them through.
+_HALO = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its label, its value, and the interval around it where there is one."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def bars(
+    rows: Sequence[Bar],
+    *,
+    name: str,
+    title: str,
+    unit: Unit = "share",
+    most: float | None = None,
+    marked: bool = True,
+) -> str:
+    """Return horizontal bars with whiskers for their intervals, the first row on top.
+
+    Parameters
+    ----------
+    rows
+        The bars. Nothing is drawn below 0: a whisker that goes there is cut, and has no cap on that side.
+    name
+        A word that no other chart of the page has.
+    title
+        What the chart shows, for those who do not see it.
+    unit
+        ``"share"`` for fractions, shown in percent, ``"count"`` for numbers.
+    most
+        What the scale must reach, for several charts that are to be compared; by default what these rows need.
+    marked
+        Whether the numbers of the scale stand on top; a chart that continues another goes without.
+
+    Examples
+    --------
+    >>> chart = bars([Bar("tea", 0.5, 0.45, 0.55)], name="supports", title="Supports")
+    >>> chart.count("<rect"), "45.0" in chart
+    (1, True)
+    """
+    marks = ticks(reach(rows) if most is None else most, 1.0 if unit == "count" else 0.0)
+    end = marks[-1]
+    top = _HEAD if marked else 0
+    height = top + _ROW * len(rows)
+    digits = _digits(marks) + 1
+    parts = [_axis(marks, end, height, unit if marked else None)]
+    parts += [_row(row, top + _ROW * place, end, unit, digits) for place, row in enumerate(rows)]
+    said = f"Horizontal bars, from 0 to {_text(end, unit, digits)}. " + "; ".join(
+        f"{row.label}: {_told(row, unit, digits)}" for row in rows
+    )
+    return svg(name, title, said, f'width="100%" height="{height}"', "".join(parts))
+
+
+def reach(rows: Sequence[Bar]) -> float:
+    """Return the largest value that bars and whiskers reach."""
+    return max(
+        (end for row in rows for end in (row.value, row.high) if end is not None and math.isfinite(end)), default=0.0
+    )
+
+
+def ticks(most: float, least_step: float = 0.0) -> list[float]:
+    """Return round numbers from 0 to at least `most`, a handful of them.
+
+    Examples
+    --------
+    >>> ticks(0.57)
+    [0.0, 0.2, 0.4, 0.6]
+    """
+    if not (math.isfinite(most) and most > 0):
+        return [0.0, 1.0]
+    rough = max(most / _TICKS, least_step)
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * (1 - 1e-9))
+    return [float(f"{step * place:.12g}") for place in range(max(1, math.ceil(most / step * (1 - 1e-9))) + 1)]
+
+
+def share(part: float) -> str:
+    """Return a small bar for a part of a whole; the number belongs beside it."""
+    wide = _place(part, 1)
+    return (
+        '<svg width="120" height="10" aria-hidden="true" focusable="false">'
+        f'<rect width="100%" height="10" fill="{PALE}"/><rect width="{wide}" height="10" fill="{FULL}"/></svg>'
+    )
+
+
+def svg(name: str, title: str, said: str, size: str, inside: str) -> str:
+    """Return an SVG element with a title and a description for screen readers."""
+    known = escape(name)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="{known}-title {known}-said" '
+        f'font-family="{FONT}" font-size="12" fill="{INK}">'
+        f'<title id="{known}-title">{escape(title)}</title><desc id="{known}-said">{escape(said)}</desc>{inside}</svg>'
+    )
+
+
+def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) -> str:
+    parts = []
+    for mark in marks:
+        at = _place(mark, end)
+        begins = _HEAD - 4 if unit else 0
+        parts.append(f'<line x1="{at}" x2="{at}" y1="{begins}" y2="{height}" stroke="{RULE}"/>')
+        if unit:
+            # The numbers at the two ends stay inside the picture.
+            anchor = "start" if mark == 0 else "end" if mark == end else "middle"
+            text = _text(mark, unit, _digits(marks))
+            parts.append(f'<text x="{at}" y="12" text-anchor="{anchor}" fill="{QUIET}" font-size="11">{text}</text>')
+    return "".join(parts)
+
+
+def _row(row: Bar, top: int, end: float, unit: Unit, digits: int) -> str:
+    middle = top + 22
+    bounds = None if row.low is None or row.high is None or math.isnan(row.low + row.high) else (row.low, row.high)
+    parts = [
+        f"<g><title>{escape(row.label)}: {_told(row, unit, digits)}</title>",
+        # The inner picture cuts a label that is too long for a narrow page before it runs into the number.
+        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {_HALO}>{escape(row.label)}</text></svg>',
+        f'<rect y="{middle - 4}" width="{_place(row.value, end)}" height="8" fill="{FULL}"/>',
+    ]
+    if bounds is not None:
+        parts.append(_whiskers(bounds, end, middle))
+    reached = row.value if bounds is None else max(row.value, bounds[1])
+    # The number stands behind its bar, or above the end of one that leaves no room behind it.
+    room = reached <= 0.85 * end
+    where = (
+        f'x="{_place(reached, end)}" dx="8" y="{middle + 4}"' if room else f'x="100%" y="{top + 14}" text-anchor="end"'
+    )
+    return "".join(parts) + f'<text {where} font-size="11" {_HALO}>{_text(row.value, unit, digits)}</text></g>'
+
+
+def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
+    low, high = (_place(bound, end) for bound in bounds)
+    caps = "".join(
+        f'<line x1="{at}" x2="{at}" y1="{middle - 4}" y2="{middle + 4}"/>'
+        for at, bound in zip((low, high), bounds, strict=True)
+        if 0 <= bound <= end
+    )
+    line = f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>'
+    return f'<g stroke="{INK}" stroke-width="1.5">{line}{caps}</g>'
+
+
+def _told(row: Bar, unit: Unit, digits: int) -> str:
+    text = _text(row.value, unit, digits)
+    if row.low is None or row.high is None:
+        return text
+    return f"{text} (from {_text(max(row.low, 0), unit, digits)} to {_text(max(row.high, 0), unit, digits)})"
+
+
+def _place(value: float, end: float) -> str:
+    """Return a horizontal place, kept inside the picture."""
+    part = value / end if math.isfinite(value) else 0.0
+    return f"{100 * min(max(part, 0.0), 1.0):.2f}%"
+
+
+def _text(value: float, unit: Unit, digits: int) -> str:
+    return percent(value, digits) if unit == "share" else whole(value)
+
+
+def _digits(marks: Sequence[float]) -> int:
+    """Return how many decimals of a percentage the marks of this scale have."""
+    return max(0, -math.floor(math.log10(100 * marks[1]) + 1e-9))

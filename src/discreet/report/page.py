@@ -1,0 +1,295 @@
+"""The report: one HTML file that a person would send to their manager.
+
+It needs no network, no script and no font, and it lets none in. What it says is in the values it was given: this room
+knows nothing of mechanisms, files or ledgers. Sections are small functions from values to markup, and all text from
+outside is escaped in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from statistics import median
+
+from ..errors import LimitError
+from ..exact.patterns import Patterns
+from ..exact.rules import Rules
+from ..privacy.guarantee import Guarantee
+from .charts import Bar, Unit, bars, reach
+from .graph import Picture, graph
+from .style import policy, style
+from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
+from .text import clean, html_itemset, labels_of, loss, number_of, plain_itemset, whole
+
+_ROWS = 5_000  # of the table
+_EACH = 5  # bars in one picture; between two of them a sheet of paper may end
+_LABEL = 60  # columns of a bar's label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a report tells.
+
+    Parameters
+    ----------
+    title
+        What it is about, in one line.
+    patterns
+        The released patterns, with intervals or without counts.
+    guarantee
+        What is promised about them.
+    asked
+        The question in plain words, by name.
+    mechanism, summary, citation
+        The name of the mechanism, what it does, and the publication it comes from.
+    facts, notes
+        What was released beside the patterns, and sentences for the reader.
+    simulated
+        Whether the noise came from a seed, so that nothing was promised to anyone.
+    when, version
+        The day, and the version of this package.
+    command
+        How to make it again, where there is a way.
+    """
+
+    title: str
+    patterns: Patterns
+    guarantee: Guarantee
+    asked: Mapping[str, str]
+    mechanism: str
+    summary: str
+    citation: str
+    facts: Mapping[str, str]
+    notes: Sequence[str]
+    simulated: bool
+    when: str
+    version: str
+    command: str | None = None
+
+
+def page(told: Told, *, rules: int = 20, charted: int = 30) -> str:
+    """Return the report as one HTML page, complete in itself.
+
+    Parameters
+    ----------
+    told
+        What to tell.
+    rules
+        How many rules to show at most; 0 for none.
+    charted
+        How many patterns to draw as bars at most; 0 for none.
+    """
+    sections = [
+        ("asked", "What was asked", _asked(told)),
+        ("promise", "What is promised", _promise(told)),
+        ("found", "What was found", _found(told.patterns, charted)),
+        ("together", "What goes together", _together(told.patterns)),
+        ("rules", "Rules", _rules(told.patterns, rules)),
+        ("notes", "Facts and notes", _notes(told)),
+        ("cite", "How to cite", _cite(told)),
+        ("all", "All patterns", _all(told.patterns)),
+    ]
+    sections = [section for section in sections if section[2]]
+    links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in sections)
+    body = "".join(
+        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{heading}</h2>\n{content}</section>\n'
+        for name, heading, content in sections
+    )
+    title, version = escape(clean(told.title, 300)), escape(clean(told.version))
+    sheet = style(told.simulated)
+    made = f"Made on {clean(told.when)}" if told.when else "Made"
+    warning = '<p class="simulated" role="note">SIMULATED: not a private release</p>\n' if told.simulated else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(sheet))}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="discreet {version}">\n'
+        f"<title>{'SIMULATED: ' if told.simulated else ''}{title}</title>\n<style>{sheet}</style>\n</head>\n"
+        f"<body>\n{warning}<header>\n<h1>{title}</h1>\n"
+        f'<p class="quiet">{escape(made)} with discreet {version}, mechanism {escape(clean(told.mechanism))}. '
+        f"{escape(_sentence(str(told.guarantee)))}</p>\n"
+        f'{_figures(told)}<nav aria-label="Contents"><ul>{links}</ul></nav>\n</header>\n<main>\n{body}</main>\n'
+        "<footer><p>This page is complete in itself: it loads nothing and runs nothing.</p></footer>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _figures(told: Told) -> str:
+    """Return the few numbers to be seen first."""
+    patterns = told.patterns
+    figures = {"Patterns": whole(len(patterns)), "People": whole(patterns.people)}
+    if patterns.high is not None:
+        # Upwards, as downwards an interval may have been cut at 0.
+        margins = [margin for margin in (patterns.high - patterns.counts).tolist() if math.isfinite(margin)]
+        if margins:
+            figures["Typical margin of a count"] = f"± {whole(math.ceil(median(margins)))}"
+    figures["Epsilon"] = loss(told.guarantee.epsilon)
+    boxes = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())
+    return f'<dl class="figures">{boxes}</dl>\n'
+
+
+def _asked(told: Told) -> str:
+    name, summary = escape(clean(told.mechanism)), escape(_sentence(clean(told.summary, 600)))
+    return described(told.asked) + (f"<p>Mechanism: {name}. {summary}</p>\n" if told.summary else "")
+
+
+def _promise(told: Told) -> str:
+    simulated = (
+        "<p><strong>SIMULATED.</strong> A release made in the same way would promise what follows. This one promises "
+        "nothing: its noise can be repeated by whoever knows the seed.</p>\n"
+        if told.simulated
+        else ""
+    )
+    return (
+        f'{simulated}<div class="promise"><p class="lead">{escape(clean(told.guarantee.in_words(), 4000))}</p>'
+        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee)}"
+    )
+
+
+def _found(patterns: Patterns, charted: int) -> str:
+    if not len(patterns):
+        return "<p>No pattern was released.</p>\n"
+    if not patterns.counted:
+        return (
+            f'<p>{number_of(len(patterns), "pattern")}, listed <a href="#all">below</a>. This release names patterns '
+            "only: nothing was spent on counting them, so there are no counts, no supports and no rules.</p>\n"
+        )
+    rows = _bars(patterns[: max(0, charted)])
+    if not rows:
+        return _reading(patterns)
+    share = patterns.people > 0
+    title = "Share of people who hold each pattern" if share else "People who hold each pattern"
+    unit: Unit = "share" if share else "count"
+    pieces = [
+        bars(rows[at : at + _EACH], name=f"bars-{at}", title=title, unit=unit, most=reach(rows), marked=at == 0)
+        for at in range(0, len(rows), _EACH)
+    ]
+    figure = '<figure class="pieces">' + "\n".join(pieces) + "</figure>\n"
+    which = f"The first {len(rows):,} of {len(patterns):,} patterns" if len(rows) < len(patterns) else "All patterns"
+    long = "the share of people who hold all its items" if share else "how many people hold all its items"
+    whiskers = "; the line across its end is the 95 % interval" if patterns.low is not None else ""
+    return (
+        f'<p class="quiet before">{which}. The length of a bar is {long}{whiskers}.</p>\n{figure}{_reading(patterns)}'
+    )
+
+
+def _bars(patterns: Patterns) -> list[Bar]:
+    # The number of people is noisy as well: where it came out as 0, bars are counts.
+    scale = patterns.people if patterns.people > 0 else 1
+    nothing = [None] * len(patterns)
+    low, high = (nothing if bound is None else (bound / scale).tolist() for bound in (patterns.low, patterns.high))
+    values = (patterns.counts / scale).tolist()
+    labels = [plain_itemset(labels, _LABEL) for labels in labels_of(patterns.itemsets, patterns)]
+    return [Bar(*row) for row in zip(labels, values, low, high, strict=True)]
+
+
+def _reading(patterns: Patterns) -> str:
+    """Say how to read an interval, with the first pattern as the example."""
+    first = patterns[:1]
+    bounds = shown_bounds(first)
+    if not bounds or not all(map(math.isfinite, bounds[0])):
+        return ""
+    low, high = map(whole, bounds[0])
+    return (
+        "<h3>How to read an interval</h3>\n"
+        f"<p>The count of {html_itemset(labels_of(first.itemsets, first)[0])} is given as "
+        f"{whole(int(first.counts[0]))}, with an interval from {low} to {high}. Noise was added to every count on "
+        "purpose: it is what protects people. Of intervals made in this way, about 95 of 100 hold the true number. So "
+        "read the interval, not the count alone. Where the intervals of two patterns overlap, their order may be due "
+        "to noise. Where an interval reaches down to 0, the pattern may not occur at all. No true count is below 0, so "
+        "what would lie there is not shown.</p>\n"
+    )
+
+
+def _together(patterns: Patterns) -> str:
+    picture = Picture.of(patterns)
+    if not picture.items:
+        return ""
+    told = "Two items are joined by a line where the pair was released"
+    told += ": the thicker it is, the more people hold both. " if patterns.counted else ". "
+    if picture.triples:
+        told += "Three items share a shaded triangle where all three were released as one pattern. "
+    if picture.single:
+        told += "The larger a circle, the more people hold the item. "
+    if any(picture.lift(place) is not None for place in picture.pairs):
+        told += (
+            "Lift is how many times as often two items were found together as if neither had to do with the other: the "
+            "darker a line, the larger; dashed where it is under 1. "
+        )
+    if picture.left_out:
+        told += f"Not drawn for want of room: {number_of(picture.left_out, 'pair or triple', 'pairs and triples')}. "
+    return f'<figure><div class="wide">{graph(picture)}</div>\n<figcaption>{told.strip()}</figcaption></figure>\n'
+
+
+def _rules(patterns: Patterns, most: int) -> str:
+    if not patterns.counted or most < 1 or not (patterns.sizes > 1).any():
+        return ""
+    try:
+        found = patterns.rules(0, min_lift=1, consequents="one")
+    except LimitError:
+        return "<p>These patterns give too many rules to choose from.</p>\n"
+    if not len(found):
+        return f"<p>There are no rules with a lift of 1 or more. {_omitted(found)}</p>\n"
+    told = (
+        "Of the people who hold what is on the left, so many in a hundred hold what is on the right too: that is the "
+        "confidence. The lift is how many times as often that is as among everybody. Rules are computed from the "
+        "released patterns and cost no privacy beyond them."
+    )
+    order = "the largest confidence first"
+    if found.low is not None:
+        told += (
+            " From and to are an interval for the confidence; it holds the true one in at least 90 of 100 cases, as it "
+            "rests on two counts whose intervals fail in 5 of 100 cases each."
+        )
+        order = "ordered by the lower end of the interval, so that noise alone brings no rule to the top"
+    first = found.sort("confidence" if found.low is None else "confidence_low")[:most]
+    said = (
+        f"{len(first):,} of {number_of(len(found), 'rule')} with one item on the right and a lift of 1 or more, "
+        f"{order}. {_omitted(found)}"
+    )
+    return f"<p>{told}</p>\n{rule_table(first, said)}"
+
+
+def _omitted(found: Rules) -> str:
+    if not found.omitted:
+        return ""
+    return (
+        f"Left out: {number_of(found.omitted, 'rule')} that cannot be measured, because one side is not among the "
+        "released patterns."
+    )
+
+
+def _all(patterns: Patterns) -> str:
+    if not len(patterns):
+        return ""
+    rest = len(patterns) - _ROWS
+    more = f"<p>{number_of(rest, 'more pattern')} not listed here; the saved table has them.</p>\n" if rest > 0 else ""
+    return pattern_table(patterns[:_ROWS]) + more
+
+
+def _notes(told: Told) -> str:
+    notes = "".join(f"<li>{escape(clean(note, 2000))}</li>" for note in told.notes)
+    facts = described(told.facts)
+    if facts:
+        facts = f'<p class="before">Released beside the patterns, and covered by the same promise:</p>\n{facts}'
+    return facts + (f"<ul>{notes}</ul>\n" if notes else "")
+
+
+def _cite(told: Told) -> str:
+    citation = f"<li>{escape(_sentence(clean(told.citation, 600)))}</li>\n" if told.citation else ""
+    again = (
+        f"<h3>How to make it again</h3>\n<pre><code>{escape(clean(told.command, 2000))}</code></pre>\n"
+        if told.command
+        else ""
+    )
+    return (
+        f"<ul>\n{citation}<li>discreet, version {escape(clean(told.version))}: frequent patterns, rules and relations, "
+        f"exactly or under differential privacy.</li>\n</ul>\n{again}"
+    )

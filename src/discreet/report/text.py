@@ -1,0 +1,121 @@
+"""Names and numbers as a page shows them.
+
+Names come from data. Here they lose what a browser would act on (control characters, overrides of the writing
+direction) and what would burst a page (their length); the escaping of what is left happens where markup is made.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+from itertools import pairwise
+
+from ..baskets.core import Item
+from ..exact.itemsets import Itemsets
+from ..exact.patterns import Patterns
+from ..exact.rules import Rules
+from ..privacy.budget import shown
+
+# Persian and many emoji are written with these two, which Python does not call printable.
+_JOINERS = "\u200c\u200d"
+# The direction of what stands between these has no effect on what stands around them.
+_ISOLATED = "\u2068{}\u2069"
+
+LONGEST = 120  # columns of a name
+
+
+def clean(text: object, most: int = LONGEST) -> str:
+    r"""Return a text with what cannot be seen made visible, cut to so many columns.
+
+    Examples
+    --------
+    >>> clean("tea\x07"), clean("a very long name", most=8)
+    ('tea\\x07', 'a very …')
+    """
+    # Nothing beyond could be shown, however narrow the letters.
+    letters = "".join(
+        letter if letter.isprintable() or letter in _JOINERS else letter.encode("unicode_escape").decode()
+        for letter in str(text)[: 4 * most]
+    )
+    if columns(letters) <= most and len(str(text)) <= 4 * most:
+        return letters
+    used, kept = 1, []
+    for letter in letters:
+        used += _width(letter)
+        if used > most:
+            break
+        kept.append(letter)
+    return "".join(kept).rstrip(_JOINERS) + "…"
+
+
+def columns(text: str) -> int:
+    """Return how wide a text is, in widths of a common letter."""
+    return sum(map(_width, text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Cf", "Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def name(label: Item) -> str:
+    """Return the name of an item; quoted where it could be taken for several, or for none."""
+    text = clean(label)
+    return f'"{text}"' if "," in text or not text.strip() else text
+
+
+def plain_itemset(labels: Sequence[Item], most: int = LONGEST) -> str:
+    """Return an itemset as one line of text, for charts; each name is kept apart from the direction of the others."""
+    if not labels:
+        return "(no item)"
+    room = max(12, most // len(labels))
+    names = [name(label) for label in labels]
+    if sum(map(columns, names)) + 2 * len(names) > most:
+        names = [clean(text, room) for text in names]
+    return ", ".join(_ISOLATED.format(text) for text in names)
+
+
+def html_itemset(labels: Iterable[Item]) -> str:
+    """Return an itemset as HTML."""
+    return ", ".join(f"<bdi>{escape(name(label))}</bdi>" for label in labels) or "(no item)"
+
+
+def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
+    """Return the labels of each itemset, in the order of their codes."""
+    labels = result.vocabulary.take(itemsets.codes).to_pylist()
+    return [labels[start:stop] for start, stop in pairwise(itemsets.offsets.tolist())]
+
+
+def whole(value: float) -> str:
+    """Return a number of people; a dash where it is not known."""
+    return "–" if math.isnan(value) else _signed(f"{value:,.0f}")
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """Return a fraction in percent."""
+    return "–" if math.isnan(value) else _signed(f"{100 * value:,.{digits}f}") + "\u202f%"
+
+
+def digits_for(values: Iterable[float]) -> int:
+    """Return how many decimals of a percentage a column needs, so that its smallest value has two digits."""
+    sizes = [100 * abs(value) for value in values if value and math.isfinite(value)]
+    return min(4, max(1, 1 - math.floor(math.log10(min(sizes))))) if sizes else 1
+
+
+def loss(value: Fraction) -> str:
+    """Return a loss of privacy: exactly where that is short, otherwise to six digits."""
+    text = shown(value)
+    return text if len(text) <= 10 else f"{float(value):.6g}"
+
+
+def _signed(text: str) -> str:
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def number_of(number: int, word: str, plural: str | None = None) -> str:
+    """Return a number with its word: 1 pattern, 2 patterns."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"

@@ -1,0 +1,277 @@
+"""Mechanisms with a bug each, for the audit to find. The right way to do it is named beside every wrong one."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.curator.exponential import Exponential
+from discreet.curator.mechanism import Answers, Asked, Found, Mechanism, Plan
+from discreet.curator.public import only
+from discreet.exact.engine import Engine, Listed, LocalEngine
+from discreet.exact.itemsets import Itemsets
+from discreet.exact.query import Kth, Query, Sizes, Supports, Truncation
+from discreet.privacy.meter import Candidates
+
+ALL = Fraction(1)
+NONE = np.empty(0)
+
+
+def every_item(items: int) -> Itemsets:
+    return Itemsets(np.arange(items + 1), np.arange(items, dtype=np.int32))
+
+
+class Planted(Mechanism):
+    """Counts every item with all of its budget; subclasses do it wrongly."""
+
+    name: ClassVar[str] = "planted"
+    summary: ClassVar[str] = "Has a bug."
+    citation: ClassVar[str] = ""
+    answers: ClassVar[tuple[Answers, ...]] = ("threshold",)
+
+    def plan(self, asked: Asked) -> Plan:
+        return [("counting", ALL)]
+
+    def query(self, engine: Engine, asked: Asked, meter) -> Query:
+        return Supports(every_item(asked.items))
+
+    def run(self, engine, asked, meter):
+        noisy = meter.count("counting", engine, self.query(engine, asked, meter), ALL)
+        return self.found(asked, noisy.values[: asked.items].astype(float))
+
+    def found(self, asked, values, **more) -> Found:
+        return Found(itemsets=every_item(asked.items), estimates=values, low=values - 1, high=values + 1, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Right(Planted):
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongestInTheData(Planted):
+    """C3: the longest basket of the data decides the noise. Right: the length comes from a noisy histogram."""
+
+    def query(self, engine, asked, meter):
+        longest = int(engine.baskets.sizes.max(initial=1))
+        return Supports(every_item(asked.items), Truncation(max(longest, 1), meter.secret()))
+
+
+@dataclass(frozen=True, eq=False)
+class Understated(Supports):
+    """One basket can hold all of these, not one."""
+
+    @property
+    def most(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TooLittleSensitivity(Planted):
+    def query(self, engine, asked, meter):
+        return Understated(every_item(asked.items))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truncating(Planted):
+    """Cuts baskets to one item: right, unless the engine's cutting is not local (C6)."""
+
+    def query(self, engine, asked, meter):
+        return Supports(every_item(asked.items), Truncation(1, meter.secret()))
+
+
+@dataclass(frozen=True)
+class Best(Query):
+    """The largest count of each size, filled up: claims to move by 1 in each of so many cells."""
+
+    cells: int = 3
+    most: int = 3
+
+
+class FilledUp(Engine):
+    """C1: behind the last size with a count over the floor, its count is repeated. Right: the floor itself."""
+
+    def __init__(self, engine: Engine, floor: int) -> None:
+        self.engine, self.items, self.floor = engine, engine.items, floor
+
+    def answer(self, query):
+        counts = [
+            max([*self.engine.above(0, size, size, 10**6).counts.tolist(), 0]) for size in range(1, query.cells + 1)
+        ]
+        over = [count for count in counts if count >= self.floor]
+        return np.array([count if count >= self.floor else min(over, default=0) for count in counts])
+
+    def above(self, bound, least, longest, limit) -> Listed:
+        return self.engine.above(bound, least, longest, limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastCountRepeated(Planted):
+    def run(self, engine, asked, meter):
+        floor = max(asked.count // 20, 1)
+        noisy = meter.count("counting", FilledUp(engine, floor), Best(), ALL)
+        return self.found(asked, np.zeros(asked.items), facts={"largest": noisy.values.tolist()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OccurringItems(Exponential):
+    """X5: chooses among the items that occur. Right: among those of the public list."""
+
+    def run(self, engine, asked, meter):
+        held = np.flatnonzero(engine.baskets.item_counts).astype(np.int32)
+        if not len(held):
+            held = np.arange(1, dtype=np.int32)
+        inner = LocalEngine(only(engine.baskets, held))
+        found = super().run(inner, replace(asked, items=len(held), top=1), meter)
+        codes = held[found.itemsets.codes]
+        return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
+
+
+class SmallestMined(Engine):
+    """E11: where fewer itemsets occur than are asked for, the smallest count that does. Right: 0."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.items = engine, engine.items
+
+    def answer(self, query):
+        if isinstance(query, Kth):
+            counts = self.engine.above(0, query.least, query.longest, 10**6).counts
+            return np.array([counts[: query.k].min(initial=2**40) if len(counts) else 0])
+        return self.engine.answer(query)
+
+    def above(self, bound, least, longest, limit) -> Listed:
+        return self.engine.above(bound, least, longest, limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallestMinedCount(Exponential):
+    def run(self, engine, asked, meter):
+        return super().run(SmallestMined(engine), asked, meter)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KthCountReleased(Exponential):
+    """E9: the K-th count is for inside use. Right: not a word about it."""
+
+    def run(self, engine, asked, meter):
+        found = super().run(engine, asked, meter)
+        kth = int(engine.answer(Kth(asked.top, asked.least, asked.longest))[0])
+        return replace(found, facts={**found.facts, "kth": kth})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TellingNote(Planted):
+    def run(self, engine, asked, meter):
+        found = super().run(engine, asked, meter)
+        few = int(engine.answer(Sizes(1)).sum()) < 3
+        return replace(found, notes=("There are few people.",) if few else ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class TellingException(Planted):
+    def run(self, engine, asked, meter):
+        found = super().run(engine, asked, meter)
+        if not engine.answer(Supports(every_item(asked.items))).any():
+            raise ValueError("nothing to find")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class TellingWarning(Planted):
+    def run(self, engine, asked, meter):
+        if not engine.answer(Supports(every_item(asked.items))).any():
+            warnings.warn("nothing to find", stacklevel=1)
+        return super().run(engine, asked, meter)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepsByTheData(Planted):
+    """Looks again where there is something to see. Right: the steps follow from released values."""
+
+    def run(self, engine, asked, meter):
+        query = Supports(every_item(asked.items))
+        noisy = meter.count("counting", engine, query, ALL / 2)
+        if engine.answer(query).any():
+            noisy = meter.count("counting again", engine, query, ALL / 2)
+        return self.found(asked, noisy.values.astype(float))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareByTheData(Planted):
+    def run(self, engine, asked, meter):
+        share = ALL if engine.answer(Supports(every_item(asked.items))).any() else ALL / 2
+        noisy = meter.count("counting", engine, Supports(every_item(asked.items)), share)
+        return self.found(asked, noisy.values.astype(float))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PicksByTheData(Planted):
+    """Picks as many items as occur. Right: as many as were asked for."""
+
+    def run(self, engine, asked, meter):
+        counts = engine.answer(Supports(every_item(asked.items)))
+        picks = max(1, np.count_nonzero(counts))
+        meter.choose("choosing", Candidates(counts), picks, ALL)
+        return self.found(asked, np.zeros(asked.items))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresTooSteep(Planted):
+    """The square of a count moves by more than 1."""
+
+    def run(self, engine, asked, meter):
+        counts = engine.answer(Supports(every_item(asked.items)))
+        chosen = meter.choose("choosing", Candidates(counts**2), 1, ALL)
+        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen.candidates[0]})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotMonotone(Planted):
+    """Who holds one of two items raises one score and lowers the other."""
+
+    def run(self, engine, asked, meter):
+        counts = engine.answer(Supports(every_item(asked.items)))
+        scores = np.array([int(counts[0]), -int(counts[0])])
+        chosen = meter.choose("choosing", Candidates(scores), 1, ALL)
+        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen.candidates[0]})
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnkeptCounts(Planted):
+    """Uses noisy counts of things that were not found. Right: those of what was found."""
+
+    delta: ClassVar[bool | None] = True
+    finds: ClassVar[bool] = True
+    cap: ClassVar[int] = 8
+
+    def run(self, engine, asked, meter):
+        counts = engine.answer(Supports(every_item(engine.items)))
+        held = np.flatnonzero(counts)
+        kept, noisy, _ = meter.find("finding", counts[held], self.cap, ALL, things=held)
+        return self.end(asked, held, kept, noisy)
+
+    def end(self, asked, held, kept, noisy):
+        return Found(
+            itemsets=every_item(0), estimates=NONE, low=NONE, high=NONE, facts={"sum": int(noisy.values.sum())}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptCounts(UnkeptCounts):
+    """The right way: only what was kept is looked at."""
+
+    def end(self, asked, held, kept, noisy):
+        values = noisy.values[kept].astype(float)
+        itemsets = Itemsets(np.arange(kept.sum() + 1), held[kept].astype(np.int32))
+        return Found(itemsets=itemsets, estimates=values, low=values, high=values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingTooMuch(KeptCounts):
+    """Says that a basket adds to one count, where it adds to as many as it has items."""
+
+    cap: ClassVar[int] = 1

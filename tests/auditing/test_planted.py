@@ -1,0 +1,256 @@
+"""The audit finds bugs that were planted, and passes what has none."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import pytest
+
+from auditing import planted
+from discreet.auditing.coupled import coupled
+from discreet.auditing.exact import exact
+from discreet.auditing.statistical import statistical
+from discreet.curator.count import Count
+from discreet.curator.exponential import Exponential
+from discreet.exact.engine import LocalEngine
+from discreet.privacy import meter as meter_module
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+
+ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ONE = Budget.of(1)
+LOOSE = Budget.of(1, "1/1000")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "budget", "neighbours"),
+    [
+        (planted.Right(), ONE, ADDED),
+        (planted.Right(), LOOSE, REPLACED),
+        (planted.Truncating(), LOOSE, ADDED),
+        (planted.Truncating(), ONE, REPLACED),
+    ],
+)
+def test_a_mechanism_without_a_bug_stands(mechanism, budget, neighbours):
+    attempt = coupled(mechanism, budget, neighbours, 1)
+    assert attempt.stands, attempt.why
+    assert 0 < attempt.loss <= 1
+
+
+BUGS = {
+    "LongestInTheData": (
+        "nobody else; with and without one person who holds {0, 1}",
+        "counting: the two runs ask different queries (Supports of 2 cells, each person moving 1 at most and Supports "
+        "of 2 cells, each person moving 2 at most).",
+    ),
+    "TooLittleSensitivity": (
+        "nobody else; with and without one person who holds {0, 1}",
+        "counting: one person moves the answer by a sum of 2; the query says 1.",
+    ),
+    "LastCountRepeated": (
+        "1,000 × {0}; with and without one person who holds {0, 1}",
+        "counting: one person moves the answer by a sum of 1999; the query says 3.",
+    ),
+    "OccurringItems": (
+        "nobody else; with and without one person who holds {1}",
+        "The two results differ in their patterns: [[0]] and [[1]].",
+    ),
+    "SmallestMinedCount": (None, "choosing the patterns: one person moves a score by 981; the candidates say 1."),
+    "KthCountReleased": (None, "The two results differ in their facts: {"),
+    "TellingNote": (None, "The two results differ in their notes: "),
+    "TellingException": (
+        "nobody else; with and without one person who holds {}",
+        "After spending began, ValueError was raised: nothing to find",
+    ),
+    "TellingWarning": (
+        "nobody else; with and without one person who holds {0}",
+        "The two results differ in their warnings: ['nothing to find'] and [].",
+    ),
+    "StepsByTheData": (
+        "nobody else; with and without one person who holds {0}",
+        "One run goes on with the step 'counting again', the other one has ended.",
+    ),
+    "ShareByTheData": (
+        "nobody else; with and without one person who holds {0}",
+        "counting: one run pays a share of 1/2 for it, the other 1.",
+    ),
+    "PicksByTheData": (
+        "nobody else; with and without one person who holds {0, 1}",
+        "choosing: the two runs choose in different ways (1 picks by exponential at a rate of 0.98; 2 picks by "
+        "exponential at a rate of 0.49).",
+    ),
+    "ScoresTooSteep": (
+        "1 × {0}; with and without one person who holds {0}",
+        "choosing: one person moves a score by 3; the candidates say 1.",
+    ),
+    "NotMonotone": (
+        "nobody else; with and without one person who holds {0}",
+        "choosing: one person moves one score up and another down; the candidates say monotone.",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_coupled_audit_finds_it(bug):
+    attempt = coupled(getattr(planted, bug)(), ONE, ADDED, 1)
+    pair, why = BUGS[bug]
+    assert not attempt.stands
+    assert attempt.why.startswith(why), attempt.why
+    if pair is not None:
+        assert attempt.pair == pair
+
+
+@pytest.mark.parametrize("bug", sorted(set(BUGS) - {"ScoresTooSteep", "NotMonotone"}))
+def test_it_is_found_when_a_person_is_replaced_too(bug):
+    assert not coupled(getattr(planted, bug)(), ONE, REPLACED, 1).stands
+
+
+class TestFinding:
+    def test_what_was_kept_may_be_used(self):
+        attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
+        assert attempt.stands, attempt.why
+
+    def test_what_was_not_kept_may_not(self):
+        attempt = coupled(planted.UnkeptCounts(), LOOSE, ADDED, 1)
+        assert attempt.why.startswith("The two results differ in their facts: {'sum': ")
+
+    def test_a_person_in_more_counts_than_was_said(self):
+        attempt = coupled(planted.FindingTooMuch(), LOOSE, ADDED, 1)
+        assert attempt.why == "finding: one person moves the counts by 2 in all; 1 was said."
+
+    def test_a_threshold_that_rare_things_pass(self, monkeypatch):
+        right = Meter.find
+
+        def low(self, *given, **named):
+            kept, noisy, threshold = right(self, *given, **named)
+            return kept, noisy, threshold - 40
+
+        monkeypatch.setattr(Meter, "find", low)
+        attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
+        assert attempt.why == (
+            "finding: what only one person holds is found with a probability of 0.00824; a delta of 0.001 was charged."
+        )
+
+
+class TestHalfTheNoise:
+    @pytest.mark.parametrize("budget", [ONE, LOOSE], ids=["pure", "zCDP"])
+    def test_a_scale_that_does_not_fit_its_charge(self, monkeypatch, budget):
+        right = Meter.scale
+
+        def halved(self, query, share):
+            scale, variance = right(self, query, share)
+            return None if scale is None else scale / 2, variance / 4
+
+        monkeypatch.setattr(Meter, "scale", halved)
+        attempt = coupled(Count(), budget, ADDED, 1)
+        reveals, charged = ("2", "1") if budget.pure else ("0.237561", "0.0593902")
+        assert attempt.why.startswith(f"counting the itemsets: the noise that was added can reveal {reveals}")
+        assert f"and {charged}" in attempt.why
+
+    @pytest.mark.statistical
+    def test_noise_that_is_not_what_is_said(self, monkeypatch):
+        # The meter reports the right scale and draws with half of it: only the results can tell. The loss is 2; a bound
+        # of at least 1 from 1,000 runs on each side fails with a probability far below 10^-6, and the seed is fixed.
+        right = meter_module.discrete_laplace
+        monkeypatch.setattr(
+            meter_module, "discrete_laplace", lambda source, scale, many: right(source, scale / 2, many)
+        )
+        assert coupled(Count(), ONE, ADDED, 1).stands
+        assert exact(Count(), ONE, ADDED).stands
+        attempt = statistical(Count(), ONE, ADDED, 1000, 1)
+        assert not attempt.stands
+        assert 1 < attempt.loss < 2
+        assert attempt.why.endswith(f"with 99 % confidence the loss is at least {attempt.loss:.4g}.")
+
+
+class TestTheExponent:
+    """E8: scores that move in one direction may count double when a person is added, and not when one is replaced."""
+
+    @pytest.fixture
+    def doubled(self, monkeypatch):
+        right = Meter.rate
+
+        def rate(self, picks, share, way, **scores):
+            doubled = 2 if self.neighbours is REPLACED else 1
+            return doubled * right(self, picks, share, way, **scores)
+
+        monkeypatch.setattr(Meter, "rate", rate)
+
+    @pytest.mark.usefixtures("doubled")
+    def test_coupled(self):
+        assert coupled(Exponential(), ONE, ADDED, 1).stands
+        attempt = coupled(Exponential(), ONE, REPLACED, 1)
+        assert attempt.why == "choosing the patterns: the noise that was added can reveal 1, and 0.5 was charged."
+
+    @pytest.mark.usefixtures("doubled")
+    def test_exact(self):
+        assert exact(Exponential(), ONE, ADDED).stands
+        attempt = exact(Exponential(), ONE, REPLACED)
+        assert attempt.loss > 1.5
+        assert attempt.why == (
+            f"The chances of one result differ by a factor of exp({attempt.loss:.6g}) between the neighbours."
+        )
+
+
+class TestTheOrderOfPicks:
+    """An order that puts listed itemsets first tells which were listed, and that depends on the data."""
+
+    @pytest.fixture
+    def listed_first(self, monkeypatch):
+        def named(self, chosen, listed, others):
+            return [*listed, *(others(chosen.unlisted) if chosen.unlisted else ())]
+
+        monkeypatch.setattr(Meter, "named", named)
+
+    @pytest.mark.usefixtures("listed_first")
+    def test_coupled(self):
+        attempt = coupled(Exponential(), ONE, ADDED, 1)
+        assert attempt.why == "choosing the patterns: what is named is not what was chosen."
+
+    @pytest.mark.usefixtures("listed_first")
+    def test_exact(self):
+        assert exact(Exponential(), ONE, ADDED).loss == inf
+
+
+class TestLocality:
+    """C6: how one basket is cut must not depend on the others."""
+
+    def test_weights_shared_between_baskets(self, monkeypatch):
+        right = LocalEngine._truncated
+
+        def shared(self, truncation):
+            rows = right(self, truncation)
+            weights = np.zeros(self.items)
+            kept = []
+            for low, high in zip(self._rows.offsets[:-1], self._rows.offsets[1:], strict=True):
+                row = self._rows.codes[low:high]
+                row = row[np.argsort(-weights[row], kind="stable")[: truncation.longest]]
+                weights[row] += 1  # seen by all later baskets
+                kept.append(np.sort(row))
+            sizes = [len(row) for row in kept]
+            offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+            codes = np.concatenate([*kept, np.empty(0, np.int32)]).astype(np.int32)
+            return type(rows)(offsets=offsets, codes=codes, allowed=rows.allowed, prefix=rows.prefix)
+
+        monkeypatch.setattr(LocalEngine, "_truncated", shared)
+        attempt = coupled(planted.Truncating(), ONE, ADDED, 1)
+        assert attempt.why.startswith("counting: one person moves the answer by a sum of ")
+        assert attempt.why.endswith("; the query says 1.")
+
+
+def test_too_much_charged_is_found(monkeypatch):
+    # A meter that forgets what it has spent lets a mechanism spend twice.
+    def forgetful(self, share):
+        self._spent = Fraction(0)
+
+    monkeypatch.setattr(Meter, "_take", forgetful)
+
+    class Twice(planted.Right):
+        def run(self, engine, asked, meter):
+            super().run(engine, asked, meter)
+            return super().run(engine, asked, meter)
+
+    attempt = coupled(Twice(), ONE, ADDED, 1)
+    assert attempt.why == "The charges add up to epsilon = 2.02, delta = 0: too much."

@@ -1,0 +1,200 @@
+"""The commands about ledgers, each in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.privacy.budget import Neighbours
+from discreet.privacy.ledger import Ledger
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DISCREET, "ledger", *map(str, arguments)], capture_output=True, text=True)
+
+
+def spend(path, epsilon, **more):
+    epsilon = Fraction(epsilon)
+    given = {"delta": Fraction(0), "rho": epsilon**2 / 2, "own_delta": Fraction(0), "baskets": None} | more
+    return Ledger.open(path).spend(
+        epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="anna", **given
+    )
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "budget.db"
+
+
+class TestCreate:
+    def test_the_least_that_is_needed(self, path):
+        done = run("create", path, "--epsilon", "0.1")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"Made {path}: epsilon 0.1, add or remove one person. Keep it as you keep the data.\n"
+        state = Ledger.open(path).state()
+        assert (state.budget.epsilon, state.accounting, state.most, state.name) == (Fraction(1, 10), "pure", None, "")
+
+    def test_everything(self, path):
+        done = run(
+            "create", path, "--epsilon", "1/3", "--delta", "1e-6", "--neighbours", "replace", "--most", "0.1",
+            "--name", "wards 2026",
+        )  # fmt: skip
+        assert done.stdout == (
+            f"Made {path}: epsilon 1/3 at delta 1e-06, replace one person, at most 0.1 a release. Keep it as you keep "
+            "the data.\n"
+        )
+        state = Ledger.open(path).state()
+        assert (state.budget.epsilon, state.budget.delta) == (Fraction(1, 3), Fraction(1, 10**6))
+        assert (state.accounting, state.neighbours, state.most) == ("zcdp", Neighbours.REPLACE, Fraction(1, 10))
+        assert state.name == "wards 2026"
+
+    def test_mistakes(self, path):
+        path.write_text("precious")
+        done = run("create", path, "--epsilon", "1")
+        assert (done.returncode, done.stdout, done.stderr) == (
+            1,
+            "",
+            f"discreet: Cannot create {path}: it exists already, and nothing is overwritten by a ledger. Give another "
+            "name.\n",
+        )
+        assert path.read_text() == "precious"
+        done = run("create", path, "--epsilon", "lots")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "discreet: epsilon is a number such as 1, 0.5 or 1/3; lots was given.\n",
+        )
+        assert run("create", path).returncode == 2
+        assert run("create", path, "--epsilon", "1", "--neighbours", "any").returncode == 2
+
+
+class TestShow:
+    def test_nothing_spent_yet(self, path):
+        Ledger.create(path, epsilon=1, name="wards")
+        assert run("show", path).stdout.splitlines() == [
+            f"{path}: wards",
+            "  budget     epsilon 1, add or remove one person",
+            "  spent      epsilon 0",
+            "  remaining  epsilon 1",
+            "  nothing was spent yet",
+        ]
+
+    def test_spends_with_and_without_a_release(self, path):
+        Ledger.create(path, epsilon=1)
+        first = spend(path, "0.5", baskets=discreet.read([{1}]))
+        Ledger.open(path).record(first, "ab" * 32)
+        second = spend(path, "1/3", baskets=discreet.read([{1}, {2}]))
+        lost = "spent, no release recorded; the data had changed"
+        assert run("show", path).stdout.splitlines() == [
+            str(path),
+            "  budget     epsilon 1, add or remove one person",
+            "  spent      epsilon 5/6",
+            "  remaining  epsilon 1/6",
+            "",
+            f'1  {first.at}  anna  laplace  epsilon 0.5  {"released":<{len(lost)}}  {{"top": 10}}',
+            f'2  {second.at}  anna  laplace  epsilon 1/3  {lost}  {{"top": 10}}',
+        ]
+        told = json.loads(run("show", path, "--format", "json").stdout)
+        assert (told["ledger"]["remaining"], told["ledger"]["unrecorded"]) == ("1/6", 1)
+        assert [(each["state"], each["release"], each["changed"]) for each in told["spends"]] == [
+            ("released", "ab" * 32, False),
+            ("spent", None, True),
+        ]
+
+    def test_by_zcdp(self, path):
+        Ledger.create(path, epsilon=1, delta="1e-6")
+        spend(path, "0.1", delta=Fraction(1, 10**7), own_delta=Fraction(1, 10**7))
+        told = run("show", path).stdout.splitlines()
+        assert told[:4] == [
+            str(path),
+            "  budget     epsilon 1 at delta 1e-06, add or remove one person",
+            "  spent      rho 0.005: epsilon 0.445198 at delta 1e-06",
+            "  remaining  rho 0.0179374: a release may ask for epsilon 0.849073, and bring a delta of its own of 4e-07",
+        ]
+        assert "epsilon 0.1, delta 1e-07, rho 0.005  spent, no release recorded" in told[5]
+
+    def test_who_was_killed_between_spend_and_release(self, path):
+        Ledger.create(path, epsilon=1)
+        code = (
+            "import os, signal, sys\n"
+            "from fractions import Fraction\n"
+            "from discreet.privacy.budget import Neighbours\n"
+            "from discreet.privacy.ledger import Ledger\n"
+            "Ledger.open(sys.argv[1]).spend(\n"
+            "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), own_delta=Fraction(0), baskets=None,\n"
+            "    neighbours=Neighbours.ADD_REMOVE, what='exponential', parameters={}, who='anna')\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        killed = subprocess.run([sys.executable, "-c", code, str(path)])
+        assert killed.returncode == -signal.SIGKILL
+        told = run("show", path)
+        assert told.returncode == 0
+        assert "  remaining  epsilon 0.5\n" in told.stdout
+        assert "exponential  epsilon 0.5  spent, no release recorded" in told.stdout
+
+    def test_no_ledger(self, path):
+        path.write_text("1 2 3\n" * 100)
+        done = run("show", path)
+        assert (done.returncode, done.stdout, done.stderr) == (
+            1,
+            "",
+            f"discreet: {path} is not a ledger, or so damaged that it cannot be told; put back a copy if it was one.\n",
+        )
+
+
+class TestExport:
+    @pytest.fixture
+    def spent(self, path):
+        Ledger.create(path, epsilon=1)
+        spend(path, "0.5")
+        return path
+
+    def test_to_the_terminal(self, spent):
+        told = json.loads(run("export", spent).stdout)
+        assert (told["ledger"]["spent"], told["spends"][0]["epsilon"]) == ("1/2", "1/2")
+        (row,) = csv.DictReader(io.StringIO(run("export", spent, "--format", "csv").stdout))
+        assert (row["number"], row["who"], row["epsilon"]) == ("1", "anna", "1/2")
+
+    def test_to_a_file(self, spent, tmp_path):
+        for name, options in (("a.csv", ()), ("b.txt", ("--format", "csv"))):
+            done = run("export", spent, "-o", tmp_path / name, *options)
+            assert (done.returncode, done.stdout) == (0, "")
+            assert (tmp_path / name).read_text().startswith("number,at,who,what,parameters,epsilon")
+        run("export", spent, "-o", tmp_path / "c.json")
+        assert json.loads((tmp_path / "c.json").read_text())["ledger"]["remaining"] == "1/2"
+
+    def test_mistakes(self, spent, tmp_path):
+        def told(*options):
+            done = run("export", spent, *options)
+            assert (done.returncode, done.stdout) == (1, "")
+            return done.stderr.removeprefix("discreet: ").rstrip()
+
+        assert told("-o", spent, "--format", "json") == f"{spent} is the ledger itself: write to another file."
+        assert Ledger.open(spent).state().spent == Fraction(1, 2)
+        assert told("-o", tmp_path / "x.doc") == (
+            f"{tmp_path / 'x.doc'} ends in neither .json nor .csv: add --format json or --format csv."
+        )
+        assert told("-o", tmp_path / "x.csv", "--format", "json") == (
+            f"{tmp_path / 'x.csv'} would hold json, not csv: leave --format out, or use .json."
+        )
+
+
+def test_help_teaches_with_examples():
+    for command, example in (
+        ("create", "create budget.db --epsilon 1"),
+        ("show", "show budget.db"),
+        ("export", "export"),
+    ):
+        told = run(command, "--help").stdout
+        assert "Examples" in told
+        assert f"discreet ledger {example}" in told

@@ -1,0 +1,54 @@
+"""The itemsets of a public list: numbered, counted, drawn evenly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from math import comb
+
+import pytest
+from scipy import stats
+
+from discreet.curator.universe import Universe
+from discreet.privacy.source import SimulationSource
+
+ALARM = 1e-6
+
+
+@pytest.mark.parametrize(("items", "least", "longest"), [(5, 1, 3), (6, 2, 2), (3, 1, 9), (1, 1, 1), (4, 5, 6)])
+def test_every_itemset_has_one_number(items, least, longest):
+    universe = Universe(items, least, longest)
+    expected = {one for size in range(least, longest + 1) for one in combinations(range(items), size)}
+    numbered = [universe.itemset(number) for number in range(universe.many)]
+    assert len(numbered) == len(expected) == universe.many
+    assert set(numbered) == expected
+    with pytest.raises(IndexError):
+        universe.itemset(universe.many)
+
+
+def test_a_universe_nobody_could_list():
+    universe = Universe(41_270, 3, 3)
+    assert universe.many == comb(41_270, 3)
+    assert universe.itemset(universe.many - 1) == (41_267, 41_268, 41_269)
+    assert universe.itemset(0) == (0, 1, 2)
+    drawn = universe.others([(0, 1, 2)], 50, SimulationSource(3).below)
+    assert len(set(drawn)) == 50
+    assert all(a < b < c < 41_270 for a, b, c in drawn)
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_others_are_even_and_never_listed(few, monkeypatch):
+    monkeypatch.setattr("discreet.curator.universe._FEW", few)
+    source = SimulationSource(11)
+    universe = Universe(4, 1, 2)
+    listed = [(0,), (1, 2)]
+    seen = Counter(one for _ in range(4000) for one in universe.others(listed, 2, source.below))
+    assert not set(listed) & set(seen)
+    assert len(seen) == 8
+    # False alarm: once in a million.
+    assert stats.chisquare(list(seen.values())).pvalue > ALARM
+
+
+def test_all_that_is_left_can_be_drawn():
+    universe = Universe(3, 1, 2)
+    assert sorted(universe.others([(0,)], 5, SimulationSource(1).below)) == [(0, 1), (0, 2), (1,), (1, 2), (2,)]

@@ -1,0 +1,149 @@
+"""The engine against plain Python, and the sensitivity of every query by brute force over neighbouring data."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import Baskets, MisuseError, Vocabulary
+from discreet.baskets.core import starts
+from discreet.exact.engine import LocalEngine
+from discreet.exact.itemsets import Itemsets
+from discreet.exact.query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
+
+ITEMS = 4
+SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+baskets_of = st.lists(st.sampled_from(SUBSETS), max_size=7)
+
+
+def column(sets) -> Itemsets:
+    rows = [sorted(one) for one in sets]
+    return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
+
+
+def engine(people) -> LocalEngine:
+    held = column(people)
+    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(ITEMS))))
+
+
+def counts(people, least=1, longest=ITEMS) -> dict[frozenset, int]:
+    sets = [one for one in SUBSETS if least <= len(one) <= longest]
+    return {one: sum(one <= basket for basket in people) for one in sets}
+
+
+PAIRS = column([one for one in SUBSETS if len(one) == 2])
+MIXED = column([one for one in SUBSETS if 1 <= len(one) <= 3])
+
+
+def queries() -> list[Query]:
+    scores = np.arange(len(PAIRS), dtype=np.int64)
+    return [
+        People(),
+        Sizes(1),
+        Sizes(2),
+        Sizes(9),
+        Supports(PAIRS),
+        Supports(MIXED),
+        Supports(PAIRS, Truncation(2, 11)),
+        Supports(PAIRS, Truncation(3, 12)),
+        Supports(MIXED, Truncation(1, 13)),
+        Supports(MIXED, Truncation(2, 14)),
+        Supports(PAIRS, Truncation(2, 15, PAIRS, scores)),
+        Supports(PAIRS, Truncation(3, 16, PAIRS, scores)),
+        Cells(((0, 1), (1, 2, 3))),
+        Cells(((2,), (0,), (3, 1))),
+        *(Kth(k, least, longest) for k in (1, 3, 20) for least, longest in ((1, 4), (2, 2), (1, 1))),
+        *(Largest(size, floor) for size in (1, 2, 4) for floor in (0, 1, 3)),
+    ]
+
+
+@pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
+def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
+    # Every basket added to every multiset of two others: 16 * 136 neighbours; what is cut depends on the basket alone.
+    some = list(product(SUBSETS, repeat=2))[::5]
+    for people in some:
+        before = engine(people).answer(query)
+        assert before.shape == (query.cells,)
+        for basket in SUBSETS[::3]:
+            change = engine([*people, basket]).answer(query) - before
+            assert (change >= 0).all()
+            assert change.sum() <= query.most
+            assert (change**2).sum() <= query.most_squared
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(people=baskets_of, k=st.integers(1, 17), least=st.integers(1, 3), more=st.integers(0, 2))
+def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):
+    longest = min(least + more, ITEMS)
+    falling = sorted(counts(people, least, longest).values(), reverse=True)
+    expected = falling[k - 1] if k <= len(falling) else 0
+    assert engine(people).answer(Kth(k, least, longest)).tolist() == [expected]
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(people=baskets_of, size=st.integers(1, 5), floor=st.integers(0, 4))
+def test_the_largest_count_of_a_size(people, size, floor):
+    known = [count for one, count in counts(people).items() if len(one) == size]
+    assert engine(people).answer(Largest(size, floor)).tolist() == [max([*known, floor])]
+
+
+@settings(derandomize=True, max_examples=80, deadline=None)
+@given(people=baskets_of, bound=st.integers(-1, 5), limit=st.integers(1, 20), least=st.integers(1, 2))
+def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, bound, limit, least):
+    known = counts(people, least)
+    falling = sorted(known.values(), reverse=True)
+    raised = max(bound, 0, falling[limit] if limit < len(falling) else 0)
+    listed = engine(people).above(bound, least, ITEMS, limit)
+    assert listed.bound == raised
+    expected = {one: count for one, count in known.items() if count > raised}
+    found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
+    assert found == expected
+    assert len(found) <= limit
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(people=baskets_of)
+def test_sizes_supports_and_cells(people):
+    asked = engine(people)
+    assert asked.answer(People()).tolist() == [len(people)]
+    sizes = [min(len(basket), 2) for basket in people]
+    assert asked.answer(Sizes(2)).tolist() == [sizes.count(0), sizes.count(1), sizes.count(2)]
+    known = counts(people, 2, 2)
+    assert asked.answer(Supports(PAIRS)).tolist() == [known[one] for one in SUBSETS if len(one) == 2]
+    cells = asked.answer(Cells(((3, 0), (2,)))).tolist()
+    held = [(3 in basket) + 2 * (0 in basket) for basket in people]
+    assert cells[:4] == [held.count(mask) for mask in range(4)]
+    assert cells[5] == sum(2 in basket for basket in people)
+
+
+def test_truncation_looks_at_one_basket_at_a_time():
+    truncation = Truncation(2, 99)
+    people = [frozenset({0, 1, 2, 3}), frozenset({0, 1, 3}), frozenset({1, 2})]
+    alone = sum(engine([basket]).answer(Supports(MIXED, truncation)) for basket in people)
+    assert engine(people).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
+    assert engine(people[::-1]).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
+
+
+class Unknown(Query):
+    cells = 1
+    most = 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sizes(0), "The longest size to tell apart is at least 1; 0 was given."),
+        (lambda: Truncation(0, 1), "A basket is cut to at least 1 item; 0 was given."),
+        (lambda: Cells(((),)), "A basis is 1 to 16 different items."),
+        (lambda: Cells(((1, 1),)), "A basis is 1 to 16 different items."),
+        (lambda: engine([]).answer(Unknown()), "This engine cannot answer Unknown."),
+    ],
+)
+def test_misuse(make, message):
+    with pytest.raises(MisuseError) as caught:
+        make()
+    assert str(caught.value) == message

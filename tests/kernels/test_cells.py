@@ -1,0 +1,66 @@
+"""Cells of bases against their twins."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.cells import count_cells, supersets
+from naive import cells as naive
+
+quick = settings(derandomize=True, max_examples=120, deadline=None)
+
+ITEMS = 12
+ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=12)
+BASES = st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=5, unique=True), max_size=6)
+
+
+def count(rows: list[list[int]], bases: list[list[int]]) -> list[list[int]]:
+    def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+        offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+        return offsets, np.array([code for one in lists for code in one], np.int32)
+
+    offsets, counts = count_cells(*flat(rows), ITEMS, *flat(bases))
+    assert offsets[-1] == len(counts)
+    return [counts[a:b].tolist() for a, b in pairwise(offsets)]
+
+
+@quick
+@given(ROWS, BASES)
+def test_count_cells(rows, bases):
+    """Bases overlap, repeat each other, are in any order, and may be empty."""
+    assert count(rows, bases) == [naive.count_cells(rows, basis) for basis in bases]
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_threads_change_nothing(monkeypatch, workers):
+    monkeypatch.setenv("DISCREET_THREADS", workers)
+    generator = np.random.default_rng(3)
+    rows = [np.flatnonzero(generator.random(ITEMS) < 0.4).tolist() for _ in range(200)]
+    bases = [[0, 1, 2, 3], [11, 3, 7], [5]]
+    counts = count(rows, bases)
+    assert counts == [naive.count_cells(rows, basis) for basis in bases]
+    assert all(sum(cells) == len(rows) for cells in counts)
+
+
+@quick
+@given(ROWS, st.lists(st.integers(0, ITEMS - 1), max_size=6, unique=True))
+def test_supersets_count_those_who_hold_all(rows, basis):
+    cells = np.array(count(rows, [basis])[0])
+    before = cells.tolist()
+    sums = supersets(cells).tolist()
+    assert sums == naive.supersets(before)
+    assert cells.tolist() == before
+    for mask, total in enumerate(sums):
+        wanted = {code for bit, code in enumerate(basis) if mask >> bit & 1}
+        assert total == sum(wanted <= set(row) for row in rows)
+
+
+@quick
+@given(st.integers(0, 6).flatmap(lambda bits: st.lists(st.integers(-100, 100), min_size=2**bits, max_size=2**bits)))
+def test_supersets_of_noisy_cells(cells):
+    assert supersets(np.array(cells, np.int64)).tolist() == naive.supersets(cells)

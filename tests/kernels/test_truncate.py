@@ -1,0 +1,181 @@
+"""Truncation against its twins, the paper's example, and what privacy needs of it: that it is local."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from discreet.kernels.pieces import pieces
+from discreet.kernels.truncate import keep_smart, keep_some
+from naive import truncate as naive
+
+quick = settings(derandomize=True, max_examples=120, deadline=None)
+
+ITEMS = 14
+KEYS = st.integers(0, 2**64 - 1)
+ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1), min_size=4, max_size=14).map(sorted), max_size=8)
+MOST = st.integers(0, 8)
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> dict[tuple[int, ...], int]:
+    """Sets of one size with a score each, few different scores so that ties are common, in any order."""
+    size = draw(st.integers(1, 4))
+    few = draw(st.lists(st.integers(0, ITEMS - 1), min_size=size, max_size=9, unique=True))
+    everything = list(combinations(sorted(few), size))
+    chosen = draw(st.lists(st.sampled_from(everything), max_size=40, unique=True))
+    return {one: draw(st.integers(0, 6)) for one in chosen}
+
+
+def to_csr(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return offsets, np.array([code for row in rows for code in row], np.int32)
+
+
+def to_rows(offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> list[list[int]]:
+    assert offsets[-1] == len(codes)
+    return [codes[a:b].tolist() for a, b in pairwise(offsets)]
+
+
+def some(rows: list[list[int]], most: int, key: int) -> list[list[int]]:
+    return to_rows(*keep_some(*to_csr(rows), most, key))
+
+
+def smart(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int]) -> list[list[int]]:
+    sets = to_csr([list(one) for one in scores])
+    return to_rows(*keep_smart(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64)))
+
+
+@quick
+@given(ROWS, MOST, KEYS)
+def test_keep_some(rows, most, key):
+    kept = some(rows, most, key)
+    assert kept == [naive.keep_some(row, most, key) for row in rows]
+    for row, left in zip(rows, kept, strict=True):
+        assert set(left) <= set(row)
+        assert len(left) == min(len(row), most)
+
+
+@quick
+@given(ROWS, MOST, KEYS, candidates())
+def test_keep_smart(rows, most, key, scores):
+    kept = smart(rows, most, key, scores)
+    assert kept == [naive.keep_smart(row, most, key, scores) for row in rows]
+    for row, left in zip(rows, kept, strict=True):
+        assert set(left) <= set(row)
+        assert len(left) <= most
+        if len(row) <= most:
+            assert left == row
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_long_rows_and_many_candidates(size):
+    """Rows and candidates beyond the first size of every scratch array, so that all of them grow."""
+    generator = np.random.default_rng(5)
+    rows = [sorted(generator.choice(200, many, replace=False).tolist()) for many in (150, 3, 90, 0, 199)]
+    frequent = generator.choice(200, 24, replace=False).tolist()
+    scores = {one: int(generator.integers(0, 50)) for one in combinations(sorted(frequent), size)}
+    sets = to_csr([list(one) for one in scores])
+    values = np.array(list(scores.values()), np.int64)
+    kept = to_rows(*keep_smart(*to_csr(rows), 200, 8, 99, *sets, values))
+    assert kept == [naive.keep_smart(row, 8, 99, scores) for row in rows]
+    assert some(rows, 40, 99) == [naive.keep_some(row, 40, 99) for row in rows]
+
+
+def test_example_1_of_the_paper():
+    """Zeng, Naughton, Cai 2012, section 5.3.2: {2, 3} grows from 8 to 12 and passes {4, 5}."""
+    scores = {(1, 2): 10, (2, 3): 8, (4, 5): 9}
+    assert smart([[1, 2, 3, 4, 5]], 3, 1, scores) == [[1, 2, 3]]
+    # With room for one more, {4, 5} is the only one left that adds anything, and one of its two codes fits.
+    assert smart([[1, 2, 3, 4, 5]], 4, 1, scores)[0] in ([1, 2, 3, 4], [1, 2, 3, 5])
+
+
+def test_ends_where_it_should():
+    """Erratum C7: at `most` codes it stops; it stops too when no candidate adds a code; the last one is trimmed."""
+    scores = {(0, 1, 2): 5, (3, 4, 5): 4}
+    row = list(range(9))
+    assert smart([row], 3, 1, scores) == [[0, 1, 2]]
+    trimmed = smart([row], 5, 1, scores)[0]
+    assert trimmed[:3] == [0, 1, 2]
+    assert len(trimmed) == 5
+    assert smart([row], 8, 1, scores) == [[0, 1, 2, 3, 4, 5]]
+    assert smart([row], 8, 1, {}) == [[]]
+    assert smart([[6, 7, 8, 9]], 3, 1, scores) == [[]]
+    assert smart([], 3, 1, scores) == []
+
+
+def test_a_code_counts_once():
+    """Erratum C7: had {3, 4} been credited for 3 in both rounds (to 6 + 3 + 3), it would pass {5, 6} of weight 10."""
+    scores = {(1, 3): 20, (1, 2): 19, (3, 4): 6, (5, 6): 10}
+    assert smart([[1, 2, 3, 4, 5, 6]], 5, 1, scores) == [[1, 2, 3, 5, 6]]
+
+
+@quick
+@given(ROWS, st.integers(0, 4), KEYS, candidates(), st.randoms(use_true_random=False))
+def test_is_local(rows, most, key, scores, chance):
+    """Other rows, their order and their number change nothing (erratum C6)."""
+    numbers = list(range(len(rows))) * 2
+    chance.shuffle(numbers)
+    numbers = numbers[: chance.randint(0, len(numbers))]
+    for cut in (lambda given: some(given, most, key), lambda given: smart(given, most, key, scores)):
+        before = cut(rows)
+        assert cut([rows[number] for number in numbers]) == [before[number] for number in numbers]
+        assert all(cut([row]) == [left] for row, left in zip(rows, before, strict=True))
+
+
+@quick
+@given(ROWS, MOST, KEYS, candidates(), st.randoms(use_true_random=False))
+def test_order_of_candidates_does_not_matter(rows, most, key, scores, chance):
+    listed = list(scores.items())
+    chance.shuffle(listed)
+    assert smart(rows, most, key, dict(listed)) == smart(rows, most, key, scores)
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_threads_change_nothing(monkeypatch, workers):
+    generator = np.random.default_rng(2)
+    rows = [sorted(set(generator.integers(0, ITEMS, generator.integers(0, 25)).tolist())) for _ in range(300)]
+    scores = dict.fromkeys(combinations(range(10), 2), 3)
+    monkeypatch.setenv("DISCREET_THREADS", workers)
+    assert some(rows, 4, 7) == [naive.keep_some(row, 4, 7) for row in rows]
+    assert smart(rows, 4, 7, scores) == [naive.keep_smart(row, 4, 7, scores) for row in rows]
+
+
+@quick
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))
+def test_pieces_cover_all_rows_once(sizes, many):
+    runs = pieces(np.cumsum([0, *sizes]), many)
+    assert [row for first, last in runs for row in range(first, last)] == list(range(len(sizes)))
+    assert len(runs) <= many
+    assert all(first < last for first, last in runs)
+
+
+@pytest.mark.statistical
+def test_every_code_is_kept_about_as_often():
+    """Over keys, and over rows under one key; and keeping one code says nothing about its neighbour.
+
+    Fixed keys. Each chi-square below raises a false alarm once in a million; there are three.
+    """
+    row = [3, 4, 5, 900, 901, 40_000, 41_000, 2**31 - 2]
+    runs, most = 4000, 3
+    kept = [frozenset(some([row], most, key * 0x9E3779B97F4A7C15 % 2**64)[0]) for key in range(runs)]
+    # All 56 sets of three codes are equally likely, which says the same of single codes and of pairs.
+    seen = [kept.count(frozenset(one)) for one in combinations(row, most)]
+    assert stats.chisquare(seen).pvalue > 1e-6
+    # Rows that share seven codes and differ in the eighth: under one key each has a fate of its own.
+    shared = row[:7]
+    many = some([sorted([*shared, other]) for other in range(1000, 1000 + runs)], most, 11)
+    held = [sum(code in left for left in many) for code in shared]
+    held.append(most * runs - sum(held))
+    # The counts of the eight codes always add up, so that 7/8 of the sum of squares is a chi-square of seven.
+    spread = 7 / 8 * sum((count - runs * 3 / 8) ** 2 for count in held) / (runs * 3 / 8 * 5 / 8)
+    assert stats.chi2.sf(spread, 7) > 1e-6
+    # Keys that differ in one bit only.
+    first = [some([row], 1, 1 << bit | turn << 40)[0][0] for bit in range(40) for turn in range(50)]
+    assert stats.chisquare([first.count(code) for code in row]).pvalue > 1e-6

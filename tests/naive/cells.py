@@ -1,0 +1,15 @@
+"""Slow twins of `discreet.kernels.cells`."""
+
+from __future__ import annotations
+
+
+def count_cells(rows: list[list[int]], basis: list[int]) -> list[int]:
+    """Return how many rows hold exactly which codes of one basis."""
+    counts = [0] * 2 ** len(basis)
+    for row in rows:
+        counts[sum(1 << bit for bit, code in enumerate(basis) if code in row)] += 1
+    return counts
+
+
+def supersets(counts: list[int]) -> list[int]:
+    return [sum(count for other, count in enumerate(counts) if other & mask == mask) for mask in range(len(counts))]

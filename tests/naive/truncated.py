@@ -1,0 +1,95 @@
+"""The mechanisms of Zeng, Naughton and Cai in plain Python, and a meter that lets two runs be compared step by step."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+
+from discreet import Baskets, Vocabulary
+from discreet.baskets.core import starts
+from discreet.exact.engine import LocalEngine
+from discreet.exact.itemsets import Itemsets
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter, Noisy
+from discreet.privacy.source import SimulationSource
+
+
+def column(sets) -> Itemsets:
+    rows = [sorted(one) for one in sets]
+    return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
+
+
+def engine(people, items) -> LocalEngine:
+    held = column(people)
+    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(items))))
+
+
+def frequent(people, items, count, longest) -> set[frozenset[int]]:
+    """Return the itemsets that at least so many people hold."""
+    every = chain.from_iterable(combinations(range(items), size) for size in range(1, longest + 1))
+    return {frozenset(one) for one in every if sum(set(one) <= set(basket) for basket in people) >= count}
+
+
+def candidates(sets: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
+    """Return every itemset of one more item whose subsets are all given, with the sum of their counts."""
+    items = sorted(set(chain(*sets)))
+    found = {}
+    for one in combinations(items, len(next(iter(sets))) + 1 if sets else 1):
+        subsets = list(combinations(one, len(one) - 1))
+        if sets and all(subset in sets for subset in subsets):
+            found[one] = sum(sets[subset] for subset in subsets)
+    return found
+
+
+def kept(people, size, longest, model) -> float:
+    """Return what a random cut leaves of an itemset, by equations 5 and 7 with C9, or by C10."""
+    able = range(size, len(people))
+    if model == "uniform":
+        total = sum(people[h] for h in able)
+        stays = sum(people[h] * Fraction(comb(min(h, longest), size), comb(h, size)) for h in able)
+    else:
+        total = sum(people[h] * comb(h, size) for h in able)
+        stays = sum(people[h] * comb(min(h, longest), size) for h in able)
+    return float(Fraction(stays) / total)
+
+
+class Scripted(Meter):
+    """A meter whose noisy answers are made up in advance, so that two runs on different data take the same way.
+
+    What was asked and what the true answers were is in `asked`.
+    """
+
+    def __init__(self, seed, *, epsilon=1, delta=0, spread=8):
+        super().__init__(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
+        self.asked = []
+        self.made_up = np.random.default_rng(seed)
+        self.spread = spread
+
+    def count(self, what, engine, query, share):
+        self._take(share)
+        scale, variance = self.scale(query, share)
+        self.asked.append((what, query, share, engine.answer(query)))
+        return Noisy(self.made_up.integers(-2, self.spread, query.cells), scale, variance)
+
+
+def same_query(one, other) -> bool:
+    """Whether two queries are the same value, whatever objects they are."""
+    if type(one) is not type(other):
+        return False
+    for name, value in vars(one).items():
+        peer = vars(other)[name]
+        if isinstance(value, Itemsets):
+            if not value.same(peer):
+                return False
+        elif isinstance(value, np.ndarray):
+            if not np.array_equal(value, peer):
+                return False
+        elif hasattr(value, "__dataclass_fields__"):
+            if not same_query(value, peer):
+                return False
+        elif value != peer:
+            return False
+    return True

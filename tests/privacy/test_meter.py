@@ -1,0 +1,161 @@
+"""The meter: the noise it draws is what the query asks for, and what it writes down is what it drew."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet import Baskets, MisuseError, Vocabulary
+from discreet.exact.engine import LocalEngine
+from discreet.exact.itemsets import Itemsets
+from discreet.exact.query import People, Supports
+from discreet.privacy.budget import Budget, Neighbours, compose
+from discreet.privacy.meter import Candidates, Meter, Noisy
+from discreet.privacy.source import SimulationSource
+
+# Seeds are fixed; every chi-square test below raises a false alarm once in a million.
+ALARM = 1e-6
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+NOBODY = LocalEngine(Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([0, 1, 2])))
+SINGLES = Itemsets(np.arange(4), np.arange(3, dtype=np.int32))
+
+
+def meter(epsilon="1", delta=0, neighbours=ADD, seed=1, **more) -> Meter:
+    return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed), **more)
+
+
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(1, 3)])
+def test_the_scale_follows_sensitivity_relation_and_share(neighbours, share):
+    twice = 2 if neighbours is REPLACE else 1
+    pure = meter("1/2", neighbours=neighbours)
+    assert pure.scale(Supports(SINGLES), share) == (6 * twice / share, 72 * twice**2 / share**2)
+    both = meter("1/2", "1e-6", neighbours=neighbours)
+    assert both.scale(Supports(SINGLES), share) == (None, Fraction(3 * twice) / (2 * both.total * share))
+
+
+def test_counts_carry_noise_of_the_law_they_claim():
+    counted = meter("1/2", seed=5)
+    noisy = [
+        int(counted.part(Fraction(1, 4000)).count("n", NOBODY, People(), Fraction(1)).values[0]) for _ in range(4000)
+    ]
+    q = exp(-1 / 8000)
+    assert all(charge.epsilon == Fraction(1, 8000) for charge in counted.charges)
+    share = np.mean(np.abs(noisy) <= 5545)  # the median of the absolute value at scale 8000
+    inside = 1 - 2 * q**5546 / (1 + q)
+    assert stats.binomtest(round(share * 4000), 4000, inside).pvalue > ALARM
+
+
+def test_pure_charges_add_up_to_the_budget():
+    counted = meter("1")
+    counted.count("people", NOBODY, People(), Fraction(1, 7))
+    part = counted.part(Fraction(2, 7))
+    part.choose("choice", Candidates(np.array([3, 1, 0])), 2, Fraction(1, 2))
+    part.count("items", NOBODY, Supports(SINGLES), part.left)
+    counted.choose("more", Candidates(np.array([3, 1, 0])), 1, counted.left, "laplace")
+    assert compose(counted.charges) == (1, 0)
+    assert [charge.epsilon for charge in counted.charges] == [Fraction(1, 7)] * 3 + [Fraction(4, 7)]
+    assert counted.left == 0
+
+
+@pytest.mark.parametrize("way", ["exponential", "gumbel", "permute-and-flip", "laplace"])
+@pytest.mark.parametrize("picks", [1, 3])
+def test_zcdp_charges_stay_within_the_budget_and_close_to_it(way, picks):
+    counted = meter("1", "1e-6")
+    counted.choose("choice", Candidates(np.array([3, 1, 0])), picks, Fraction(1, 2), way)
+    counted.count("people", NOBODY, People(), Fraction(1, 2))
+    spent = sum(charge.rho for charge in counted.charges)
+    assert counted.total * (1 - Fraction(1, 10**9)) < spent <= counted.total
+    assert compose(counted.charges, Fraction("1e-6"))[0] <= 1
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "monotone", "divisor"), [(ADD, True, 1), (ADD, False, 2), (REPLACE, True, 2), (REPLACE, False, 4)]
+)
+def test_rates(neighbours, monotone, divisor):
+    rate = meter("3/5", neighbours=neighbours).rate(4, Fraction(1, 2), "exponential", monotone=monotone, step=5)
+    assert rate == Fraction(3, 10) / 4 / 5 / divisor
+
+
+def test_a_choice_has_the_law_of_its_rate():
+    counted = meter("2", seed=9)
+    seen = np.zeros(3)
+    for _ in range(6000):
+        part = counted.part(Fraction(1, 6000))
+        part.total = Fraction(2)
+        seen[part.choose("c", Candidates(np.array([1, 0]), rest=0, unlisted=1), 1, Fraction(1)).candidates[0]] += 1
+    weights = np.array([exp(2), 1, 1])
+    assert stats.chisquare(seen, weights / weights.sum() * 6000).pvalue > ALARM
+
+
+def test_overspending_is_impossible():
+    counted = meter()
+    counted.count("people", NOBODY, People(), Fraction(2, 3))
+    with pytest.raises(AssertionError, match="more than its budget"):
+        counted.count("people", NOBODY, People(), Fraction(1, 2))
+    with pytest.raises(AssertionError, match="more than its budget"):
+        counted.part(Fraction(1, 2))
+    with pytest.raises(AssertionError, match="more than its budget"):
+        counted.part(Fraction(1, 3)).count("people", NOBODY, People(), Fraction(4, 3))
+    assert len(counted.charges) == 1
+
+
+class TestFinding:
+    @pytest.mark.parametrize("most", [1, 4])
+    @pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
+    @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+    def test_what_one_person_holds_passes_with_less_than_delta(self, most, delta, neighbours):
+        counted = meter("1", delta, neighbours, finding=Fraction(delta))
+        assert counted.pure
+        twice = 2 if neighbours is REPLACE else 1
+        _, noisy, threshold = counted.find("items", np.array([5]), most, Fraction(1))
+        q = exp(-1 / float(noisy.scale))
+        assert noisy.scale == most * twice
+        assert twice * most * q ** (threshold - 1) / (1 + q) <= float(delta)
+        assert twice * most * q ** (threshold - 3) > float(delta)  # not much higher than it has to be
+        assert [(charge.epsilon, charge.delta) for charge in counted.charges] == [(1, Fraction(delta))]
+
+    def test_it_is_paid_for_once(self):
+        counted = meter("1", "1e-3", finding=Fraction("1e-3"))
+        counted.part(Fraction(1, 2)).find("items", np.array([5]), 1, Fraction(1))
+        with pytest.raises(MisuseError, match="needs a delta"):
+            counted.find("items", np.array([5]), 1, Fraction(1, 2))
+
+    def test_what_is_kept_is_what_lies_over_the_threshold(self):
+        counted = meter("1", "1e-3", finding=Fraction("1e-3"))
+        kept, noisy, threshold = counted.find("items", np.arange(1, 200), 2, Fraction(1), least=40)
+        assert threshold == 40
+        assert kept.tolist() == (noisy.values >= 40).tolist()
+        assert kept.any()
+        assert not kept.all()
+
+    def test_half_of_delta_may_stay_for_turning_rho_into_epsilon(self):
+        counted = meter("1", "1e-3", finding=Fraction("5e-4"))
+        assert not counted.pure
+        counted.find("items", np.array([5]), 2, Fraction(1, 2))
+        counted.count("people", NOBODY, People(), Fraction(1, 2))
+        epsilon, delta = compose(counted.charges, counted.conversion)
+        assert epsilon <= 1
+        assert delta == Fraction("1e-3")
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 100), Fraction(1, 3), Fraction(2), Fraction(137, 2)])
+def test_the_margin_of_laplace_noise_is_the_smallest_that_covers(scale):
+    noisy = Noisy(np.zeros(1, np.int64), scale, 2 * scale**2)
+    q = exp(-float(1 / scale))
+    for confidence in (0.5, 0.95, 0.999):
+        margin = noisy.margin(confidence)
+        assert 1 - 2 * q ** (margin + 1) / (1 + q) >= confidence - 1e-12
+        if margin:
+            assert 1 - 2 * q**margin / (1 + q) < confidence + 1e-12
+
+
+def test_the_margin_of_gaussian_noise():
+    noisy = Noisy(np.zeros(1, np.int64), None, Fraction(10_000))
+    assert noisy.margin() == 196
+    assert noisy.deviation == 100
+    assert Noisy(np.zeros(1, np.int64), None, Fraction(0)).margin() == 0

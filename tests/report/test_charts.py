@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.report.charts import Bar, bars, share, ticks
+
+few = settings(max_examples=80, derandomize=True, deadline=None)
+SVG = "{http://www.w3.org/2000/svg}"
+ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
+
+
+def test_bars_as_they_are_drawn():
+    halo = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+    assert bars(ROWS, name="a", title="Supports") == (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="80" role="img" aria-labelledby="a-title a-said" '
+        "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\" "
+        'font-size="12" fill="#1a1a1a"><title id="a-title">Supports</title>'
+        '<desc id="a-said">Horizontal bars, from 0 to 60.0\u202f%. tea &amp; &lt;milk&gt;: 50.0\u202f% '
+        "(from 45.0\u202f% to 55.0\u202f%); jam: 2.0\u202f% (from 0.0\u202f% to 7.0\u202f%)</desc>"
+        + "".join(
+            f'<line x1="{at}" x2="{at}" y1="16" y2="80" stroke="#dddddd"/><text x="{at}" y="12" text-anchor="{anchor}" '
+            f'fill="#555555" font-size="11">{mark}\u202f%</text>'
+            for at, anchor, mark in (
+                ("0.00%", "start", 0),
+                ("33.33%", "middle", 20),
+                ("66.67%", "middle", 40),
+                ("100.00%", "end", 60),
+            )
+        )
+        + "<g><title>tea &amp; &lt;milk&gt;: 50.0\u202f% (from 45.0\u202f% to 55.0\u202f%)</title>"
+        f'<svg width="84%" height="30" y="20"><text y="14" {halo}>tea &amp; &lt;milk&gt;</text></svg>'
+        '<rect y="38" width="83.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
+        '<line x1="75.00%" x2="91.67%" y1="42" y2="42"/><line x1="75.00%" x2="75.00%" y1="38" y2="46"/>'
+        '<line x1="91.67%" x2="91.67%" y1="38" y2="46"/></g>'
+        f'<text x="100%" y="34" text-anchor="end" font-size="11" {halo}>50.0\u202f%</text></g>'
+        "<g><title>jam: 2.0\u202f% (from 0.0\u202f% to 7.0\u202f%)</title>"
+        f'<svg width="84%" height="30" y="50"><text y="14" {halo}>jam</text></svg>'
+        '<rect y="68" width="3.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
+        # No cap where the interval goes on below 0.
+        '<line x1="0.00%" x2="11.67%" y1="72" y2="72"/><line x1="11.67%" x2="11.67%" y1="68" y2="76"/></g>'
+        f'<text x="11.67%" dx="8" y="76" font-size="11" {halo}>2.0\u202f%</text></g></svg>'
+    )
+
+
+def test_share_as_it_is_drawn():
+    assert share(0.25) == (
+        '<svg width="120" height="10" aria-hidden="true" focusable="false"><rect width="100%" height="10" '
+        'fill="#e9eff4"/><rect width="25.00%" height="10" fill="#7db0cf"/></svg>'
+    )
+
+
+def test_charts_side_by_side_share_a_scale():
+    whole, rest = (
+        bars([row], name="a", title="", most=2.0, marked=marked) for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
+    )
+    assert 'width="25.00%"' in whole
+    assert 'width="1.00%"' in rest
+    assert "200" in whole
+    assert len(ElementTree.fromstring(rest).findall(f"{SVG}text")) == 0
+
+
+def test_counts_have_whole_marks():
+    chart = bars([Bar("a", 3)], name="a", title="", unit="count")
+    assert [node.text for node in ElementTree.fromstring(chart).findall(f"{SVG}text")] == ["0", "1", "2", "3"]
+    assert '<desc id="a-said">Horizontal bars, from 0 to 3. a: 3</desc>' in chart
+
+
+number = st.one_of(st.floats(-2, 2), st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 1e-12, 5e5]))
+rows_of = st.lists(st.builds(Bar, st.text(max_size=8).filter(str.isprintable), number, number, number), max_size=6)
+
+
+@few
+@given(rows_of, st.sampled_from(["share", "count"]))
+def test_any_bars_are_sound_and_stay_inside(rows, unit):
+    chart = bars(rows, name="a", title="t", unit=unit)
+    assert chart == bars(rows, name="a", title="t", unit=unit)
+    tree = ElementTree.fromstring(chart)
+    for node in tree.iter():
+        for key in ("x", "x1", "x2", "width"):
+            if (place := node.get(key, "")).endswith("%"):
+                assert 0 <= float(place[:-1]) <= 100
+    assert len(tree.findall(f"{SVG}g")) == len(rows)
+    assert "style" not in {key for node in tree.iter() for key in node.attrib}
+
+
+@pytest.mark.parametrize(
+    ("most", "marks"),
+    [
+        (0.57, [0, 0.2, 0.4, 0.6]),
+        (0.6, [0, 0.2, 0.4, 0.6]),
+        (1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (43_210, [0, 10_000, 20_000, 30_000, 40_000, 50_000]),
+        (0.0003, [0, 0.0001, 0.0002, 0.0003]),
+        (0, [0, 1]),
+        (-3, [0, 1]),
+        (math.nan, [0, 1]),
+        (math.inf, [0, 1]),
+    ],
+)
+def test_ticks(most, marks):
+    assert ticks(most) == marks
+
+
+@few
+@given(st.floats(1e-9, 1e12))
+def test_ticks_reach_and_are_few(most):
+    marks = ticks(most)
+    assert marks[0] == 0
+    assert marks[-1] >= most * (1 - 1e-8)
+    assert marks[-2] < most
+    assert 3 <= len(marks) <= 7
+    assert len(ticks(most, 1.0)) <= 7

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.report.graph import Picture, graph
+from discreet.report.layout import beside, settle
+from naive.rules import make_patterns
+
+few = settings(max_examples=30, derandomize=True, deadline=None)
+SVG = "{http://www.w3.org/2000/svg}"
+INSIDE = (50.0, 30.0, 650.0, 430.0)
+
+
+def sets(counts):
+    return {frozenset(items): count for items, count in counts.items()}
+
+
+def titles(svg, kind):
+    return [node.find(f"{SVG}title").text for node in ElementTree.fromstring(svg).findall(f"{SVG}{kind}")]
+
+
+def bare(text):
+    return text.replace("\u2068", "").replace("\u2069", "")
+
+
+def test_only_what_was_released_is_drawn():
+    patterns = make_patterns(sets({"a": 50, "b": 40, "ab": 30, "bcd": 20, "abcd": 5, "e": 60}), 100)
+    picture = Picture.of(patterns)
+    drawn = graph(picture)
+    assert [bare(told) for told in titles(drawn, "line")] == ["a, b: 30 (30.0\u202f%), lift 1.50"]
+    assert [bare(told) for told in titles(drawn, "polygon")] == ["b, c, d: 20 (20.0\u202f%)"]
+    assert titles(drawn, "circle") == [
+        "a: 50 (50.0\u202f%)",
+        "b: 40 (40.0\u202f%)",
+        "c: its own count was not released",
+        "d: its own count was not released",
+    ]
+    assert "own count not released" in drawn
+    assert picture.left_out == 0
+
+
+def test_the_colour_is_not_the_only_sign_of_a_lift_under_one():
+    drawn = graph(Picture.of(make_patterns(sets({"a": 50, "b": 50, "ab": 10, "c": 10, "ac": 9}), 100)))
+    lines = ElementTree.fromstring(drawn).findall(f"{SVG}line")
+    assert [line.get("stroke-dasharray") for line in lines] == ["6 4", None]
+    assert "lift under 1" in drawn
+    assert ">1 to 2<" in drawn
+    assert ">2 to 5<" not in drawn
+
+
+def test_without_counts_or_people_no_number_is_drawn():
+    names = sets({"a": 0, "ab": 0, "abc": 0})
+    drawn = graph(Picture.of(make_patterns(names, 100, counted=False)))
+    assert not any(letter.isdigit() for told in titles(drawn, "line") + titles(drawn, "polygon") for letter in told)
+    assert "lift" not in drawn
+    assert titles(graph(Picture.of(make_patterns(sets({"a": 5, "b": 5, "ab": 5}), 0))), "line")[0].endswith(": 5")
+
+
+def test_nothing_to_draw():
+    for counts in ({}, {"a": 5, "b": 3}, {"abcd": 3}):
+        assert Picture.of(make_patterns(sets(counts), 10)).items == ()
+
+
+def test_what_does_not_fit_is_counted():
+    pairs = {frozenset(pair): 1000 - place for place, pair in enumerate(combinations(range(40), 2))}
+    picture = Picture.of(make_patterns(pairs, 2000))
+    assert len(picture.items) <= 26
+    assert len(picture.pairs) + picture.left_out == len(pairs)
+    assert picture.pairs == tuple(sorted(picture.pairs))
+
+
+def test_the_same_patterns_give_the_same_picture():
+    counts = sets({"a": 9, "b": 8, "ab": 7, "bc": 6, "cd": 5, "ad": 4, "abc": 3, "ef": 2})
+    assert graph(Picture.of(make_patterns(counts, 10))) == graph(Picture.of(make_patterns(counts, 10)))
+
+
+def test_noise_may_turn_counts_over():
+    counts = sets({"a": -3, "b": 0, "ab": 12, "bc": -7, "abc": -2})
+    drawn = graph(Picture.of(make_patterns(counts, 10)))
+    widths = [float(line.get("stroke-width")) for line in ElementTree.fromstring(drawn).findall(f"{SVG}line")]
+    assert widths == [7.2, 1.2]
+
+
+def test_names_are_escaped_and_short():
+    names = sets({("<script>", 'a"b'): 5, ("x" * 400, "<script>"): 4})
+    drawn = graph(Picture.of(make_patterns(names, 10)))
+    assert "<script>" not in drawn
+    assert "x" * 121 not in drawn
+    ElementTree.fromstring(drawn)
+
+
+links_of = st.integers(2, 12).flatmap(
+    lambda nodes: st.tuples(
+        st.just(nodes), st.lists(st.tuples(*[st.integers(0, nodes - 1)] * 2).filter(lambda pair: pair[0] != pair[1]))
+    )
+)
+
+
+@few
+@given(links_of)
+def test_circles_lie_inside_and_apart(given):
+    nodes, links = given
+    radii = np.full(nodes, 8.0)
+    at = settle(nodes, links, radii, INSIDE)
+    assert (at >= np.array(INSIDE[:2]) - 1e-9).all()
+    assert (at <= np.array(INSIDE[2:]) + 1e-9).all()
+    assert min((np.hypot(*(at[one] - at[other])) for one, other in combinations(range(nodes), 2))) > 16
+    middles = beside(at, radii, links, [(40.0, 14.0)] * nodes, (0.0, 0.0, 700.0, 480.0))
+    for (x, y), place in zip(middles, at, strict=True):
+        assert np.hypot(x - place[0], y - place[1]) < 60
+        assert 20 <= x <= 680
+        assert 7 <= y <= 473
+
+
+def test_linked_nodes_come_closer_than_others():
+    links = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
+    at = settle(6, links, np.full(6, 5.0), INSIDE)
+    apart = {pair: np.hypot(*(at[pair[0]] - at[pair[1]])) for pair in combinations(range(6), 2)}
+    assert max(apart[link] for link in links) < min(apart[pair] for pair in apart if pair not in links)

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import LimitError
+from discreet.privacy.budget import Charge
+from discreet.privacy.guarantee import Guarantee
+from discreet.report.page import page
+from naive.rules import make_patterns
+from report.told import COUNTS, bounded, tell
+
+EVIL = "</style></title><script>alert(1)</script>\"' onload=x \x00\x1b\u202e<!-- & --> مرحبا 🍎 " + "y" * 5000
+VOID = {"meta"}
+KNOWN = {
+    "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1", "h2", "h3",
+    "p", "ul", "li", "a", "dl", "dt", "dd", "div", "strong", "bdi", "table", "caption", "thead", "tbody", "tr", "th",
+    "td", "figure", "figcaption", "pre", "code", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon",
+}  # fmt: skip
+
+
+class Seen(HTMLParser):
+    """What a browser would see; complains about tags that are not closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.words, self.ids = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for key, value in attrs if key == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if "style" not in self.open:
+            self.words.append(text)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.words).replace("\u202f", " "))
+
+
+def sound(text):
+    """Hold a page to everything that holds for all pages, and return what is seen of it."""
+    seen = Seen(text)
+    assert {tag for tag, _ in seen.tags} <= KNOWN
+    for tag, attributes in seen.tags:
+        assert not {key for key in attributes if key.startswith("on") or key in ("style", "src", "srcset", "action")}
+        assert tag != "a" or attributes["href"][1:] in seen.ids
+        assert tag != "th" or attributes["scope"] in ("col", "row")
+        assert tag != "svg" or "aria-labelledby" in attributes or attributes.get("aria-hidden") or "y" in attributes
+        for place in attributes.get("aria-labelledby", "").split():
+            assert place in seen.ids
+    assert len(seen.ids) == len(set(seen.ids))
+    levels = [int(tag[1]) for tag, _ in seen.tags if tag in ("h1", "h2", "h3")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert not set(text) & {chr(code) for code in (*range(10), 11, 12, *range(14, 32), 0x202E)}
+    return seen
+
+
+def test_a_page_says_everything():
+    seen = sound(page(tell(command="discreet release sales.csv --top 5")))
+    for part in (
+        "What 100 people hold together Made on 2026-11-20 with discreet 0.1, mechanism exponential.",
+        "Central differential privacy, add or remove one person, epsilon = 1.",
+        "Patterns the 5 most frequent Items 3, declared public",
+        "Mechanism: exponential. Picks the most frequent patterns one by one.",
+        "Taken for public knowledge, and not protected: the list of items.",
+        "choosing 5 patterns 0.25 25.0 %",
+        "noise on 5 counts 0.75 75.0 %",
+        "The count of tea is given as 80, with an interval from 70 to 90.",
+        "Typical margin of a count ± 10",
+        "2 of 2 rules with one item on the right",
+        "Left out: 2 rules that cannot be measured",
+        "milk → tea 55 91.7 % 64.3 % 100.0 % 1.15",
+        "People, with noise 100",
+        "A note.",
+        "Bhaskar et al. 2010. discreet, version 0.1: frequent patterns",
+        "discreet release sales.csv --top 5",
+        "Items Count from to Support tea 80 70 90 80.0 % milk 60 50 70 60.0 %",
+    ):
+        assert part in seen.text.replace(" ,", ","), part
+    assert "SIMULATED" not in seen.text
+
+
+def test_the_policy_lets_in_this_style_and_nothing_else():
+    for simulated in (False, True):
+        text = page(tell(simulated=simulated))
+        style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+        policy = dict(Seen(text).tags[3][1])["content"]
+        hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert policy == f"default-src 'none'; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
+        assert "url(" not in style
+        assert "@import" not in style
+
+
+def test_a_simulation_cannot_be_mistaken():
+    text = page(tell(simulated=True))
+    seen = sound(text)
+    assert "<title>SIMULATED: What 100 people" in text
+    assert seen.text.count("SIMULATED: not a private release") == 1
+    assert "SIMULATED. A release made in the same way would promise what follows." in seen.text
+    assert 'h2::after { content: " (simulated)"' in text
+    assert '@top-center { content: "SIMULATED: not a private release"' in text
+
+
+def test_everything_from_outside_is_escaped():
+    names = {frozenset({EVIL}): 9, frozenset({EVIL, "b"}): 8, frozenset({"b"}): 7}
+    promise = Guarantee.from_charges([Charge.pure(EVIL, Fraction(1))], public=(EVIL,))
+    told = tell(
+        patterns=bounded(names, 20), title=EVIL, asked={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citation=EVIL,
+        facts={EVIL: EVIL}, notes=[EVIL], when=EVIL, version=EVIL, command=EVIL, guarantee=promise,
+    )  # fmt: skip
+    text = page(told)
+    seen = sound(text)
+    assert "script" not in {tag for tag, _ in seen.tags}
+    assert text.count("<style>") == text.count("</style>") == 1
+    assert "alert(1)</script>" in seen.text
+    assert "\\x00\\x1b\\u202e" in seen.text
+    assert "y" * 4001 not in text
+
+
+label = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+    st.sampled_from(["<script>", '"', "&", "\x00", EVIL]),
+)
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(
+    st.dictionaries(st.frozensets(label, max_size=4), st.integers(-30, 500), max_size=12),
+    st.integers(0, 600),
+    st.booleans(),
+)
+def test_any_patterns_make_a_sound_page(counts, people, bounds):
+    patterns = bounded(counts, people, 40.5) if bounds else make_patterns(counts, people)
+    text = page(tell(patterns=patterns))
+    sound(text)
+    assert text == page(tell(patterns=patterns))
+
+
+def test_no_pattern():
+    seen = sound(page(tell(patterns=make_patterns({}, 0))))
+    assert "No pattern was released." in seen.text
+    assert not {"all", "rules", "together"} & set(seen.ids)
+
+
+def test_one_pattern_and_no_people():
+    patterns = make_patterns({frozenset({"tea"}): 3}, 0, low=np.array([-20.5]), high=np.array([26.5]))
+    seen = sound(page(tell(patterns=patterns)))
+    assert "Items Count from to tea 3 0 27 This" in seen.text
+    assert "how many people hold all its items" in seen.text
+    assert not {"rules", "together"} & set(seen.ids)
+
+
+def test_only_single_items():
+    seen = sound(page(tell(patterns=bounded({frozenset({item}): 5 for item in "abc"}, 9))))
+    assert not {"rules", "together"} & set(seen.ids)
+
+
+def test_patterns_only():
+    patterns = make_patterns(dict.fromkeys(COUNTS, 0), 100, counted=False)
+    seen = sound(page(tell(patterns=patterns)))
+    assert "5 patterns, listed below . This release names patterns only" in seen.text
+    assert "Items jam milk tea milk , tea jam , milk , tea This page" in seen.text
+    assert "rules" not in seen.ids
+    assert "lift" not in seen.text.lower()
+
+
+def test_exact_patterns_have_no_interval():
+    seen = sound(page(tell(patterns=make_patterns(COUNTS, 100))))
+    assert "interval" not in seen.text.lower()
+    assert "the largest confidence first" in seen.text
+
+
+def test_bounds_that_are_not_known():
+    unknown = np.full(5, np.nan)
+    seen = sound(page(tell(patterns=replace(bounded(COUNTS, 100), low=unknown, high=unknown))))
+    assert "tea 80 – – 80.0 %" in seen.text
+    assert "Typical margin" not in seen.text
+
+
+def test_rules_are_ordered_by_what_is_sure():
+    counts = {frozenset("a"): 4, frozenset("ab"): 4, frozenset("b"): 500, frozenset("c"): 400, frozenset("cb"): 360}
+    seen = sound(page(tell(patterns=bounded(counts, 1000, 3)), rules=1))
+    assert "1 of 4 rules" in seen.text
+    # a → b has the larger confidence, 4 of 4, but nearly all of it may be noise.
+    assert "c → b 360 90.0 %" in seen.text
+
+
+def test_rules_and_bars_can_be_left_out(monkeypatch):
+    seen = sound(page(tell(), rules=0, charted=0))
+    assert "rules" not in seen.ids
+    assert "bars-0-title" not in seen.ids
+    assert "The first 2 of 5 patterns." in sound(page(tell(), charted=2)).text
+
+    def refuse(*_, **__):
+        raise LimitError("too many")
+
+    monkeypatch.setattr("discreet.exact.patterns.Patterns.rules", refuse)
+    assert "These patterns give too many rules to choose from." in sound(page(tell())).text
+
+
+def test_many_patterns_are_listed_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("discreet.report.page._ROWS", 3)
+    seen = sound(page(tell()))
+    assert "2 more patterns not listed here; the saved table has them." in seen.text
+
+
+def test_what_was_spent():
+    gaussian = Guarantee.from_charges(
+        [Charge.gaussian("cells", Fraction(1, 50)), *[Charge.gaussian("picks", Fraction(1, 100))] * 2],
+        delta=Fraction(1, 10**6),
+    )
+    seen = sound(page(tell(guarantee=gaussian)))
+    assert "Step Rho Share cells 0.02 50.0 % picks (2 times) 0.02 50.0 %" in seen.text
+    found = Guarantee.from_charges([Charge.pure("finding items", Fraction(1, 3), Fraction(1, 1000))])
+    seen = sound(page(tell(guarantee=found)))
+    assert "Step Epsilon Share finding items, with a delta of 0.001 1/3 100.0 %" in seen.text
+    assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.from_charges([])))).text
+
+
+def test_little_to_tell():
+    seen = sound(page(tell(asked={}, summary="", citation="", facts={}, notes=[], when="")))
+    assert not {"asked", "notes"} & set(seen.ids)
+    assert "Made with discreet 0.1" in seen.text

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.report.text import (
+    clean,
+    columns,
+    digits_for,
+    html_itemset,
+    loss,
+    name,
+    number_of,
+    percent,
+    plain_itemset,
+    whole,
+)
+
+few = settings(max_examples=100, derandomize=True, deadline=None)
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        (17, "17"),
+        ("tea", "tea"),
+        ("a\x00\x1b[31m\n", "a\\x00\\x1b[31m\\n"),
+        ("‮evil", "\\u202eevil"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👨‍👩‍👧", "👨‍👩‍👧"),
+        ("x" * 1000, "x" * 119 + "…"),
+        ("漢" * 100, "漢" * 59 + "…"),
+        ("e\u0301" * 100, "e\u0301" * 100),
+    ],
+)
+def test_clean(label, shown):
+    assert clean(label) == shown
+
+
+@few
+@given(st.text(max_size=60), st.integers(2, 40))
+def test_what_is_cleaned_is_harmless_and_fits(text, most):
+    shown = clean(text, most)
+    assert columns(shown) <= most
+    assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in shown)
+
+
+def test_a_name_of_marks_alone_is_cut_too():
+    assert len(clean("\u0301" * 10_000)) <= 4 * 120 + 1
+
+
+def test_names_that_could_be_misread_are_quoted():
+    assert [name(label) for label in ("a, b", "", "  ", "a b", 3)] == ['"a, b"', '""', '"  "', "a b", "3"]
+
+
+def test_itemsets():
+    assert plain_itemset(["tea", "milk"]) == "\u2068tea\u2069, \u2068milk\u2069"
+    assert plain_itemset([]) == html_itemset([]) == "(no item)"
+    assert html_itemset(["<b>", "a&b"]) == "<bdi>&lt;b&gt;</bdi>, <bdi>a&amp;b</bdi>"
+    assert columns(plain_itemset(["x" * 500, "y" * 500, "tea"], 60)) <= 70
+
+
+def test_numbers():
+    assert [whole(value) for value in (1234567.4, -3, -0.2, math.nan)] == ["1,234,567", "−3", "0", "–"]
+    assert [percent(value) for value in (0.575, -0.012, 1.5, math.nan)] == [
+        "57.5\u202f%", "−1.2\u202f%", "150.0\u202f%", "–",
+    ]  # fmt: skip
+    assert [digits_for(values) for values in ([0.5, 0.1], [0.5, 0.011], [0.5, 0.0012], [0.0, math.nan], [1e-9])] == [
+        1, 1, 2, 1, 4,
+    ]  # fmt: skip
+    assert [loss(value) for value in (Fraction(1, 2), Fraction(1, 3), Fraction(10**12 + 1, 10**12))] == [
+        "0.5", "1/3", "1",
+    ]  # fmt: skip
+    assert [number_of(1, "rule"), number_of(1200, "rule"), number_of(2, "person", "people")] == [
+        "1 rule", "1,200 rules", "2 people",
+    ]  # fmt: skip
