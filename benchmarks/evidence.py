@@ -146,6 +146,8 @@ def items() -> Iterator[str]:
     base: dict[str, Any] = {"epsilon": "0.25", "lengths": 1, "mechanism": "truncated-items"}
     columns = {
         "`truncated-items`": base,
+        "keep ratio: none": base | {"settings": {"keep": "none"}},
+        "keep ratio: the paper's": base | {"settings": {"keep": "uniform"}},
         "not truncated": base | {"settings": {"truncate": False}},
         "top-K, told K": base | {"mechanism": "exponential", "as_many": True},
     }
@@ -164,15 +166,17 @@ def heuristics() -> Iterator[str]:
     yield "### F-score of all itemsets at epsilon 1, each heuristic on and off\n"
     base: dict[str, Any] = {"epsilon": 1, "mechanism": "truncated"}
 
-    def smart(on: bool, double: bool) -> dict[str, Any]:
-        return base | {"settings": {"smart": on, "double": double}}
+    def paper(smart: bool, double: bool) -> dict[str, Any]:
+        uniform = {"keep": "uniform", "keep_items": "uniform"}
+        return base | {"settings": uniform | {"smart": smart, "double_standards": double}}
 
     columns = {
         "naive": base | {"mechanism": "truncated-naive"},
-        "neither": smart(False, False),
-        "smart truncating": smart(True, False),
-        "double standards": smart(False, True),
-        "both": smart(True, True),
+        "neither": paper(False, False),
+        "smart truncating": paper(True, False),
+        "double standards": paper(False, True),
+        "both": paper(True, True),
+        "`truncated` by default": base,
         "`privbasis`": base | {"mechanism": "privbasis"},
     }
     thresholds = {
@@ -192,7 +196,7 @@ def by_threshold(thresholds: dict[str, tuple[float, ...]], columns: dict[str, di
     cells = [(name, question | {"fraction": fraction}) for name, fraction in rows for question in columns.values()]
     found = iter(many(cells))
     body = [
-        [name, f"{fraction:g}", *(f"{middle:.3f} ± {spread:.3f}" for middle, spread in (next(found) for _ in columns))]
+        [name, f"{fraction:g}", *(f"{middle:.2f} ± {spread:.2f}" for middle, spread in (next(found) for _ in columns))]
         for name, fraction in rows
     ]
     yield from table(["data", "threshold", *columns], body)
@@ -212,7 +216,9 @@ def tops() -> Iterator[str]:
         "chess": "",
     }
     columns = {f"`{name}`": base | {"mechanism": name} for name in ("exponential", "laplace", "privbasis", "auto")}
-    columns |= {f"`{name}`, δ = 1e-6": base | {"mechanism": name, "delta": "1e-6"} for name in ("exponential", "privbasis")}
+    columns |= {
+        f"`{name}`, δ = 1e-6": base | {"mechanism": name, "delta": "1e-6"} for name in ("exponential", "privbasis")
+    }
     yield from grid("data", rows, columns)
 
 

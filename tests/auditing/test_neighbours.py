@@ -33,7 +33,7 @@ def test_pairs_differ_in_one_person(neighbours):
         assert max((item for row, _ in (*one, *other) for item in row), default=0) < 3
         seen.add((one, other))
     assert (() in {one for one, _ in seen}) == (neighbours is ADDED)
-    assert (((2,), 1), ((0,), 1000)) in {other for _, other in seen}
+    assert (((2,), 1), ((0,), 300)) in {other for _, other in seen}
 
 
 def test_counts_around_thresholds_are_there():

@@ -50,14 +50,14 @@ BUGS = {
         "counting: one person moves the answer by a sum of 2; the query says 1.",
     ),
     "LastCountRepeated": (
-        "1,000 × {0}; with and without one person who holds {0, 1}",
-        "counting: one person moves the answer by a sum of 1999; the query says 3.",
+        "300 × {0}; with and without one person who holds {0, 1}",
+        "counting: one person moves the answer by a sum of 599; the query says 3.",
     ),
     "OccurringItems": (
         "nobody else; with and without one person who holds {1}",
         "The two results differ in their patterns: [[0]] and [[1]].",
     ),
-    "SmallestMinedCount": (None, "choosing the patterns: one person moves a score by 981; the candidates say 1."),
+    "SmallestMinedCount": (None, "choosing the patterns: one person moves a score by 281; the candidates say 1."),
     "KthCountReleased": (None, "The two results differ in their facts: {"),
     "TellingNote": (None, "The two results differ in their notes: "),
     "TellingException": (

@@ -186,7 +186,9 @@ while True:
             first = process.stdout.readline()
             time.sleep(wait)
             process.send_signal(signal.SIGKILL)
-            told = [int(line) for line in (first + process.communicate(timeout=60)[0]).splitlines()]
+            # Through the same buffer as the first line, which may have taken in more than that.
+            told = [int(line) for line in (first + process.stdout.read()).splitlines()]
+            process.communicate(timeout=60)
             assert told == list(range(known + 1, known + 1 + len(told)))
             state, spends = contents(path)
             known = len(spends)

@@ -1,7 +1,7 @@
 """What a mechanism is tried on: questions, and pairs of small data sets that differ in one person.
 
 The data are made up to be hard: empty, with an item that only one person holds, with a basket far longer than the
-others, with ties, with counts around the numbers at which a mechanism decides something. A thousand people cost no more
+others, with ties, with counts around the numbers at which a mechanism decides something. Hundreds of people cost no more
 than two, so counts may be large where the number of different baskets is small.
 """
 
@@ -27,7 +27,7 @@ Case: TypeAlias = tuple[Database, list[Basket]]
 
 # Up to so many people besides the one who differs, all databases over so many items are tried.
 _ALL = {1: 4, 2: 3, 3: 2}
-_MANY = 1000
+_MANY = 300
 # So many databases are drawn at random for each question.
 _DRAWN = 8
 

@@ -23,16 +23,21 @@ from .mechanism import Answers, Asked, Found, Mechanism, Plan
 from .privbasis import PrivBasis
 from .universe import Universe
 
-# So many single items are picked one by one; where more are wanted, all of them are counted.
+# The numbers below were fitted to the data sets of the papers; `auto.md` has the table.
+# Up to so many single items are picked one by one; where more are wanted, all are counted.
 FEW = 10
-# Patterns are as good as single items where these are so large a part of them.
-ITEMS = Fraction(4, 5)
-# By how much, in units of the noise of one pick, the last count must stand out: for picks that can be relied on, and
-# for picks that are worth it.
-SURE, USEFUL = 30, 2
-# By how many deviations of the noise on a single count, for patterns to be counted level by level: under Laplace noise,
-# and under Gaussian noise, which grows less with the number of patterns.
-LEVELS = {True: 283, False: 25}
+# Patterns are mostly single items where these are so large a part of them.
+MOSTLY = Fraction(4, 5)
+# Data are dense where so large a part of the people hold the last pattern.
+DENSE = Fraction(1, 10)
+# How many times the noise of one pick the last count has to be: for picks that leave nothing to be desired; for picks
+# that do better than counting level by level, under pure epsilon and under zCDP; for each part of the patterns that
+# picks must find to do better than counting single items.
+SURE = 30
+GOOD = {True: Fraction(5), False: Fraction(5, 2)}
+FAIR = 4
+# How many deviations of the noise on one count the last count has to be for counting level by level.
+LEVELS = {True: 150, False: 20}
 
 _LAST = "measuring the count of the last pattern"
 _RANK = "choosing how many patterns"
@@ -128,13 +133,17 @@ def _chosen(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> tuple
     """Return the name of the mechanism for patterns down to a count of `mark`, of about so many items, and why."""
     picks = many + PrivBasis().pairs(asked, top, many)
     signal = mark * meter.rate(picks, meter.left * Fraction(4, 9), "exponential")
-    if asked.least == 1 and many >= ITEMS * top and signal < SURE:
-        return "truncated-items", f"about {many:,} of {top:,} patterns are single items, and those are counted best"
-    if signal >= USEFUL:
-        return "privbasis", f"{picks:,} picks tell counts of about {mark:,} people apart"
-    if mark >= LEVELS[meter.pure] * sqrt(meter.scale(People(), meter.left)[1]) or asked.least > 1:
-        return "truncated", f"{picks:,} picks are too many to tell counts of about {mark:,} people apart"
-    return "truncated-items", f"counts of about {mark:,} people are too small for anything but single items"
+    if asked.least == 1 and many >= MOSTLY * top and signal < SURE:
+        return "truncated-items", f"about {min(many, top):,} of {top:,} patterns are single items"
+    if mark >= DENSE * asked.people:
+        return "privbasis", f"many patterns are held by {mark:,} people or more, about {DENSE} of all at least"
+    if signal >= GOOD[meter.pure]:
+        return "privbasis", f"{picks:,} picks can tell counts of about {mark:,} people from smaller ones"
+    if asked.least > 1 or mark >= LEVELS[meter.pure] * sqrt(meter.scale(People(), meter.left)[1]):
+        return "truncated", f"{picks:,} picks could hardly tell counts of about {mark:,} people from smaller ones"
+    if signal * top >= FAIR * many:
+        return "privbasis", f"{picks:,} picks still find more patterns than there are single items among them"
+    return "truncated-items", f"with counts of about {mark:,} people little but single items can be found"
 
 
 def _rest(how: Mechanism, engine: Engine, asked: Asked, meter: Meter) -> Found:

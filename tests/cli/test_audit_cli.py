@@ -1,0 +1,72 @@
+"""The audit on the command line, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from auditing import planted
+from discreet import auditing
+from discreet.cli.app import app
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DISCREET, "audit", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_a_claim_that_stands():
+    done = run("count", "--epsilon", "1/2", "--runs", 50)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("count claims epsilon = 0.5, add or remove one person.\n")
+    assert "The claim stands: nothing that was tried broke it." in done.stdout
+    assert done.stderr == ""
+
+
+def test_json():
+    done = run("count", "--neighbours", "replace", "--delta", "1e-3", "--runs", 50, "--format", "json", "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["claim"] == {"epsilon": "1", "delta": "1/1000", "neighbours": "replace one person"}
+    assert (told["mechanism"], told["stands"], told["seed"]) == ("count", True, 3)
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
+    right = auditing.audit
+    monkeypatch.setattr(auditing, "audit", lambda name, **given: right(planted.TooLittleSensitivity(), runs=20))
+    done = CliRunner().invoke(app, ["audit", "count", "--format", form])
+    assert done.exit_code == 1
+    assert "one person moves the answer by a sum of 2" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["count", "--epsilon", "0"], "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
+        (["count", "--set", "way=best"], "count has no setting 'way': it has none."),
+        (["count", "--runs", "0"], "runs is 0, but it must be a whole number, 1 or more."),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+
+def test_an_unknown_name():
+    done = run("cuont")
+    assert done.returncode == 1
+    assert done.stderr.startswith("discreet: There is no mechanism 'cuont'; there are ")
+    assert done.stderr.endswith("Did you mean 'count'?\n")
+
+
+def test_what_cannot_be_parsed():
+    assert run("count", "--set", "way").returncode == 2
+    assert run("count", "--neighbours", "both").returncode == 2
+    assert run().returncode == 2
