@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from .mining import write_between
+
 RUNS = 10
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
@@ -203,7 +205,7 @@ def by_threshold(thresholds: dict[str, tuple[float, ...]], columns: dict[str, di
 
 
 def tops() -> Iterator[str]:
-    """The best K over all lengths: every mechanism that answers top-K."""
+    """Compare every mechanism that answers top-K, over all lengths."""
     yield "### False negatives of the 100 most frequent patterns of any length, epsilon 0.5\n"
     base: dict[str, Any] = {"top": 100, "epsilon": "0.5"}
     rows = {
@@ -240,11 +242,9 @@ def main() -> None:
         sys.stderr.write(f"{name}: {time.perf_counter() - begun:.0f} s\n")
     text = "\n".join(lines)
     if chosen.write is None:
-        print(text)  # noqa: T201
+        print(text)
         return
-    page = chosen.write.read_text()
-    before, after = page.split(MARKS[0])[0], page.split(MARKS[1])[1]
-    chosen.write.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}")
+    write_between(chosen.write, MARKS, text)
 
 
 if __name__ == "__main__":

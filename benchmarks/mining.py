@@ -55,6 +55,14 @@ def best(run: Callable[[], Any], seconds: float = 3.0, least: int = 3) -> float:
     return min(times)
 
 
+def write_between(path: Path, marks: tuple[str, str], text: str) -> None:
+    """Put a text between the two marks of a page."""
+    begin, end = marks
+    page = path.read_text()
+    head, _, rest = page.partition(begin)
+    path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}")
+
+
 def lists(path: Path) -> list[list[int]]:
     """Read FIMI text as a user of PyFIM would."""
     with path.open() as file:
@@ -202,10 +210,7 @@ def main() -> None:
     text = "\n".join(lines)
     print(text)
     if given.write is not None:
-        begin, end = MARKS
-        page = given.write.read_text()
-        head, _, rest = page.partition(begin)
-        given.write.write_text(f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}")
+        write_between(given.write, MARKS, text)
 
 
 if __name__ == "__main__":

@@ -77,3 +77,13 @@ def test_links_between_pages_lead_somewhere():
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_erratum_the_code_names_is_explained():
+    named = set()
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.md")]:
+        named |= set(re.findall(r"\b[ABCDEX]\d{1,2}\b", path.read_text()))
+    page = (ROOT / "docs" / "errata.md").read_text()
+    explained = set(re.findall(r"\b[ABCDEX]\d{1,2}\b", page))
+    # Paper sizes are no errata.
+    assert named - explained <= {"A4"}

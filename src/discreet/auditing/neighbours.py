@@ -1,8 +1,8 @@
 """What a mechanism is tried on: questions, and pairs of small data sets that differ in one person.
 
 The data are made up to be hard: empty, with an item that only one person holds, with a basket far longer than the
-others, with ties, with counts around the numbers at which a mechanism decides something. Hundreds of people cost no more
-than two, so counts may be large where the number of different baskets is small.
+others, with ties, with counts around the numbers at which a mechanism decides something. Hundreds of people cost no
+more than two, so counts may be large where the number of different baskets is small.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def bound(one: int, other: int, runs: int, delta: Any) -> float:
     Examples
     --------
     >>> round(bound(900, 100, 1000, 0), 2)
-    2.0
+    1.93
     """
     miss = (1 - CONFIDENCE) / 2  # for each of two bounds
     least = lower(one, runs, miss) - float(delta)

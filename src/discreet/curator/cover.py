@@ -19,7 +19,8 @@ CLIQUES = 400
 # More bases than this are merged several at a time, and no more than so many merges are tried each time.
 FEW = 96
 TRIED = 20_000
-_GAIN = 1e-9  # a merge has to gain more than rounding could
+# So many merges that do not pay are made in the hope of one that does.
+PATIENCE = 16
 
 Basis = tuple[int, ...]
 Masks = NDArray[np.bool_]
@@ -121,25 +122,30 @@ def _split(clique: Basis, largest: int) -> list[Basis]:
 
 
 def _merged(masks: Masks, pairs: list[tuple[int, int]], largest: int, power: int) -> Masks:
-    """Merge two bases as long as that lowers the mean variance of all items and pairs, the best two first."""
-    while len(masks) > 1:
-        many = len(masks)
+    """Merge two bases again and again, at the least cost, and return those that leave the smallest mean variance.
+
+    One merge may cost more than it gains where several of them pay, so it goes on for a while.
+    """
+    best, least, worse = masks, np.inf, 0
+    while True:
         now, first, second, changes = _merges(masks, pairs, largest)
-        gains = 1 - (1 + changes / now) * ((many - 1) / many) ** power
-        order = np.argsort(-gains, kind="stable")
-        order = order[gains[order] > _GAIN]
-        if not len(order):
-            break
+        many = len(masks)
+        variance = now * float(many) ** power
+        worse = 0 if variance < least else worse + 1
+        if worse == 0:
+            best, least = masks, variance
+        if not len(first) or worse > (PATIENCE if many <= FEW else 0):
+            return best
+        order = np.argsort(changes, kind="stable")
+        paying = (now + changes[order]) * float(many - 1) ** power < variance
+        order = order[: max(1, np.count_nonzero(paying) if many > FEW else 1)]
         taken = np.zeros(many, np.bool_)
         merged = []
         for one, other in zip(first[order].tolist(), second[order].tolist(), strict=True):
-            if not taken[one] and not taken[other]:
+            if not taken[one] and not taken[other] and (not merged or many - len(merged) > FEW):
                 taken[[one, other]] = True
                 merged.append(masks[one] | masks[other])
-                if many - len(merged) <= FEW:
-                    break
         masks = _maximal(np.vstack([masks[~taken], *merged]))
-    return masks
 
 
 def _merges(masks: Masks, pairs: list[tuple[int, int]], largest: int) -> tuple[float, I64, I64, F64]:
