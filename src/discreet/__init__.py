@@ -20,6 +20,8 @@ _HOMES = {
     "load": "exact.files",
     "Release": "curator.release",
     "release": "publish",
+    "audit": "auditing",
+    "mechanisms": "catalogue",
     "count": "publish",
     "rank": "curator.rank",
     "Ledger": "privacy.ledger",
@@ -29,6 +31,7 @@ _HOMES = {
     "InputError": "errors",
     "LimitError": "errors",
     "MisuseError": "errors",
+    "NobodyError": "errors",
 }
 
 __all__ = [
@@ -40,13 +43,16 @@ __all__ = [
     "Ledger",
     "LimitError",
     "MisuseError",
+    "NobodyError",
     "Patterns",
     "Release",
     "Rules",
     "Vocabulary",
     "__version__",
+    "audit",
     "count",
     "load",
+    "mechanisms",
     "mine",
     "rank",
     "read",
@@ -54,11 +60,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .auditing import audit
     from .baskets.core import Baskets, Vocabulary
     from .baskets.read import read
+    from .catalogue import mechanisms
     from .curator.rank import rank
     from .curator.release import Release
-    from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError
+    from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError, NobodyError
     from .exact.files import load
     from .exact.mine import mine
     from .exact.patterns import Patterns

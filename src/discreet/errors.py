@@ -2,6 +2,7 @@
 
     DiscreetError
     ├── InputError      what was read is not what it should be (a file, a table, a column)
+    │   └── NobodyError   there is nobody in the data; a release takes them as they are
     ├── MisuseError     the call or command itself is wrong (an option, a range)
     ├── LimitError      going on would take more memory or time than was allowed
     └── BudgetError     a ledger has less left than was asked for
@@ -24,6 +25,10 @@ class DiscreetError(Exception):
 
 class InputError(DiscreetError):
     """Data cannot be read as baskets: says where, and what to do about it."""
+
+
+class NobodyError(InputError):
+    """The data have no rows at all. Exact mining refuses them; a release may not, as that would tell."""
 
 
 class MisuseError(DiscreetError, ValueError):

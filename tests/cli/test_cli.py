@@ -263,7 +263,7 @@ def test_interrupt_leaves_no_half_written_file(tmp_path):
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told == "discreet: interrupted; nothing was written.\n"
+    assert told == "discreet: interrupted; no result was written.\n"
     assert out.read_text() == "earlier"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patterns.json", "wide.dat"]
 
@@ -279,7 +279,7 @@ def test_interrupt_is_heard_while_compiled_code_runs(tmp_path):
     time.sleep(6)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=30)
-    assert (process.returncode, told) == (130, "discreet: interrupted; nothing was written.\n")
+    assert (process.returncode, told) == (130, "discreet: interrupted; no result was written.\n")
 
 
 def test_progress_only_on_a_terminal(tmp_path):
@@ -309,7 +309,9 @@ def test_demo_and_what_it_keeps(tmp_path):
     done = run("demo", "--people", 2000, "--keep", tmp_path / "kept")
     assert done.returncode == 0
     assert "whole milk" in done.stdout
-    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"sales.csv", "patterns.json", "rules.csv"}
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {
+        "sales.csv", "patterns.json", "rules.csv", "report.html",
+    }  # fmt: skip
     assert isinstance(discreet.load(tmp_path / "kept" / "rules.csv"), discreet.Rules)
     assert run("demo", "--people", 5).stderr == (
         "discreet: A demo needs at least 100 people to have patterns; 5 was given.\n"

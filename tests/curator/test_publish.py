@@ -82,6 +82,17 @@ class TestItems:
         assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(("listed", "items"), [("tea\nmilk\n", {"tea", "milk"}), ("3\n4\n", {3, 4})])
+def test_an_empty_file_is_released_with_noise(listed, items, tmp_path):
+    # Refusing it would tell that nobody is there.
+    (tmp_path / "nobody.dat").write_text("")
+    (tmp_path / "items.txt").write_text(listed)
+    found = discreet.release(tmp_path / "nobody.dat", top=2, lengths=1, epsilon=1, items=tmp_path / "items.txt")
+    assert {item for one in found.patterns for item in one.items} == items
+    with pytest.raises(discreet.NobodyError):
+        discreet.mine(tmp_path / "nobody.dat", top=1)
+
+
 class TestPeople:
     def test_they_are_counted_with_noise_and_charged(self):
         found = shop(top=1, epsilon=1)

@@ -87,9 +87,9 @@ def test_bits(pairs):
 @quick
 @given(rows_of, st.integers(0, 10))
 def test_bitmaps(rows, dropped):
-    rank = np.array([r - dropped if r >= dropped else -1 for r in range(10)], np.int16)
+    rank = np.array([r - dropped if r >= dropped else 10 for r in range(10)], np.int16)
     offsets, codes = csr(rows)
-    bitmaps = np.zeros((10, 1), np.uint64)
+    bitmaps = np.zeros((11, 1), np.uint64)
     mining.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
     for r in range(10):
         assert int(bitmaps[r, 0]) == sum(1 << i for i, row in enumerate(rows) if r + dropped in row)

@@ -220,6 +220,11 @@ class Baskets:
         return np.bincount(self.sizes).astype(np.int64, copy=False)
 
 
+def nobody() -> Baskets:
+    """Return the baskets of nobody, over no items."""
+    return Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([]))
+
+
 def _freeze(*arrays: NDArray[Any]) -> None:
     for array in arrays:
         array.flags.writeable = False

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
-from ..errors import InputError, LimitError, MisuseError
+from ..errors import InputError, LimitError, MisuseError, NobodyError
 from ..kernels.jit import threads
 from .streams import unpacked
 
@@ -414,7 +414,7 @@ def _check_json(path: Path, plain: Path) -> None:
     with plain.open("rb") as file:
         head = file.read(1 << 16)
         if re.fullmatch(rb"(\xef\xbb\xbf)?\s*\[\s*\]\s*", head):
-            raise InputError(f"{path} has no rows.")
+            raise NobodyError(f"{path} has no rows.")
         if re.fullmatch(rb"(\xef\xbb\xbf)?[\s\[\],{}]*", head) and b"{" in head:
             raise InputError(f"{path} has records without fields; each is an object with the fields asked for.")
         file.seek(0)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, NobodyError
 from .arrow import as_arrow
 from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
 from .core import Item, Vocabulary
@@ -193,7 +193,7 @@ def read_json_lines(path: Path, compression: str | None, *, labels: Labels, prog
         pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))
         line, people = last, people + len(rows)
     if not people:
-        raise InputError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
+        raise NobodyError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
     return _with_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people))
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError
+from ..errors import InputError, LimitError, NobodyError
 
 Progress: TypeAlias = Callable[[float], object] | None
 
@@ -61,8 +61,8 @@ def _check_contents(path: Path) -> None:
             raise _nothing(path)
 
 
-def _nothing(path: Path) -> InputError:
-    return InputError(f"{path} is empty; a file of one empty basket has one blank line.")
+def _nothing(path: Path) -> NobodyError:
+    return NobodyError(f"{path} is empty; a file of one empty basket has one blank line.")
 
 
 class _Unxz(io.RawIOBase):

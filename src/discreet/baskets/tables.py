@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, NobodyError
 from ..kernels.rows import scatter, translate
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
@@ -311,7 +311,7 @@ def _check_nulls(events: _Events, nulls: Literal["error", "drop"]) -> None:
         f"SELECT count(*), count(*) FILTER (person IS NULL), count(*) FILTER ({late}) FROM events",  # noqa: S608
     )
     if not total:
-        raise InputError(f"{name} has no rows.")
+        raise NobodyError(f"{name} has no rows.")
     for missing, what, column in ((persons, "person", events.person), (times, "time", events.time)):
         if missing and nulls == "error" and column is not None:
             raise InputError(
@@ -416,7 +416,7 @@ def lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows
         else:
             collector.add_names(sizes, values)
     if not people:
-        raise InputError(f"{table.name} has no rows.")
+        raise NobodyError(f"{table.name} has no rows.")
     return collector.finish(None)
 
 

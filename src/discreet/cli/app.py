@@ -14,6 +14,7 @@ from .audit import app as audit
 from .groups import Reading, Writing, grouped
 from .ledger import app as ledger
 from .progress import Bar
+from .rank import app as rank
 from .release import app as curator
 from .words import labels, lengths_of, read_itemsets
 
@@ -30,6 +31,7 @@ app = typer.Typer(
     "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
 )
 app.add_typer(curator)
+app.add_typer(rank)
 app.add_typer(audit)
 app.add_typer(ledger, name="ledger")
 

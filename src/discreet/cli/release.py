@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, NobodyError
 from . import options as given
 from .groups import Reading, Writing, grouped
 from .progress import Bar
@@ -126,7 +126,12 @@ class Paying:
                 f"A release protects people: say which column of {reading.file} holds the person (--person) and which "
                 "the item (--item); or say --one-row-a-person, if every line is one person's whole basket."
             )
-        return reading.baskets()
+        try:
+            return reading.baskets()
+        except NobodyError:
+            from ..baskets.core import nobody
+
+            return nobody()
 
     def budget(self) -> dict[str, Any]:
         """Return what a question says about its price and about what is public."""
@@ -147,10 +152,11 @@ class Paying:
         """Return who pays."""
         if self.ledger is None:
             return {}
-        return {"ledger": self.ledger, "who": self.who or _user(), "same_data": self.same_data}
+        return {"ledger": self.ledger, "who": self.who or user(), "same_data": self.same_data}
 
 
-def _user() -> str:
+def user() -> str:
+    """Return the name of whoever runs this, for the ledger."""
     from getpass import getuser
 
     try:

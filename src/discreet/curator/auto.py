@@ -30,12 +30,10 @@ FEW = 10
 MOSTLY = Fraction(4, 5)
 # Data are dense where so large a part of the people hold the last pattern.
 DENSE = Fraction(1, 10)
-# How many times the noise of one pick the last count has to be: for picks that leave nothing to be desired; for picks
-# that do better than counting level by level, under pure epsilon and under zCDP; for each part of the patterns that
-# picks must find to do better than counting single items.
-SURE = 30
+# How many times the noise of one pick the last count has to be: for picks to find about half of the patterns; and for
+# them to do better than counting level by level, under pure epsilon and under zCDP.
+HALF = Fraction(6, 5)
 GOOD = {True: Fraction(5), False: Fraction(5, 2)}
-FAIR = 4
 # How many deviations of the noise on one count the last count has to be for counting level by level.
 LEVELS = {True: 150, False: 20}
 
@@ -133,15 +131,17 @@ def _chosen(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> tuple
     """Return the name of the mechanism for patterns down to a count of `mark`, of about so many items, and why."""
     picks = many + PrivBasis().pairs(asked, top, many)
     signal = mark * meter.rate(picks, meter.left * Fraction(4, 9), "exponential")
-    if asked.least == 1 and many >= MOSTLY * top and signal < SURE:
+    # Which part of the patterns picks would find, and which part single items are.
+    found, single = signal / (signal + HALF), Fraction(many, PrivBasis().wanted(asked, top))
+    if asked.least == 1 and single >= MOSTLY and single > found:
         return "truncated-items", f"about {min(many, top):,} of {top:,} patterns are single items"
     if mark >= DENSE * asked.people:
-        return "privbasis", f"many patterns are held by {mark:,} people or more, about {DENSE} of all at least"
+        return "privbasis", f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
     if signal >= GOOD[meter.pure]:
         return "privbasis", f"{picks:,} picks can tell counts of about {mark:,} people from smaller ones"
     if asked.least > 1 or mark >= LEVELS[meter.pure] * sqrt(meter.scale(People(), meter.left)[1]):
         return "truncated", f"{picks:,} picks could hardly tell counts of about {mark:,} people from smaller ones"
-    if signal * top >= FAIR * many:
+    if found >= single:
         return "privbasis", f"{picks:,} picks still find more patterns than there are single items among them"
     return "truncated-items", f"with counts of about {mark:,} people little but single items can be found"
 

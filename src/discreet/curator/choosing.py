@@ -108,7 +108,8 @@ def _worth(gamma: int, last: int, people: int) -> str:
     if last <= 0 or gamma / last >= min(1.0, people / last - 1):
         return (
             f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
-            f"the smallest count of {max(last, 0):,} among {people:,}. More epsilon, fewer patterns or shorter ones would help."
+            f"the smallest count of {max(last, 0):,} among {people:,}. More epsilon, fewer patterns or shorter ones "
+            "would help."
         )
     return (
         f"Judged from the released counts, that promise is worth having: {gamma:,} people are {gamma / last:.0%} of "

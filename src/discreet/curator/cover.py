@@ -43,7 +43,7 @@ def cover(items: int, pairs: list[tuple[int, int]], largest: int, power: int) ->
     Examples
     --------
     >>> cover(5, [(0, 1), (0, 2), (1, 2)], largest=4, power=2)
-    [(0, 1, 2, 3), (0, 1, 2, 4)]
+    [(0, 1, 2), (3, 4)]
     """
     bases = [basis for clique in _cliques(items, pairs) for basis in _split(clique, largest)]
     covered = {pair for basis in bases for pair in combinations(basis, 2)}
@@ -140,7 +140,7 @@ def _merged(masks: Masks, pairs: list[tuple[int, int]], largest: int, power: int
         paying = (now + changes[order]) * float(many - 1) ** power < variance
         order = order[: max(1, np.count_nonzero(paying) if many > FEW else 1)]
         taken = np.zeros(many, np.bool_)
-        merged = []
+        merged: list[Masks] = []
         for one, other in zip(first[order].tolist(), second[order].tolist(), strict=True):
             if not taken[one] and not taken[other] and (not merged or many - len(merged) > FEW):
                 taken[[one, other]] = True

@@ -34,7 +34,7 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
         numbers: list[Item] = list(range(int(items)))
         return _declared(numbers, baskets), f"which {items:,} items there are, as declared"
     if isinstance(items, str | os.PathLike):
-        labels = _from_file(Path(items), baskets.vocabulary.numeric)
+        labels = _from_file(Path(items), baskets.vocabulary.numeric if baskets.items else None)
     elif isinstance(items, Iterable):
         labels = list(items)
     else:
@@ -45,7 +45,8 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
     return vocabulary, f"which {len(vocabulary):,} items there are, as declared"
 
 
-def _from_file(path: Path, numeric: bool) -> list[Item]:
+def _from_file(path: Path, numeric: bool | None) -> list[Item]:
+    """Read one item a line, as numbers or names like those of the data; None where these have none to go by."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
@@ -55,11 +56,13 @@ def _from_file(path: Path, numeric: bool) -> list[Item]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The list of items in {path} cannot be read: {error}.") from None
     names = [line.strip() for line in lines if line.strip()]
-    if not numeric:
+    if numeric is False:
         return list(names)
     try:
         return [int(name) for name in names]
     except ValueError:
+        if numeric is None:
+            return list(names)
         raise InputError(
             f"The items of this data are numbers, but {path} lists names: one whole number a line is needed."
         ) from None

@@ -9,24 +9,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, starts
 from ..errors import LimitError, MisuseError
-from ..kernels.cells import count_cells
-from ..kernels.truncate import keep_smart, keep_some
+from ..kernels.cells import count_cells, count_in_columns
+from ..kernels.truncate import keep_smart, keep_some, trim_columns
 from .checks import LARGEST, UNBOUNDED
 from .itemsets import Itemsets
+from .layout import Rows
 from .query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
-from .search import Rows, Wanted, count_sets, search
-
-if TYPE_CHECKING:
-    from ..baskets.core import Codes
+from .search import Wanted, count_columns, count_sets, search
 
 I64 = NDArray[np.int64]
+
+# The most frequent items have columns from the first pass on: most questions that follow are about them.
+_AHEAD = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class LocalEngine(Engine):
     def __init__(self, baskets: Baskets) -> None:
         self.baskets = baskets
         self.items = baskets.items
-        self._rows = _as_rows(baskets.offsets, baskets.codes, baskets.items)
+        self._rows = Rows.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
         if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
             raise LimitError(
                 f"These baskets hold {len(baskets.codes):,} items in all; two thousand million is the most that can be "
@@ -84,12 +84,9 @@ class LocalEngine(Engine):
                 sizes = np.minimum(self.baskets.sizes, longest)
                 return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
             case Supports(itemsets, truncation):
-                rows = self._rows if truncation is None else self._cut(truncation)
-                return count_sets(rows, itemsets.offsets, itemsets.codes)
+                return self._supports(itemsets, truncation)
             case Cells(bases):
-                offsets = starts([len(basis) for basis in bases])
-                codes = np.array([code for basis in bases for code in basis], np.int32)
-                return count_cells(self._rows.offsets, self._rows.codes, self.items, offsets, codes)[1]
+                return self._cells(bases)
             case Kth(k, least, longest):
                 return np.array([self._kth(k, least, longest, 1)], np.int64)
             case Largest(size, floor, rank):
@@ -130,6 +127,45 @@ class LocalEngine(Engine):
         np.maximum.at(largest, listed.itemsets.sizes, listed.counts)
         return largest.tolist(), bound
 
+    def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
+        rows = self._rows
+        offsets = starts([len(basis) for basis in bases])
+        codes = np.array([code for basis in bases for code in basis], np.int32)
+        if not rows.columns.fit(len(codes)):
+            return count_cells(rows.offsets, rows.codes, self.items, offsets, codes)[1]
+        bitmaps, places = rows.columns.of(codes)
+        return count_in_columns(bitmaps, rows.people, offsets, places)
+
+    def _supports(self, itemsets: Itemsets, truncation: Truncation | None) -> I64:
+        if truncation is None:
+            return count_sets(self._rows, itemsets.offsets, itemsets.codes)
+        sets, scores = truncation.sets, truncation.scores
+        if sets is None or scores is None or not sets.same(itemsets):
+            rows = self._cut(truncation)
+            return count_sets(rows, itemsets.offsets, itemsets.codes)
+        # Counted are the candidates that decide what stays. Wherever no more items than the longest are in them, a
+        # basket keeps all candidates it holds: so only longer ones have to be looked at, and their items only.
+        used = np.unique(sets.codes)
+        if len(used) <= truncation.longest:
+            return count_sets(self._rows, sets.offsets, sets.codes)
+        if not self._rows.columns.fit(2 * len(used)) or sets.sizes[0] < 2:
+            return count_sets(self._cut(truncation), sets.offsets, sets.codes)
+        bitmaps, places = self._rows.columns.of(used)
+        kept = bitmaps[places]
+        rows = self._rows
+        trim_columns(
+            rows.offsets,
+            rows.codes,
+            self.items,
+            truncation.longest,
+            truncation.key,
+            sets.offsets,
+            sets.codes,
+            scores,
+            kept,
+        )
+        return count_columns(kept, sets.offsets, np.searchsorted(used, sets.codes).astype(np.int32))
+
     def _truncated(self, truncation: Truncation) -> Rows:
         rows, longest, key = self._rows, truncation.longest, truncation.key
         if truncation.sets is None or truncation.scores is None:
@@ -139,8 +175,4 @@ class LocalEngine(Engine):
             offsets, codes = keep_smart(
                 rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores
             )
-        return _as_rows(offsets, codes, self.items)
-
-
-def _as_rows(offsets: I64, codes: Codes, items: int) -> Rows:
-    return Rows(offsets=offsets, codes=codes, allowed=np.ones(items, np.bool_), prefix=np.empty(0, np.int32))
+        return Rows.plain(offsets, codes, self.items)

@@ -15,8 +15,9 @@ from ..errors import MisuseError
 from ..kernels.counting import rows_holding
 from .checks import UNBOUNDED, is_whole, positive, several, span, support
 from .itemsets import Itemsets
+from .layout import Rows
 from .patterns import Patterns
-from .search import Kind, Progress, Rows, Wanted, count_sets, search
+from .search import Kind, Progress, Wanted, count_sets, search
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
@@ -165,12 +166,7 @@ def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
         raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
-    rows = Rows(
-        offsets=baskets.offsets,
-        codes=baskets.codes,
-        allowed=np.ones(len(baskets.vocabulary), np.bool_),
-        prefix=np.empty(0, np.int32),
-    )
+    rows = Rows.plain(baskets.offsets, baskets.codes, len(baskets.vocabulary))
     counts = count_sets(rows, offsets, codes)
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=baskets.vocabulary, people=len(baskets))
 

@@ -5,11 +5,11 @@ Internal; :func:`discreet.mine` is the door. Everything here is in codes and cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,39 +18,24 @@ from ..baskets.core import starts
 from ..errors import LimitError
 from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
+from ..kernels.pieces import pieces
 from .itemsets import Itemsets
+from .layout import Rows, by_count, largest, lay_out, ranks_of
 
 Kind: TypeAlias = Literal["all", "closed", "maximal"]
 Progress: TypeAlias = Callable[[float], object]
 Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
-Ranks: TypeAlias = NDArray[Any]
+U64: TypeAlias = NDArray[np.uint64]
 
 # How many bytes of bitmaps the search for closed and maximal patterns may use.
 _BITMAPS = 1 << 24
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rows:
-    """The rows to search, and how: which codes may occur, which codes every pattern has besides."""
-
-    offsets: I64
-    codes: I32
-    allowed: NDArray[np.bool_]
-    prefix: I32
-
-    @property
-    def people(self) -> int:
-        """How many rows there are."""
-        return len(self.offsets) - 1
-
-    def pieces(self, align: int = 1) -> Iterator[tuple[int, int]]:
-        """Split the rows into runs of about equal work, one a thread, at multiples of `align`."""
-        at = np.searchsorted(self.offsets, np.linspace(0, len(self.codes), threads() + 1))
-        at = np.minimum(at // align * align, self.people)
-        at[-1] = self.people
-        return ((int(a), int(b)) for a, b in pairwise(at) if a < b)
+# Where the counts of items alone leave more than some of them, the few most frequent ones say what is worth a look.
+_FEW = 64
+_SOME = 256
+# Itemsets are counted by columns where that takes no more words than so many times the codes of all rows.
+_WORDS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,19 +73,18 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
     """
     if wanted.top and wanted.kind == "closed":
         return _top_closed(rows, wanted, progress)
-    held = _held(rows)
     if wanted.top:
-        wanted = replace(wanted, count=max(wanted.count, _first_threshold(rows, held, wanted)))
-    labels = _frequent(held, rows.allowed, wanted.count)
+        wanted = replace(wanted, count=max(wanted.count, _first_threshold(rows, wanted)))
+    labels = rows.frequent(wanted.count)
     _check_longest(rows, wanted)
-    batches, threshold = _records(rows, held, labels, wanted, progress)
+    batches, threshold = _records(rows, labels, wanted, progress)
     if wanted.kind == "all":
         found = _ordered(batches, labels, rows, replace(wanted, count=threshold))
         alone = True
     else:
         found = _condensed(batches, labels, rows, wanted)
         # The prefix alone is closed if no item lies in all its rows, maximal if no item can be added at all.
-        alone = not len(labels) or (wanted.kind == "closed" and int(held[labels[0]]) < rows.people)
+        alone = not len(labels) or (wanted.kind == "closed" and int(rows.held[labels[0]]) < rows.people)
     if alone and len(rows.prefix) and wanted.least <= 0 <= wanted.most and rows.people >= wanted.count:
         found = _prefix_first(found, rows)
     return _first(found, wanted.top) if wanted.top else found
@@ -133,51 +117,18 @@ def _prefix_first(found: Found, rows: Rows) -> Found:
     )
 
 
-def _held(rows: Rows) -> I64:
-    """Return how many rows hold each code."""
-    parts = np.array_split(rows.codes, threads())
-    tallies = np.zeros((len(parts), len(rows.allowed)), np.int64)
-    in_threads(lambda t: counting.count_codes(parts[t], tallies[t]), range(len(parts)))
-    held: I64 = tallies.sum(axis=0)
-    return held
-
-
-def _rank(labels: I32, codes: int) -> I32:
-    """Return the rank of each code, -1 for those that have none."""
-    rank = np.full(codes, -1, np.int32)
-    rank[labels] = np.arange(len(labels), dtype=np.int32)
-    return rank
-
-
-def _narrow(rank: I32, ranks: int) -> Ranks:
-    """Return ranks in two bytes where they fit: half the memory to go through."""
-    return rank.astype(np.int16) if ranks < 2**15 else rank
-
-
-def _frequent(held: NDArray[np.int64], allowed: NDArray[np.bool_], count: int) -> I32:
-    """Return the codes that may occur in a pattern, most frequent first, ties by code: the code of each rank."""
-    codes = np.flatnonzero(allowed & (held >= max(count, 1)))
-    return codes[np.argsort(-held[codes], kind="stable")].astype(np.int32)
-
-
-def _records(
-    rows: Rows, held: NDArray[np.int64], labels: I32, wanted: Wanted, progress: Progress | None
-) -> tuple[list[I32], int]:
+def _records(rows: Rows, labels: I32, wanted: Wanted, progress: Progress | None) -> tuple[list[I32], int]:
     """Run the kernels; return their records in depth-first order, and the threshold reached."""
-    rank = _narrow(_rank(labels, len(held)), len(labels))
-    counts = held[labels].astype(np.int64)
+    counts = rows.held[labels]
     if not len(labels):
         return [], wanted.count
     numbers = wanted.numbers()
     seen = np.zeros(rows.people + 2 if wanted.top else 0, np.int64)
-    dense = _is_dense(rows, counts)
     task: Callable[[tuple[int, int]], I32]
-    if dense:
-        bitmaps = np.zeros((len(labels), (rows.people + 63) // 64), np.uint64)
-        in_threads(
-            lambda piece: mining.fill_bitmaps(rows.offsets, rows.codes, rank, *piece, bitmaps),
-            rows.pieces(align=64),
-        )
+    if _is_dense(rows, counts):
+        columns, places = rows.columns.of(labels)
+        in_order = bool((places == np.arange(len(places))).all())
+        bitmaps = columns[: len(places)] if in_order else columns[places]
         # Items that everyone holds stay in one piece of work: each repeats what was found before it.
         whole = max(int(np.count_nonzero(counts == rows.people)), 1)
         work = [(0, whole)] + [(r, r + 1) for r in range(whole, len(labels))]
@@ -186,7 +137,7 @@ def _records(
             return mining.mine_dense(bitmaps, counts, rows.people, *piece, numbers, seen)
 
     else:
-        flat, positions, heads = _positions(rows, rank, len(labels))
+        flat, positions, heads = lay_out(rows, labels)
         cuts = np.linspace(0, len(positions) + len(labels), 16 * threads() + 1)
         at = np.unique(np.searchsorted(heads + np.arange(len(heads)), cuts))
         at[-1] = len(labels)
@@ -221,8 +172,10 @@ def _check_longest(rows: Rows, wanted: Wanted) -> None:
     """Stop before the work begins where one row alone has too many subsets, each of which counts."""
     if wanted.count > 1 or wanted.top or wanted.kind != "all" or not len(rows.codes):
         return
-    usable = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))
-    longest = int(np.diff(usable[rows.offsets]).max())
+    ends = rows.offsets
+    if not rows.allowed.all():
+        ends = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))[ends]
+    longest = int(np.diff(ends).max())
     subsets = 0
     for size in range(max(wanted.least, 1), min(wanted.most, longest) + 1):
         subsets += comb(longest, size)
@@ -240,48 +193,23 @@ def _too_many(wanted: Wanted) -> str:
 
 
 def _is_dense(rows: Rows, counts: I64) -> bool:
-    """Whether bitmaps over all rows are cheaper than a set of bitmaps for each item, and no larger than the data."""
-    entries = int(counts.sum())
-    bitmaps = len(counts) * rows.people / 8
-    if bitmaps > max(4 * len(rows.codes) + 8 * rows.people, 1 << 20):
+    """Whether bitmaps over all rows are cheaper than a set of bitmaps for each item, and not too large."""
+    if not rows.columns.fit(len(counts)):
         return False
+    entries = int(counts.sum())
     all_pairs = len(counts) ** 2 * rows.people / 1024
     row_by_row = 3 * entries * entries / max(rows.people, 1)
     return all_pairs < row_by_row
 
 
-def _positions(rows: Rows, rank: Ranks, ranks: int) -> tuple[Ranks, I32, I64]:
-    """Lay the rows out flat (see `kernels.mining`), and list for each rank its positions."""
-    flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
-    if len(flat) > np.iinfo(np.int32).max:
-        raise LimitError(
-            f"These baskets hold {len(rows.codes):,} items in all; two thousand million is the most that can be mined "
-            "at once. Cap them with max_items=."
-        )
-
-    def lay(piece: tuple[int, int]) -> tuple[int, int]:
-        base = int(rows.offsets[piece[0]]) + piece[0]
-        return base, mining.rank_rows(rows.offsets, rows.codes, rank, *piece, flat, base)
-
-    laid = in_threads(lay, rows.pieces())
-    tallies = np.zeros((len(laid) + 1, ranks), np.int64)
-    in_threads(lambda t: mining.count_positions(flat, *laid[t], tallies[t + 1]), range(len(laid)))
-    heads = starts(tallies.sum(axis=0))
-    cursors = heads[:-1] + np.cumsum(tallies, axis=0)[:-1]
-    positions = np.empty(heads[-1], np.int32)
-    in_threads(lambda t: mining.fill_positions(flat, *laid[t], cursors[t], positions), range(len(laid)))
-    return flat, positions, heads
-
-
-def _first_threshold(rows: Rows, held: NDArray[np.int64], wanted: Wanted) -> int:
+def _first_threshold(rows: Rows, wanted: Wanted) -> int:
     """Return a count that at least `top` patterns reach: as many do among the most frequent items alone."""
-    usable = np.sort(held[rows.allowed])[::-1]
-    if wanted.least <= 1 and len(usable) >= wanted.top:
-        return max(int(usable[wanted.top - 1]), 1)
-    few = _frequent(held, rows.allowed, 1)[:64]
-    if len(few) == np.count_nonzero(usable):
-        return 1
-    _, threshold = _records(rows, held, few, wanted, None)
+    usable = rows.held[rows.allowed]
+    alone = max(largest(usable, wanted.top), 1) if wanted.least <= 1 else 1
+    labels = rows.frequent(alone)
+    if len(labels) <= _FEW or (alone > 1 and len(labels) <= _SOME):
+        return alone
+    _, threshold = _records(rows, labels[:_FEW], replace(wanted, count=max(wanted.count, alone)), None)
     return threshold
 
 
@@ -363,36 +291,55 @@ def with_prefix(offsets: I64, codes: I32, prefix: I32) -> tuple[I64, I32]:
 
 def count_sets(rows: Rows, offsets: I64, codes: I32) -> I64:
     """Count given itemsets: row i of (`offsets`, `codes`) is the i-th, its codes ascending and unique."""
-    held = _held(rows)
-    used = np.zeros(len(held), np.bool_)
-    used[codes] = True
-    labels = _frequent(held, used, 1)
-    rank = _rank(labels, len(held))
+    held = rows.held
     sets = Itemsets(offsets, codes)
     counts = np.zeros(len(sets), np.int64)
-    possible = np.ones(len(sets), np.bool_)
-    empty_handed = rank[codes] < 0
+    single = sets.sizes == 1
+    counts[single] = held[codes[offsets[:-1][single]]]
+    possible = sets.sizes > 1
+    empty_handed = held[codes] == 0
     if empty_handed.any():  # someone asks for an item nobody holds
         possible[np.repeat(np.arange(len(sets)), sets.sizes)[empty_handed]] = False
-    single = possible & (sets.sizes == 1)
-    counts[single] = held[codes[offsets[:-1][single]]]
-    several = np.flatnonzero(possible & (sets.sizes > 1))
+    several = np.flatnonzero(possible)
     if not len(several):
         return counts
     chosen = sets.take(several)
-    ranks = rank[chosen.codes]
-    assemble.sort_falling(chosen.offsets, ranks)
-    roots = ranks[chosen.offsets[:-1]]
+    used = np.zeros(len(held), np.bool_)
+    used[chosen.codes] = True
+    labels = by_count(held, np.flatnonzero(used))
+    if len(chosen.codes) * rows.columns.words <= _WORDS * len(rows.codes) and rows.columns.fit(len(labels)):
+        bitmaps, places = rows.columns.of(chosen.codes)
+        counts[several] = count_columns(bitmaps, chosen.offsets, places)
+    else:
+        counts[several] = _by_positions(rows, chosen, labels)
+    return counts
+
+
+def count_columns(bitmaps: U64, offsets: I64, places: I32) -> I64:
+    """Count itemsets of two items or more by their columns: itemset i is of ``places[offsets[i]:offsets[i + 1]]``."""
+    counts = np.zeros(len(offsets) - 1, np.int64)
+    in_threads(
+        lambda piece: counting.count_columns(bitmaps, offsets, places, *piece, counts), pieces(offsets, threads())
+    )
+    return counts
+
+
+def _by_positions(rows: Rows, sets: Itemsets, labels: I32) -> I64:
+    """Count itemsets of two items or more in the rows of their rarest items; `labels` are all their items."""
+    ranks = ranks_of(labels, len(rows.allowed))[sets.codes]
+    assemble.sort_falling(sets.offsets, ranks)
+    roots = ranks[sets.offsets[:-1]]
     order = np.argsort(roots, kind="stable")
-    chosen = Itemsets(chosen.offsets, ranks).take(order)
+    chosen = Itemsets(sets.offsets, ranks).take(order)
     groups = np.searchsorted(roots[order], np.arange(len(labels) + 1)).astype(np.int64)
-    flat, positions, heads = _positions(rows, _narrow(rank, len(labels)), len(labels))
-    result = np.zeros(len(several), np.int64)
+    flat, positions, heads = lay_out(rows, labels)
+    result = np.zeros(len(sets), np.int64)
     cuts = np.unique(np.linspace(0, len(labels), 8 * threads() + 1).astype(np.int64))
     work = [(int(a), int(b)) for a, b in pairwise(cuts)]
     in_threads(
         lambda piece: counting.count_sets(flat, positions, heads, chosen.offsets, chosen.codes, groups, *piece, result),
         work,
     )
-    counts[several[order]] = result
+    counts = np.empty(len(sets), np.int64)
+    counts[order] = result
     return counts

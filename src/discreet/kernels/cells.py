@@ -15,6 +15,12 @@ from .pieces import pieces
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+
+# For each byte its eight bits, each in a byte of its own.
+_SPREAD: U64 = sum(
+    (np.arange(256, dtype=np.uint64) >> np.uint64(j) & np.uint64(1)) << np.uint64(8 * j) for j in range(8)
+)
 
 
 @kernel
@@ -52,6 +58,89 @@ def tally_cells(
             at[basis] = cell_offsets[basis]
 
 
+@kernel
+def tally_columns(bitmaps: U64, first: int, last: int, places: I32, spread: U64, cells: I64) -> None:
+    """Add the rows of the words from `first` to before `last` to the cells of one basis, but those of mask 0.
+
+    Bit j of the mask is that of the bitmap ``places[j]``. Eight rows are looked at at a time: ``spread`` has for each
+    byte its bits a byte apart, so that the bytes of a few bitmaps, spread and shifted, add up to eight masks.
+    """
+    width = places.shape[0]
+    here = np.empty(width, np.uint64)
+    byte = np.uint64(255)
+    for w in range(first, last):
+        anyone = np.uint64(0)
+        for k in range(width):
+            here[k] = bitmaps[places[k], w]
+            anyone |= here[k]
+        while anyone:
+            low = np.uint64(0)
+            high = np.uint64(0)
+            for k in range(min(width, 8)):
+                low |= spread[here[k] & byte] << np.uint64(k)
+                here[k] >>= np.uint64(8)
+            for k in range(8, width):
+                high |= spread[here[k] & byte] << np.uint64(k - 8)
+                here[k] >>= np.uint64(8)
+            if anyone & byte:
+                for _ in range(8):
+                    cells[(low & byte) | (high & byte) << np.uint64(8)] += 1
+                    low >>= np.uint64(8)
+                    high >>= np.uint64(8)
+            anyone >>= np.uint64(8)
+
+
+def count_in_columns(bitmaps: U64, people: int, basis_offsets: I64, places: I32) -> I64:
+    """Count the rows in every cell of every basis from a bitmap over all rows for each code.
+
+    Parameters
+    ----------
+    bitmaps, people
+        One bitmap a line, its bits those of so many rows.
+    basis_offsets, places
+        The bases, of at most 16 codes: the j-th code of basis k has the bitmap ``places[basis_offsets[k] + j]``.
+
+    Returns
+    -------
+    counts
+        As those of `count_cells`.
+
+    Examples
+    --------
+    >>> bitmaps = np.array([[0b001], [0b011]], np.uint64)  # the first code is in row 0, the second in rows 0 and 1
+    >>> count_in_columns(bitmaps, 3, np.array([0, 2]), np.array([0, 1], np.int32)).tolist()
+    [1, 0, 1, 1]
+    """
+    cell_offsets = _cell_offsets(basis_offsets)
+    cuts = np.linspace(0, bitmaps.shape[1], threads() + 1).astype(np.int64)
+    tallies = np.zeros((len(cuts) - 1, cell_offsets[-1]), np.int64)
+
+    def tally(t: int) -> None:
+        for k in range(len(cell_offsets) - 1):
+            own = places[basis_offsets[k] : basis_offsets[k + 1]]
+            cells = tallies[t, cell_offsets[k] : cell_offsets[k + 1]]
+            tally_columns(bitmaps, cuts[t], cuts[t + 1], own, _SPREAD, cells)
+
+    in_threads(tally, range(len(tallies)))
+    return _with_others(tallies.sum(axis=0), cell_offsets, people)
+
+
+def _cell_offsets(basis_offsets: I64) -> I64:
+    """Return where the cells of each basis begin."""
+    offsets = np.zeros(len(basis_offsets), np.int64)
+    np.cumsum(np.left_shift(1, np.diff(basis_offsets)), out=offsets[1:])
+    return offsets
+
+
+def _with_others(counts: I64, cell_offsets: I64, people: int) -> I64:
+    """Put those who hold nothing of a basis into its cell of mask 0: all but those in the others."""
+    if len(counts):
+        begins = cell_offsets[:-1]
+        counts[begins] = 0
+        counts[begins] = people - np.add.reduceat(counts, begins)
+    return counts
+
+
 def count_cells(offsets: I64, codes: I32, items: int, basis_offsets: I64, basis_codes: I32) -> tuple[I64, I64]:
     """Count the rows in every cell of every basis.
 
@@ -81,8 +170,7 @@ def count_cells(offsets: I64, codes: I32, items: int, basis_offsets: I64, basis_
     [1, 0, 1, 1]
     """
     widths = np.diff(basis_offsets)
-    cell_offsets = np.zeros(len(basis_offsets), np.int64)
-    np.cumsum(np.left_shift(1, widths), out=cell_offsets[1:])
+    cell_offsets = _cell_offsets(basis_offsets)
     order = np.argsort(basis_codes, kind="stable")
     home_offsets = np.searchsorted(basis_codes[order], np.arange(items + 1)).astype(np.int64, copy=False)
     homes = np.repeat(np.arange(len(widths), dtype=np.int32), widths)[order]
@@ -93,10 +181,7 @@ def count_cells(offsets: I64, codes: I32, items: int, basis_offsets: I64, basis_
         lambda t: tally_cells(offsets, codes, *work[t], home_offsets, homes, bits, cell_offsets, tallies[t]),
         range(len(work)),
     )
-    counts: I64 = tallies.sum(axis=0)
-    if len(widths):
-        counts[cell_offsets[:-1]] = len(offsets) - 1 - np.add.reduceat(counts, cell_offsets[:-1])
-    return cell_offsets, counts
+    return cell_offsets, _with_others(tallies.sum(axis=0), cell_offsets, len(offsets) - 1)
 
 
 def supersets(counts: I64) -> I64:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .bits import popcount
 from .jit import kernel
-from .mining import I32, I64, Ranks, intersect
+from .mining import I32, I64, U64, Ranks, intersect
 
 _ONE = np.uint64(1)
 
@@ -76,6 +76,20 @@ def count_sets(
             counts[s] = count
         for m in range(partners):
             local[members[m]] = -1
+
+
+@kernel
+def count_columns(bitmaps: U64, offsets: I64, places: I32, first: int, last: int, counts: I64) -> None:
+    """Count the itemsets from `first` to before `last`, of two items or more, by bitmaps over all rows.
+
+    Itemset s is of the bitmaps ``places[offsets[s]:offsets[s + 1]]``.
+    """
+    spare = np.empty(bitmaps.shape[1], np.uint64)
+    for s in range(first, last):
+        begin = offsets[s]
+        counts[s] = intersect(bitmaps[places[begin]], bitmaps[places[begin + 1]], spare)
+        for j in range(begin + 2, offsets[s + 1]):
+            counts[s] = intersect(spare, bitmaps[places[j]], spare)
 
 
 @kernel

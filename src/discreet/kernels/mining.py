@@ -409,14 +409,12 @@ def mine_sparse(
 
 @kernel
 def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, bitmaps: U64) -> None:
-    """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds."""
+    """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds; every code has a rank here."""
     for row in range(first, last):
         word = row >> 6
         bit = _ONE << np.uint64(row & 63)
         for j in range(offsets[row], offsets[row + 1]):
-            r = rank[codes[j]]
-            if r >= 0:
-                bitmaps[r, word] |= bit
+            bitmaps[rank[codes[j]], word] |= bit
 
 
 @kernel

@@ -14,6 +14,7 @@ Rows are sorted and without repeats: row i is ``codes[offsets[i]:offsets[i + 1]]
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -122,6 +123,7 @@ def cut_rows(offsets: I64, codes: I32, first: int, last: int, key: np.uint64, ke
 def choose_rows(
     offsets: I64,
     codes: I32,
+    rows: I64,
     first: int,
     last: int,
     most: int,
@@ -135,7 +137,7 @@ def choose_rows(
     kept: I32,
     sizes: I32,
 ) -> None:
-    """Do the work of `keep_smart` for the rows from `first` to before `last`; `sizes` gets what each one keeps.
+    """Do the work of `keep_smart` for some rows, listed from `first` to before `last`; `sizes` gets what each keeps.
 
     The candidates, of `width` codes each, are the leaves of a tree (see `_tree`), in the order of `scores`.
     """
@@ -152,14 +154,14 @@ def choose_rows(
     done = np.zeros(width, np.int64)
     gains = np.empty(256, np.int64)  # the scores of the candidates the row holds, and the places of their codes
     members = np.empty(256 * width, np.int32)
-    for row in range(first, last):
-        start = offsets[row]
-        size = offsets[row + 1] - start
-        at = kept_offsets[row]
+    for listed in range(first, last):
+        start = offsets[rows[listed]]
+        size = offsets[rows[listed] + 1] - start
+        at = kept_offsets[listed]
         if size <= most:
             for j in range(size):
                 kept[at + j] = codes[start + j]
-            sizes[row] = size
+            sizes[listed] = size
             continue
         if span < size:
             span = 2 * size
@@ -235,7 +237,35 @@ def choose_rows(
             if taken[j]:
                 kept[at + total] = codes[start + origin[j]]
                 total += 1
-        sizes[row] = total
+        sizes[listed] = total
+
+
+@kernel
+def find_over(offsets: I64, codes: I32, first: int, last: int, ranks: I32, most: int, over: NDArray[np.bool_]) -> None:
+    """Say of each row from `first` to before `last` whether more than `most` of its codes have a rank."""
+    for row in range(first, last):
+        if offsets[row + 1] - offsets[row] > most:
+            ranked = 0
+            for j in range(offsets[row], offsets[row + 1]):
+                ranked += ranks[codes[j]] >= 0
+            over[row] = ranked > most
+
+
+@kernel
+def clear_bits(
+    offsets: I64, codes: I32, rows: I64, ranks: I32, kept_offsets: I64, kept: I32, sizes: I32, bitmaps: U64
+) -> None:
+    """Clear the bits of what some rows do not keep of their codes that have a rank."""
+    for listed in range(rows.shape[0]):
+        row = rows[listed]
+        others = ~(np.uint64(1) << np.uint64(row & 63))
+        at = kept_offsets[listed]
+        end = at + sizes[listed]
+        for j in range(offsets[row], offsets[row + 1]):
+            if at < end and kept[at] == codes[j]:
+                at += 1
+            elif ranks[codes[j]] >= 0:
+                bitmaps[ranks[codes[j]], row >> 6] &= others
 
 
 @helper
@@ -345,7 +375,7 @@ def keep_some(offsets: I64, codes: I32, most: int, key: int) -> tuple[I64, I32]:
     >>> offsets.tolist(), codes[:2].tolist()
     ([0, 2, 5], [1, 4])
     """
-    kept_offsets = _rooms(offsets, most)
+    kept_offsets = _summed(np.minimum(np.diff(offsets), most))
     kept = np.empty(kept_offsets[-1], np.int32)
     secret = np.uint64(key)
     in_threads(
@@ -400,26 +430,89 @@ def keep_smart(
     >>> keep_smart(*rows, 6, 3, 7, *sets, np.array([10, 8, 9]))[1].tolist()
     [1, 2, 3]
     """
-    kept_offsets = _rooms(offsets, most)
-    kept = np.empty(kept_offsets[-1], np.int32)
-    sizes = np.empty(len(offsets) - 1, np.int32)
-    ranks = np.full(items, -1, np.int32)
-    ranks[set_codes] = 0
-    used = np.flatnonzero(ranks == 0)
-    ranks[used] = np.arange(len(used), dtype=np.int32)
-    sets = ranks[set_codes].reshape(-1, int(set_offsets[1]) if len(set_offsets) > 1 else 1)
-    order = np.lexsort(sets.T[::-1])
-    tree = _tree(sets[order])
-    ordered = scores[order]
-    secret = np.uint64(key)
-    in_threads(
-        lambda piece: choose_rows(
-            offsets, codes, *piece, most, secret, sets.shape[1], ranks, *tree, ordered, kept_offsets, kept, sizes
-        ),
-        pieces(offsets, _PIECES_A_THREAD * threads()),
-    )
+    candidates = Candidates.of(items, set_offsets, set_codes, scores)
+    every = np.arange(len(offsets) - 1)
+    kept_offsets, kept, sizes = candidates.choose(offsets, codes, every, most, key)
     close_gaps(kept_offsets, kept, sizes)
     return kept_offsets, kept[: kept_offsets[-1]]
+
+
+def trim_columns(
+    offsets: I64,
+    codes: I32,
+    items: int,
+    most: int,
+    key: int,
+    set_offsets: I64,
+    set_codes: I32,
+    scores: I64,
+    bitmaps: U64,
+) -> None:
+    """Clear in bitmaps what `keep_smart` would not keep: then they count the candidates as the cut rows would.
+
+    A row that holds no more than `most` codes of candidates keeps every candidate it holds, so it is left as it is.
+
+    Parameters
+    ----------
+    offsets, codes, items, most, key, set_offsets, set_codes, scores
+        As for `keep_smart`.
+    bitmaps
+        One over all rows for each code that is in a candidate, the codes ascending. Changed in place.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 5]), np.array([1, 2, 3, 4, 5], np.int32)
+    >>> sets = np.array([0, 2, 4, 6]), np.array([1, 2, 2, 3, 4, 5], np.int32)
+    >>> bitmaps = np.ones((5, 1), np.uint64)
+    >>> trim_columns(*rows, 6, 3, 7, *sets, np.array([10, 8, 9]), bitmaps)
+    >>> bitmaps.ravel().tolist()
+    [1, 1, 1, 0, 0]
+    """
+    candidates = Candidates.of(items, set_offsets, set_codes, scores)
+    over = np.zeros(len(offsets) - 1, np.bool_)
+    in_threads(
+        lambda piece: find_over(offsets, codes, *piece, candidates.ranks, most, over), pieces(offsets, threads())
+    )
+    rows = np.flatnonzero(over)
+    kept_offsets, kept, sizes = candidates.choose(offsets, codes, rows, most, key)
+    clear_bits(offsets, codes, rows, candidates.ranks, kept_offsets, kept, sizes, bitmaps)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidates as `choose_rows` takes them: the ranks of codes, -1 for most, and a tree with scores at its leaves."""
+
+    width: int
+    ranks: I32
+    node_ranks: I32
+    children: I64
+    scores: I64
+
+    @classmethod
+    def of(cls, items: int, set_offsets: I64, set_codes: I32, scores: I64) -> Candidates:
+        """Rank the codes that are in a candidate, and put the candidates in order."""
+        ranks = np.full(items, -1, np.int32)
+        ranks[set_codes] = 0
+        used = np.flatnonzero(ranks == 0)
+        ranks[used] = np.arange(len(used), dtype=np.int32)
+        sets = ranks[set_codes].reshape(-1, int(set_offsets[1]) if len(set_offsets) > 1 else 1)
+        order = np.lexsort(sets.T[::-1])
+        return cls(sets.shape[1], ranks, *_tree(sets[order]), scores[order])
+
+    def choose(self, offsets: I64, codes: I32, rows: I64, most: int, key: int) -> tuple[I64, I32, I32]:
+        """Return where what each of these rows keeps begins, what they keep, and how much each of them does."""
+        room = np.minimum(offsets[rows + 1] - offsets[rows], most)
+        kept_offsets = _summed(room)
+        kept = np.empty(kept_offsets[-1], np.int32)
+        sizes = np.empty(len(rows), np.int32)
+        tree = self.width, self.ranks, self.node_ranks, self.children, self.scores
+        in_threads(
+            lambda piece: choose_rows(
+                offsets, codes, rows, *piece, most, np.uint64(key), *tree, kept_offsets, kept, sizes
+            ),
+            pieces(_summed(offsets[rows + 1] - offsets[rows]), _PIECES_A_THREAD * threads()),
+        )
+        return kept_offsets, kept, sizes
 
 
 def _tree(sets: I32) -> tuple[I32, I64]:
@@ -443,8 +536,8 @@ def _tree(sets: I32) -> tuple[I32, I64]:
     return np.concatenate(node_ranks), np.append(np.concatenate(children), base).astype(np.int64)
 
 
-def _rooms(offsets: I64, most: int) -> I64:
-    """Return where the rows begin when each has room for what it may keep."""
-    rooms = np.zeros(len(offsets), np.int64)
-    np.cumsum(np.minimum(np.diff(offsets), most), out=rooms[1:])
-    return rooms
+def _summed(sizes: I64) -> I64:
+    """Return where rows of these sizes begin, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets

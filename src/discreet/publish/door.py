@@ -18,7 +18,7 @@ from ..privacy.budget import shown
 from ..privacy.source import SystemSource
 from .job import Job, Relation
 from .making import carry_out
-from .question import prepare
+from .question import everyone, prepare
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -224,8 +224,6 @@ def _pay_and_run(
     baskets: Any, jobs: dict[Item, Job], ledger: Any, who: str, same_data: bool, progress: Progress | None
 ) -> dict[Item, Release]:
     """Spend first, then compute, then record what came of it."""
-    from ..baskets.read import read
-
     job = next(iter(jobs.values()))
     record = pay(
         ledger,
@@ -233,7 +231,7 @@ def _pay_and_run(
         what=job.mechanism.name,
         parameters={"asked": dict(job.words), "settings": dict(job.settings)},
         who=who,
-        baskets=None if ledger is None else read(baskets),
+        baskets=None if ledger is None else everyone(baskets),
         same_data=same_data,
     )
     source = SystemSource()

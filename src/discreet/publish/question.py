@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Item, Vocabulary, starts
+from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..catalogue import mechanism as entry_of
 from ..curator.mechanism import Asked, Mechanism
 from ..curator.public import CHOICES, item_list, onto, rows
-from ..errors import MisuseError
+from ..errors import MisuseError, NobodyError
 from ..exact.checks import UNBOUNDED, positive, several, span, support
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
@@ -47,8 +47,6 @@ def prepare(
     segments: Iterable[Item] | None = None,
 ) -> dict[Item, Job]:
     """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here."""
-    from ..baskets.read import read
-
     budget = Budget.of(epsilon, delta)
     if budget.epsilon < _SMALLEST:
         raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
@@ -59,7 +57,7 @@ def prepare(
     if itemsets is None:
         _one_of(top, min_support, min_count)
     least, longest = (1, None) if lengths is None else span(lengths)
-    held = read(baskets)
+    held = everyone(baskets)
     vocabulary, told = item_list(items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
     listed = vocabulary is not None
@@ -112,6 +110,16 @@ def prepare(
     if by is None:
         return {"": job}
     return _segmented(job, by, segments)
+
+
+def everyone(baskets: Baskets | Any) -> Baskets:
+    """Read the data; where there is nobody in them, that is no error, as it would tell."""
+    from ..baskets.read import read
+
+    try:
+        return read(baskets)
+    except NobodyError:
+        return nobody()
 
 
 def _public_asked(job: Job, items: int) -> Asked:
