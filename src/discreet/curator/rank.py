@@ -180,7 +180,7 @@ def rank(
     """Choose the labels with the largest scores, under central differential privacy.
 
     Privacy: the unit is the person; labels and noisy scores together are (epsilon, delta)-differentially private, if
-    one person changes no score by more than the sensitivity. See :doc:`/privacy`.
+    one person changes no score by more than the sensitivity. See :doc:`/release`.
 
     Parameters
     ----------

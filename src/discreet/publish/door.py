@@ -85,7 +85,7 @@ def release(
     """Publish what people hold together, under central differential privacy.
 
     Privacy: the unit is the person; the result is (epsilon, delta)-differentially private under adding or removing one
-    person, or replacing one. See :doc:`/privacy`.
+    person, or replacing one. See :doc:`/release`.
 
     Parameters
     ----------
