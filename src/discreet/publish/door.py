@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[float], object]
 
+_MANY = 10**6
+
 
 class Question(TypedDict, total=False):
     """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is a release a segment."""
@@ -203,8 +205,8 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
     job = next(iter(jobs.values()))
     steps = job.plan()
     rest = 1 - sum((share for _, share in steps), Fraction(0))
-    # How many items will be found is not known before; a plan looks at what was asked.
-    asked = job.asked(1 if job.finding else max(len(job.allowed), 1), job.people or 1)
+    # How many items will be found is not known before, and how many the data have must not show: say many.
+    asked = job.asked(_MANY if job.finding else max(len(job.allowed), 1), job.people or 1)
     return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
 
 
