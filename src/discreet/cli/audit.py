@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .release import Relation, View, settings_of
+from . import options as given
+from .release import settings_of
 
 app = typer.Typer()
 
@@ -28,21 +29,11 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    neighbours: Annotated[
-        Relation, typer.Option(help="Adding or removing one person, or replacing one.")
-    ] = Relation.added,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the mechanism. Can be given again.",
-            show_default=False,
-        ),
-    ] = None,
+    neighbours: given.RelationOption = given.Relation.added,
+    settings: given.Settings = None,
     runs: Annotated[int, typer.Option(metavar="N", help="Runs on each of two neighbours.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed tries the same.")] = 1,
-    form: Annotated[View, typer.Option("--format", help="How to show the verdict.")] = View.table,
+    form: given.ViewOption = given.View.table,
 ) -> None:
     """Try to break the claim of a mechanism, on made-up neighbours.
 
@@ -61,7 +52,7 @@ def audit(
             seed=seed,
             settings=settings_of(settings),
         )
-    if form is View.json:
+    if form is given.View.json:
         typer.echo(verdict.to_json())
     else:
         from rich.console import Console

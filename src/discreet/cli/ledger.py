@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import MisuseError
+from . import options as given
 
 if TYPE_CHECKING:
     from ..privacy.ledger import Spend, State
@@ -22,20 +23,6 @@ app = typer.Typer(
 )
 
 _WIDEST = 60  # characters of the parameters of a spend
-
-
-class Relation(StrEnum):
-    """Which two data sets the promise is about."""
-
-    added = "add-remove"
-    replaced = "replace"
-
-
-class View(StrEnum):
-    """How a ledger is shown."""
-
-    table = "table"
-    json = "json"
 
 
 class Export(StrEnum):
@@ -60,7 +47,9 @@ def create(
         str,
         typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
     ] = "0",
-    neighbours: Annotated[Relation, typer.Option(help="Which two data sets are told apart.")] = Relation.added,
+    neighbours: Annotated[
+        given.Relation, typer.Option(help="Which two data sets are told apart.")
+    ] = given.Relation.added,
     most: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
@@ -71,7 +60,7 @@ def create(
     from ..privacy.budget import Neighbours
     from ..privacy.ledger import Ledger
 
-    relation = Neighbours.ADD_REMOVE if neighbours is Relation.added else Neighbours.REPLACE
+    relation = Neighbours.ADD_REMOVE if neighbours is given.Relation.added else Neighbours.REPLACE
     made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=relation, most=most, name=name)
     typer.echo(f"Made {path}: {_budget(made.state())}. Keep it as you keep the data.")
 
@@ -79,14 +68,14 @@ def create(
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
     path: Place,
-    view: Annotated[View, typer.Option("--format", help="How to show it.")] = View.table,
+    view: given.ViewOption = given.View.table,
 ) -> None:
     """Show the budget, what is spent and what remains, and each spend."""
     from ..privacy.ledger import Ledger
 
     ledger = Ledger.open(path)
     state, spends = ledger.state(), ledger.spends()
-    if view is View.json:
+    if view is given.View.json:
         each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
         typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
         return

@@ -11,6 +11,7 @@ import typer
 _DATA = "How to read the data"
 _WHAT = "What to find"
 OUT = "Where the result goes"
+HOW = "How it is done"
 
 
 class Format(StrEnum):
@@ -42,6 +43,20 @@ class Nulls(StrEnum):
 
     error = "error"
     drop = "drop"
+
+
+class Relation(StrEnum):
+    """Which two data sets the promise is about."""
+
+    added = "add-remove"
+    replaced = "replace"
+
+
+class View(StrEnum):
+    """How something that is no table of results is shown."""
+
+    table = "table"
+    json = "json"
 
 
 File = Annotated[
@@ -211,6 +226,25 @@ Output = Annotated[
         show_default=False,
     ),
 ]
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the mechanism. Can be given again.",
+        rich_help_panel=HOW,
+        show_default=False,
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=OUT, show_default=False),
+]
+RelationOption = Annotated[
+    Relation, typer.Option("--neighbours", help="Adding or removing one person, or replacing one.")
+]
+ViewOption = Annotated[View, typer.Option("--format", help="How to show it.")]
 
 
 def beside(path: Path, segment: object) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError, MisuseError
-from .ledger import Relation, View
+from . import options as given
 from .release import user
 
 if TYPE_CHECKING:
@@ -46,16 +46,14 @@ def rank(
     ] = False,
     mechanism: Annotated[Way, typer.Option(help="How labels are chosen.")] = Way.exponential,
     scores: Annotated[bool, typer.Option(help="Publish noisy scores too, or spend all on choosing.")] = True,
-    neighbours: Annotated[
-        Relation, typer.Option(help="Adding or removing one person, or replacing one.")
-    ] = Relation.added,
+    neighbours: given.RelationOption = given.Relation.added,
     ledger: Annotated[
         Path | None, typer.Option(metavar="LEDGER", help="The account that pays.", show_default=False)
     ] = None,
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.", show_default=False)
     ] = None,
-    form: Annotated[View, typer.Option("--format", help="How to show it.")] = View.table,
+    form: given.ViewOption = given.View.table,
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
     from ..curator.rank import rank as choose
@@ -73,7 +71,7 @@ def rank(
         ledger=ledger,
         who=(who or user()) if ledger is not None else "",
     )
-    if form is View.json:
+    if form is given.View.json:
         typer.echo(json.dumps(made.to_dict(), indent=2))
     else:
         _show(made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,23 +22,8 @@ if TYPE_CHECKING:
     from ..publish import Job
 
 _PRIVACY = "What may be lost, and who pays"
-_HOW = "How it is done"
 
 app = typer.Typer()
-
-
-class Relation(StrEnum):
-    """Which two data sets the promise is about."""
-
-    added = "add-remove"
-    replaced = "replace"
-
-
-class View(StrEnum):
-    """How a list is shown."""
-
-    table = "table"
-    json = "json"
 
 
 @dataclass(frozen=True)
@@ -77,9 +61,9 @@ class Paying:
         ),
     ] = None
     neighbours: Annotated[
-        Relation,
+        given.Relation,
         typer.Option(help="Adding or removing one person, or replacing one.", rich_help_panel=_PRIVACY),
-    ] = Relation.added
+    ] = given.Relation.added
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -181,27 +165,18 @@ def release(
     contains: given.Contains = None,
     excludes: given.Excludes = None,
     mechanism: Annotated[
-        str, typer.Option(metavar="NAME", help="One of `discreet mechanisms`.", rich_help_panel=_HOW)
+        str, typer.Option(metavar="NAME", help="One of `discreet mechanisms`.", rich_help_panel=given.HOW)
     ] = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the mechanism. Can be given again.",
-            rich_help_panel=_HOW,
-            show_default=False,
-        ),
-    ] = None,
+    settings: given.Settings = None,
     counts: Annotated[
-        bool, typer.Option(help="Publish counts too, or spend all on finding the patterns.", rich_help_panel=_HOW)
+        bool, typer.Option(help="Publish counts too, or spend all on finding the patterns.", rich_help_panel=given.HOW)
     ] = True,
     by: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
             help="One release for each value of this column, for the price of one; everyone has one value.",
-            rich_help_panel=_HOW,
+            rich_help_panel=given.HOW,
             show_default=False,
         ),
     ] = None,
@@ -211,18 +186,13 @@ def release(
             "--segment",
             metavar="VALUE",
             help="A value of --by, where the list of them is not what the data hold. Can be given again.",
-            rich_help_panel=_HOW,
+            rich_help_panel=given.HOW,
             show_default=False,
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=given.OUT, show_default=False
-        ),
-    ] = None,
+    report: given.Report = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=_HOW)
+        bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=given.HOW)
     ] = False,
     *,
     paying: Paying,
@@ -268,12 +238,7 @@ def release(
 @grouped
 def count(
     itemsets: given.Itemsets = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=given.OUT, show_default=False
-        ),
-    ] = None,
+    report: given.Report = None,
     *,
     paying: Paying,
     reading: Reading,
@@ -296,7 +261,7 @@ def mechanisms(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Tell everything about one.", show_default=False)
     ] = None,
-    form: Annotated[View, typer.Option("--format", help="How to show it.")] = View.table,
+    form: given.ViewOption = given.View.table,
 ) -> None:
     """List the mechanisms: what they answer, what they promise, where they come from."""
     from ..catalogue import mechanism, mechanisms
@@ -315,7 +280,7 @@ def mechanisms(
         }
         for entry in entries
     ]
-    if form is View.json:
+    if form is given.View.json:
         typer.echo(json.dumps(told, indent=2))
         return
     from rich.console import Console
