@@ -89,9 +89,7 @@ class TestEveryQuestion:
     ],
     ids=str,
 )
-@pytest.mark.parametrize(
-    "people", [[], [set()], [{0}], [{0}] * 40, [{0, 1, 2, 3}] * 3, [{3}, {0, 1}]], ids=lambda people: str(people)[:25]
-)
+@pytest.mark.parametrize("people", [[], [set()], [{0}], [{0}] * 40, [{0, 1, 2, 3}] * 3, [{3}, {0, 1}]])
 def test_degenerate_data_are_no_trouble(people, question, delta):
     for seed in range(2):
         found = tried(people, seed=seed, epsilon="0.01", delta=delta, items=4, **question)

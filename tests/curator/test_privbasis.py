@@ -213,7 +213,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
-@pytest.mark.parametrize("people", DEGENERATE, ids=str)
+@pytest.mark.parametrize("people", DEGENERATE)
 def test_degenerate_data_are_no_trouble(people, question, delta):
     for seed in range(3):
         found = trial(people, seed=seed, epsilon="0.01", delta=delta, items=4, mechanism="privbasis", **question)
