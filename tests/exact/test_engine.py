@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.baskets.core import starts
+from discreet.exact import layout, search
 from discreet.exact.engine import LocalEngine
 from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
@@ -126,6 +127,52 @@ def test_truncation_looks_at_one_basket_at_a_time():
     alone = sum(engine([basket]).answer(Supports(MIXED, truncation)) for basket in people)
     assert engine(people).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
     assert engine(people[::-1]).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
+
+
+many_people = st.lists(st.sampled_from(SUBSETS), min_size=60, max_size=140)
+
+
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(people=many_people, order=st.permutations(range(len(queries()))))
+def test_answers_do_not_depend_on_what_was_asked_before(people, order):
+    asked = queries()
+    one = engine(people)
+    for place in order:
+        assert one.answer(asked[place]).tolist() == engine(people).answer(asked[place]).tolist()
+
+
+@pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
+def test_answers_are_the_same_where_columns_do_not_fit(query, monkeypatch):
+    generator = np.random.default_rng(6)
+    people = [SUBSETS[place] for place in generator.integers(0, len(SUBSETS), 200)]
+    before = engine(people).answer(query)
+    monkeypatch.setattr(layout, "_LARGE", 0)
+    monkeypatch.setattr(layout, "_SMALL", -1)
+    assert engine(people).answer(query).tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 4])
+def test_candidates_in_cut_baskets_are_counted_as_in_rows_that_were_cut(longest):
+    generator = np.random.default_rng(8)
+    people = [SUBSETS[place] for place in generator.integers(0, len(SUBSETS), 300)]
+    scores = np.array([5, 1, 4, 4, 0, 2])
+    truncation = Truncation(longest, 77, PAIRS, scores)
+    asked = engine(people)
+    cut = asked.cut(truncation)
+    assert asked.answer(Supports(PAIRS, truncation)).tolist() == cut.answer(Supports(PAIRS)).tolist()
+    # Other itemsets than the candidates are counted in the rows themselves.
+    assert asked.answer(Supports(MIXED, truncation)).tolist() == cut.answer(Supports(MIXED)).tolist()
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(people=many_people, k=st.integers(1, 17), least=st.integers(1, 2))
+def test_the_few_most_frequent_items_give_a_start(people, k, least):
+    falling = sorted(counts(people, least).values(), reverse=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_FEW", 2)
+        patch.setattr(search, "_SOME", 2)
+        answer = engine(people).answer(Kth(k, least, ITEMS))
+    assert answer.tolist() == [falling[k - 1] if k <= len(falling) else 0]
 
 
 class Unknown(Query):

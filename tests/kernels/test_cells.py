@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.cells import count_cells, supersets
+from discreet.kernels.cells import count_cells, count_in_columns, supersets
 from naive import cells as naive
 
 quick = settings(derandomize=True, max_examples=120, deadline=None)
@@ -36,6 +36,27 @@ def test_count_cells(rows, bases):
     assert count(rows, bases) == [naive.count_cells(rows, basis) for basis in bases]
 
 
+def count_by_columns(rows: list[list[int]], bases: list[list[int]]) -> list[list[int]]:
+    bitmaps = np.zeros((ITEMS, (len(rows) + 63) // 64), np.uint64)
+    for number, row in enumerate(rows):
+        bitmaps[row, number // 64] |= np.uint64(1 << number % 64)
+    offsets = np.cumsum([0, *map(len, bases)]).astype(np.int64)
+    places = np.array([code for basis in bases for code in basis], np.int32)
+    counts = count_in_columns(bitmaps, len(rows), offsets, places)
+    ends = np.cumsum([0, *(2 ** len(basis) for basis in bases)])
+    return [counts[a:b].tolist() for a, b in pairwise(ends)]
+
+
+@quick
+@given(
+    st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=140),
+    st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=11, unique=True), max_size=4),
+)
+def test_count_in_columns(rows, bases):
+    """Rows of several words, bases of more than eight codes, and those that nobody holds anything of."""
+    assert count_by_columns(rows, bases) == [naive.count_cells(rows, basis) for basis in bases]
+
+
 @pytest.mark.parametrize("workers", ["1", "3"])
 def test_threads_change_nothing(monkeypatch, workers):
     monkeypatch.setenv("DISCREET_THREADS", workers)
@@ -45,6 +66,7 @@ def test_threads_change_nothing(monkeypatch, workers):
     counts = count(rows, bases)
     assert counts == [naive.count_cells(rows, basis) for basis in bases]
     assert all(sum(cells) == len(rows) for cells in counts)
+    assert count_by_columns(rows, bases) == counts
 
 
 @quick

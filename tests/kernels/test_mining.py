@@ -225,3 +225,26 @@ def test_count_sets(rows, sets):
     counts = np.full(len(falling), -1, np.int64)
     counting.count_sets(flat, places, heads, offsets, ranks, groups, 0, 10, counts)
     assert counts.tolist() == [sum(set(items) <= set(row) for row in rows) for items in falling]
+
+
+@quick
+@given(
+    st.lists(st.frozensets(st.integers(0, 6)), max_size=150),
+    st.lists(st.frozensets(st.integers(0, 6), min_size=2, max_size=4), max_size=12),
+)
+def test_count_columns(rows, sets):
+    bitmaps = np.zeros((7, (len(rows) + 63) // 64), np.uint64)
+    mining.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
+    offsets, places = csr([sorted(items) for items in sets])
+    counts = np.full(len(sets), -1, np.int64)
+    counting.count_columns(bitmaps, offsets, places, 0, len(sets), counts)
+    assert counts.tolist() == [sum(items <= row for row in rows) for items in sets]
+
+
+def test_count_columns_longer_than_a_block():
+    generator = np.random.default_rng(4)
+    bitmaps = generator.integers(0, 2**63, (3, 1100), dtype=np.uint64)
+    counts = np.empty(2, np.int64)
+    counting.count_columns(bitmaps, np.array([0, 2, 5]), np.array([0, 2, 2, 1, 0], np.int32), 0, 2, counts)
+    assert counts[0] == np.bitwise_count(bitmaps[0] & bitmaps[2]).sum()
+    assert counts[1] == np.bitwise_count(bitmaps[0] & bitmaps[1] & bitmaps[2]).sum()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet.kernels.pieces import pieces
-from discreet.kernels.truncate import keep_smart, keep_some
+from discreet.kernels.truncate import keep_smart, keep_some, trim_columns
 from naive import truncate as naive
 
 quick = settings(derandomize=True, max_examples=120, deadline=None)
@@ -72,6 +72,30 @@ def test_keep_smart(rows, most, key, scores):
         assert len(left) <= most
         if len(row) <= most:
             assert left == row
+
+
+def trimmed(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int]) -> list[set[int]]:
+    """Return what each row has left in columns of the codes of candidates."""
+    used = sorted({code for one in scores for code in one})
+    bitmaps = np.zeros((len(used), (len(rows) + 63) // 64), np.uint64)
+    for number, row in enumerate(rows):
+        held = [place for place, code in enumerate(used) if code in row]
+        bitmaps[held, number // 64] |= np.uint64(1 << number % 64)
+    sets = to_csr([list(one) for one in scores])
+    trim_columns(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64), bitmaps)
+    bits = [[int(word) >> bit & 1 for word in line for bit in range(64)] for line in bitmaps]
+    return [{code for code, line in zip(used, bits, strict=True) if line[number]} for number in range(len(rows))]
+
+
+@quick
+@given(ROWS, st.integers(1, 6), KEYS, candidates(), st.integers(1, 30))
+def test_trimmed_columns_hold_the_candidates_that_cut_rows_hold(rows, most, key, scores, copies):
+    """Over as many rows as fill several words; what else a row keeps is nobody's business."""
+    rows = rows * copies
+    left = trimmed(rows, most, key, scores)
+    for row, found, kept in zip(rows, left, smart(rows, most, key, scores), strict=True):
+        assert found <= set(row)
+        assert all((set(one) <= found) == (set(one) <= set(kept)) for one in scores)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

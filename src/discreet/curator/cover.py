@@ -14,6 +14,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.covering import merge_changes
+
 # So many maximal cliques are listed at most; pairs that are in none of them are bases of their own.
 CLIQUES = 400
 # More bases than this are merged several at a time, and no more than so many merges are tried each time.
@@ -154,49 +156,28 @@ def _merges(masks: Masks, pairs: list[tuple[int, int]], largest: int) -> tuple[f
     The variance of an item or pair is 1 over the sum of 1 / cells over the bases that hold it. The factor for the
     number of bases is left out.
     """
-    items = masks.shape[1]
-    held = masks.astype(np.int64)
+    held = masks.astype(np.float64)
     sizes, shared = held.sum(axis=1), held @ held.T
     together = sizes[:, None] + sizes - shared
     one, other = np.nonzero(np.triu(together <= largest, 1))
     # Small bases that share much are merged at the least cost: where there are too many to try, those are tried.
     likely = np.argsort((together - shared)[one, other], kind="stable")[:TRIED]
     one, other = one[likely], other[likely]
+    # Sums of powers of two, so exact whatever the order. The last one is of what nobody looks at.
+    known = np.append(np.exp2(1 - sizes) @ held, np.inf)
     left, right = np.array(pairs, np.int64).reshape(-1, 2).T
-    known = np.append(np.exp2(1.0 - sizes) @ masks, np.inf)
-    known_pairs = np.append(np.exp2(2.0 - sizes) @ (masks[:, left] & masks[:, right]), np.inf)
-    lookup = np.full((items + 1, items + 1), len(pairs))
-    lookup[left, right] = lookup[right, left] = np.arange(len(pairs))
-    # The items of each union, filled up with an item that nobody knows anything about.
-    lists = np.full((len(masks), largest), items)
-    rows, codes = np.nonzero(masks)
-    lists[rows, np.arange(len(rows)) - np.searchsorted(rows, rows)] = codes
-    union = np.sort(np.concatenate((lists[one], lists[other]), axis=1), axis=1)
-    union[:, 1:][union[:, 1:] == union[:, :-1]] = items
-    union = np.sort(union, axis=1)[:, :largest]
-    wider = np.append(masks, np.zeros((len(masks), 1), np.bool_), axis=1)
-    ours, theirs = wider[one[:, None], union], wider[other[:, None], union]
-    cells = [np.exp2(1.0 - size)[:, None] for size in (sizes[one], sizes[other], together[one, other])]
-
-    def change(sums: F64, by_one: Masks, by_other: Masks, size: int) -> F64:
-        more = (cells[2] - cells[0] * by_one - cells[1] * by_other) * size
-        difference: F64 = (1 / (sums + more) - 1 / sums).sum(axis=1)
-        return difference
-
-    first, second = np.triu_indices(largest, 1)
-    changes = change(known[union], ours, theirs, 1) + change(
-        known_pairs[lookup[union[:, first], union[:, second]]],
-        ours[:, first] & ours[:, second],
-        theirs[:, first] & theirs[:, second],
-        2,
-    )
+    known_pairs = np.append(np.exp2(2 - sizes) @ (held[:, left] * held[:, right]), np.inf)
+    lookup = np.full((masks.shape[1], masks.shape[1]), -1)
+    lookup[left, right] = np.arange(len(pairs))
+    changes = np.empty(len(one))
+    merge_changes(masks, one, other, largest, known, known_pairs, lookup, changes)
     return float((1 / known).sum() + (1 / known_pairs).sum()), one, other, changes
 
 
 def _maximal(masks: Masks) -> Masks:
     """Return the bases that lie in no other one; of equal ones the first."""
-    sizes = masks.astype(np.int64)
-    inside = sizes @ sizes.T == sizes.sum(axis=1)[:, None]
+    held = masks.astype(np.float64)
+    inside = held @ held.T == held.sum(axis=1)[:, None]
     equal = inside & inside.T
     needless = (inside & ~equal).any(axis=1) | np.tril(equal, -1).any(axis=1)
     kept: Masks = masks[~needless]

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, starts
+from ..baskets.core import Baskets, Codes, starts
 from ..errors import LimitError, MisuseError
 from ..kernels.cells import count_cells, count_in_columns
 from ..kernels.truncate import keep_smart, keep_some, trim_columns
@@ -139,32 +139,24 @@ class LocalEngine(Engine):
     def _supports(self, itemsets: Itemsets, truncation: Truncation | None) -> I64:
         if truncation is None:
             return count_sets(self._rows, itemsets.offsets, itemsets.codes)
-        sets, scores = truncation.sets, truncation.scores
-        if sets is None or scores is None or not sets.same(itemsets):
-            rows = self._cut(truncation)
-            return count_sets(rows, itemsets.offsets, itemsets.codes)
-        # Counted are the candidates that decide what stays. Wherever no more items than the longest are in them, a
-        # basket keeps all candidates it holds: so only longer ones have to be looked at, and their items only.
-        used = np.unique(sets.codes)
-        if len(used) <= truncation.longest:
-            return count_sets(self._rows, sets.offsets, sets.codes)
-        if not self._rows.columns.fit(2 * len(used)) or sets.sizes[0] < 2:
-            return count_sets(self._cut(truncation), sets.offsets, sets.codes)
-        bitmaps, places = self._rows.columns.of(used)
-        kept = bitmaps[places]
-        rows = self._rows
-        trim_columns(
-            rows.offsets,
-            rows.codes,
-            self.items,
-            truncation.longest,
-            truncation.key,
-            sets.offsets,
-            sets.codes,
-            scores,
-            kept,
-        )
-        return count_columns(kept, sets.offsets, np.searchsorted(used, sets.codes).astype(np.int32))
+        sets = truncation.sets
+        if sets is not None and truncation.scores is not None and sets.same(itemsets):
+            # Counted are the very candidates that decide what stays. A basket with no more of their items than it may
+            # keep keeps every candidate it holds: only the others have to be cut, and only these items looked at.
+            items = np.unique(sets.codes)
+            if len(items) <= truncation.longest:
+                return count_sets(self._rows, sets.offsets, sets.codes)
+            if sets.sizes[0] > 1 and self._rows.columns.fit(2 * len(items)):
+                return self._trimmed(truncation, sets, truncation.scores, items)
+        return count_sets(self._cut(truncation), itemsets.offsets, itemsets.codes)
+
+    def _trimmed(self, truncation: Truncation, sets: Itemsets, scores: I64, items: Codes) -> I64:
+        """Count the candidates of a truncation by columns from which the items that are cut off were taken out."""
+        rows, longest, key = self._rows, truncation.longest, truncation.key
+        columns, places = rows.columns.of(items)
+        kept = columns[places]
+        trim_columns(rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, kept)
+        return count_columns(kept, sets.offsets, np.searchsorted(items, sets.codes).astype(np.int32))
 
     def _truncated(self, truncation: Truncation) -> Rows:
         rows, longest, key = self._rows, truncation.longest, truncation.key

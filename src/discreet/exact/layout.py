@@ -110,7 +110,7 @@ class Columns:
 
     def _add(self, asked: NDArray[np.bool_], missing: I64) -> None:
         rows, old = self._rows, len(self._bits)
-        if not old and self.fit(len(missing) + rows.ahead):
+        if not old and rows.ahead and self.fit(len(missing) + rows.ahead):
             first = by_count(rows.held, np.flatnonzero(rows.held >= largest(rows.held, rows.ahead)))
             asked[first[: rows.ahead]] = True
         elif not self.fit(old + len(missing)):

@@ -31,7 +31,8 @@ U64: TypeAlias = NDArray[np.uint64]
 
 # How many bytes of bitmaps the search for closed and maximal patterns may use.
 _BITMAPS = 1 << 24
-# Where the counts of items alone leave more than some of them, the few most frequent ones say what is worth a look.
+# Where the counts of items alone leave more than some of them in the running for the top, the few most frequent ones
+# and their patterns say more.
 _FEW = 64
 _SOME = 256
 # Itemsets are counted by columns where that takes no more words than so many times the codes of all rows.
@@ -74,7 +75,7 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
     if wanted.top and wanted.kind == "closed":
         return _top_closed(rows, wanted, progress)
     if wanted.top:
-        wanted = replace(wanted, count=max(wanted.count, _first_threshold(rows, wanted)))
+        wanted = _raised(rows, wanted)
     labels = rows.frequent(wanted.count)
     _check_longest(rows, wanted)
     batches, threshold = _records(rows, labels, wanted, progress)
@@ -129,26 +130,23 @@ def _records(rows: Rows, labels: I32, wanted: Wanted, progress: Progress | None)
         columns, places = rows.columns.of(labels)
         in_order = bool((places == np.arange(len(places))).all())
         bitmaps = columns[: len(places)] if in_order else columns[places]
-        # Items that everyone holds stay in one piece of work: each repeats what was found before it.
-        whole = max(int(np.count_nonzero(counts == rows.people)), 1)
-        work = [(0, whole)] + [(r, r + 1) for r in range(whole, len(labels))]
+        # Each item is met with all before it: so the work of the first ones goes with the square of their number.
+        at = np.unique(np.rint(len(labels) * np.sqrt(np.linspace(0, 1, 16 * threads() + 1)))).astype(np.int64)
 
         def task(piece: tuple[int, int]) -> I32:
-            return mining.mine_dense(bitmaps, counts, rows.people, *piece, numbers, seen)
+            return mining.mine_dense(bitmaps, counts, *piece, numbers, seen)
 
     else:
         flat, positions, heads = lay_out(rows, labels)
         cuts = np.linspace(0, len(positions) + len(labels), 16 * threads() + 1)
         at = np.unique(np.searchsorted(heads + np.arange(len(heads)), cuts))
         at[-1] = len(labels)
-        work = [(int(a), int(b)) for a, b in pairwise(at) if a < b]
 
         def task(piece: tuple[int, int]) -> I32:
             return mining.mine_sparse(flat, positions, heads, counts, *piece, numbers, seen)
 
-    if wanted.top:
-        # The threshold rises as patterns are found, so all is one piece of work, the most frequent items first.
-        work = [(0, len(labels))]
+    # Where the threshold rises as patterns are found, all is one piece of work, the most frequent items first.
+    work = [(0, len(labels))] if wanted.top else [(int(a), int(b)) for a, b in pairwise(at) if a < b]
     total = 0
 
     def counted(piece: tuple[int, int]) -> I32:
@@ -202,15 +200,14 @@ def _is_dense(rows: Rows, counts: I64) -> bool:
     return all_pairs < row_by_row
 
 
-def _first_threshold(rows: Rows, wanted: Wanted) -> int:
-    """Return a count that at least `top` patterns reach: as many do among the most frequent items alone."""
-    usable = rows.held[rows.allowed]
-    alone = max(largest(usable, wanted.top), 1) if wanted.least <= 1 else 1
-    labels = rows.frequent(alone)
-    if len(labels) <= _FEW or (alone > 1 and len(labels) <= _SOME):
-        return alone
-    _, threshold = _records(rows, labels[:_FEW], replace(wanted, count=max(wanted.count, alone)), None)
-    return threshold
+def _raised(rows: Rows, wanted: Wanted) -> Wanted:
+    """Raise the count to one that at least `top` patterns reach: as many do among the most frequent items alone."""
+    alone = largest(rows.held[rows.allowed], wanted.top) if wanted.least <= 1 else 0
+    wanted = replace(wanted, count=max(wanted.count, alone))
+    labels = rows.frequent(wanted.count)
+    if len(labels) <= (_SOME if alone else _FEW):
+        return wanted
+    return replace(wanted, count=_records(rows, labels[:_FEW], wanted, None)[1])
 
 
 def _ordered(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> Found:

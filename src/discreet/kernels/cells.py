@@ -18,9 +18,9 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
 # For each byte its eight bits, each in a byte of its own.
-_SPREAD: U64 = sum(
-    (np.arange(256, dtype=np.uint64) >> np.uint64(j) & np.uint64(1)) << np.uint64(8 * j) for j in range(8)
-)
+_SPREAD: U64 = np.zeros(256, np.uint64)
+for _bit in range(8):
+    _SPREAD |= (np.arange(256, dtype=np.uint64) >> np.uint64(_bit) & np.uint64(1)) << np.uint64(8 * _bit)
 
 
 @kernel

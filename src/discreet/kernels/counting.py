@@ -10,6 +10,8 @@ from .jit import kernel
 from .mining import I32, I64, U64, Ranks, intersect
 
 _ONE = np.uint64(1)
+# So many words of each bitmap are gone through at a time: those of a hundred bitmaps stay near the processor.
+_BLOCK = 512
 
 
 @kernel
@@ -84,12 +86,17 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32, first: int, last: int
 
     Itemset s is of the bitmaps ``places[offsets[s]:offsets[s + 1]]``.
     """
-    spare = np.empty(bitmaps.shape[1], np.uint64)
-    for s in range(first, last):
-        begin = offsets[s]
-        counts[s] = intersect(bitmaps[places[begin]], bitmaps[places[begin + 1]], spare)
-        for j in range(begin + 2, offsets[s + 1]):
-            counts[s] = intersect(spare, bitmaps[places[j]], spare)
+    counts[first:last] = 0
+    spare = np.empty(_BLOCK, np.uint64)
+    for low in range(0, bitmaps.shape[1], _BLOCK):
+        high = min(low + _BLOCK, bitmaps.shape[1])
+        both = spare[: high - low]
+        for s in range(first, last):
+            begin = offsets[s]
+            count = intersect(bitmaps[places[begin], low:high], bitmaps[places[begin + 1], low:high], both)
+            for j in range(begin + 2, offsets[s + 1]):
+                count = intersect(both, bitmaps[places[j], low:high], both)
+            counts[s] += count
 
 
 @kernel

@@ -418,19 +418,54 @@ def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, b
 
 
 @kernel
-def mine_dense(bitmaps: U64, held: I64, people: int, first: int, last: int, wanted: I64, seen: I64) -> I32:
-    """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows."""
+def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen: I64) -> I32:
+    """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows.
+
+    Returns what `mine_sparse` returns.
+    """
     words = bitmaps.shape[1]
+    records = np.empty(3 * 1024, np.int32)
+    size = np.int64(0)
     stack = np.empty(3 * max(2 * last, 64), np.int32)
-    for r in range(last):
-        stack[3 * r] = r
-        stack[3 * r + 1] = held[r]
-        stack[3 * r + 2] = -1 if held[r] == people and wanted[CLOSED] == 0 else r
-    # The bitmaps of the items come first in the arena, what is found below behind them.
-    arena = np.empty((2 * last + 16) * words, np.uint64)
-    arena[: last * words] = bitmaps[:last].reshape(last * words)
-    records = np.empty(3 * 4096, np.int32)
-    records, size, arena, stack = explore(records, np.int64(0), arena, stack, last, words, first, 0, wanted, seen)
+    arena = np.empty(64 * words, np.uint64)
+    for root in range(first, last):
+        if held[root] < wanted[COUNT]:
+            continue
+        if size > wanted[LIMIT]:
+            break
+        records = put(records, size, 1, root, held[root])
+        size += 1
+        if wanted[TOP] > 0:
+            watch(1, held[root], wanted, seen)
+        if wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
+            continue
+        extensions = 0
+        slot = np.int64(0)
+        for r in range(root):
+            if held[r] < wanted[COUNT]:
+                continue
+            if (slot + 1) * words > arena.shape[0]:
+                larger = np.empty(2 * arena.shape[0], np.uint64)
+                larger[: slot * words] = arena[: slot * words]
+                arena = larger
+            c = intersect(bitmaps[root], bitmaps[r], arena[slot * words : (slot + 1) * words])
+            if c < wanted[COUNT]:
+                continue
+            if c == held[root] and wanted[CLOSED] == 1:
+                records = put(records, size, 1, r, -c)
+                size += 1
+                continue
+            stack[3 * extensions] = r
+            stack[3 * extensions + 1] = c
+            if c == held[root]:
+                stack[3 * extensions + 2] = -1
+            else:
+                stack[3 * extensions + 2] = slot
+                slot += 1
+            extensions += 1
+        records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
+        if size < 0:
+            break
     if size < 0 or size > wanted[LIMIT]:
         records[0] = -1
         return records[:3].copy()

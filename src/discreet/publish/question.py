@@ -72,7 +72,9 @@ def prepare(
     both = sorted(set(must) & set(without), key=str)
     if both:
         raise MisuseError(f"{both[0]!r} is in both contains and excludes: no pattern can have it and not have it.")
-    allowed = np.setdiff1d(np.arange(len(vocabulary)), np.concatenate((prefix, barred))).astype(np.int32)
+    free = np.ones(len(vocabulary), np.bool_)
+    free[prefix] = free[barred] = False
+    allowed = np.flatnonzero(free).astype(np.int32)
     public = _public(told, people, relation, len(held))
     if longest == UNBOUNDED:
         longest = None
