@@ -53,8 +53,8 @@ def write_proofs(app):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page.read_text())
     rows = [
-        f"| [`{entry.name}`](_build/generated/proofs/curator/{entry.name}.md) | {', '.join(entry.answers)} | {entry.guarantee} "
-        f"| {entry.summary} | {entry.citation} |\n"
+        f"| [`{entry.name}`](_build/generated/proofs/curator/{entry.name}.md) | {', '.join(entry.answers)} "
+        f"| {entry.guarantee} | {entry.summary} | {entry.citation} |\n"
         for entry in mechanisms().values()
     ]
     head = "| mechanism | answers | promises | what it does | source |\n|---|---|---|---|---|\n"
