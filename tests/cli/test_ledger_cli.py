@@ -28,7 +28,7 @@ def spend(path, epsilon, **more):
     epsilon = Fraction(epsilon)
     given = {"delta": Fraction(0), "rho": epsilon**2 / 2, "own_delta": Fraction(0), "baskets": None} | more
     return Ledger.open(path).spend(
-        epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="anna", **given
+        epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="user", **given
     )
 
 
@@ -101,8 +101,8 @@ class TestShow:
             "  spent      epsilon 5/6",
             "  remaining  epsilon 1/6",
             "",
-            f'1  {first.at}  anna  laplace  epsilon 0.5  {"released":<{len(lost)}}  {{"top": 10}}',
-            f'2  {second.at}  anna  laplace  epsilon 1/3  {lost}  {{"top": 10}}',
+            f'1  {first.at}  user  laplace  epsilon 0.5  {"released":<{len(lost)}}  {{"top": 10}}',
+            f'2  {second.at}  user  laplace  epsilon 1/3  {lost}  {{"top": 10}}',
         ]
         told = json.loads(run("show", path, "--format", "json").stdout)
         assert (told["ledger"]["remaining"], told["ledger"]["unrecorded"]) == ("1/6", 1)
@@ -132,7 +132,7 @@ class TestShow:
             "from discreet.privacy.ledger import Ledger\n"
             "Ledger.open(sys.argv[1]).spend(\n"
             "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), own_delta=Fraction(0), baskets=None,\n"
-            "    neighbours=Neighbours.ADD_REMOVE, what='exponential', parameters={}, who='anna')\n"
+            "    neighbours=Neighbours.ADD_REMOVE, what='exponential', parameters={}, who='user')\n"
             "os.kill(os.getpid(), signal.SIGKILL)\n"
         )
         killed = subprocess.run([sys.executable, "-c", code, str(path)])
@@ -163,7 +163,7 @@ class TestExport:
         told = json.loads(run("export", spent).stdout)
         assert (told["ledger"]["spent"], told["spends"][0]["epsilon"]) == ("1/2", "1/2")
         (row,) = csv.DictReader(io.StringIO(run("export", spent, "--format", "csv").stdout))
-        assert (row["number"], row["who"], row["epsilon"]) == ("1", "anna", "1/2")
+        assert (row["number"], row["who"], row["epsilon"]) == ("1", "user", "1/2")
 
     def test_to_a_file(self, spent, tmp_path):
         for name, options in (("a.csv", ()), ("b.txt", ("--format", "csv"))):

@@ -45,7 +45,7 @@ def spend(ledger: Ledger, epsilon, *, baskets=None, same_data=False, **more) -> 
         **cost(epsilon, **more),
         what="laplace",
         parameters={"top": 10},
-        who="anna",
+        who="user",
         baskets=baskets,
         same_data=same_data,
     )
@@ -402,7 +402,7 @@ class TestRecords:
     def test_parameters_that_are_not_json(self, path, bad):
         ledger = Ledger.create(path, epsilon=1)
         with pytest.raises(MisuseError) as raised:
-            ledger.spend(**cost("0.5"), what="laplace", parameters=bad, who="anna", baskets=None)
+            ledger.spend(**cost("0.5"), what="laplace", parameters=bad, who="user", baskets=None)
         assert str(raised.value) == (
             "Parameters are kept as JSON: texts, finite numbers, true, false, lists and objects of these."
         )
@@ -433,7 +433,7 @@ class TestRecords:
         assert told["spends"][1] == {
             "number": 2,
             "at": ledger.spends()[1].at,
-            "who": "anna",
+            "who": "user",
             "what": "laplace",
             "parameters": {"top": 10},
             "epsilon": "1/3",
