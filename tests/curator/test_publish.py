@@ -68,7 +68,7 @@ class TestItems:
         [
             ([], "The list of items is empty: there is nothing to find."),
             ([1, 2], "The items of this data are names, but the list of items has numbers."),
-            (0, "items is how many items there are, 1 or more; 0 was given."),
+            (0, "items is how many items there are, from 1 to 10,000,000; 0 was given."),
             (
                 "nowhere.txt",
                 "There is no file nowhere.txt with a list of items. For the items found in the data write "
@@ -91,6 +91,32 @@ def test_an_empty_file_is_released_with_noise(listed, items, tmp_path):
     assert {item for one in found.patterns for item in one.items} == items
     with pytest.raises(discreet.NobodyError):
         discreet.mine(tmp_path / "nobody.dat", top=1)
+
+
+def test_nobody_with_public_items_is_a_release_without_patterns():
+    found = discreet.release([], top=3, epsilon=1, items="public")
+    assert len(found.patterns) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"top": 10**30}, f"top is at most 100,000 in a release; {10**30} was given."),
+        (
+            {"top": 1, "epsilon": "1e-6", "delta": "1e-50"},
+            "With a delta of 1e-50, an epsilon of 1e-6 leaves nothing to spend: raise either.",
+        ),
+        ({"top": 1, "epsilon": "1e-7"}, "An epsilon below 0.000001 leaves nothing but noise; 1e-7 was given."),
+    ],
+)
+def test_what_could_only_fail_later_is_refused_before_paying(question, message):
+    with pytest.raises(MisuseError) as caught:
+        shop(**question)
+    assert str(caught.value) == message
+
+
+def test_an_epsilon_beyond_all_reason_still_has_a_report():
+    assert "e+304" in shop(top=1, epsilon=5000).report()
 
 
 class TestPeople:

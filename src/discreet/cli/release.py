@@ -169,7 +169,10 @@ def release(
     ] = "auto",
     settings: given.Settings = None,
     counts: Annotated[
-        bool, typer.Option(help="Publish counts too, or spend all on finding the patterns.", rich_help_panel=given.HOW)
+        bool,
+        typer.Option(
+            help="Publish counts too, or spend all that is left on finding the patterns.", rich_help_panel=given.HOW
+        ),
     ] = True,
     by: Annotated[
         str | None,
@@ -372,7 +375,7 @@ def _forecast(baskets: Baskets, question: dict[str, Any], paying: Paying) -> Non
     if paying.ledger is not None:
         from ..publish import affordable
 
-        console.print(f"\n{affordable(job, paying.ledger)}")
+        console.print(f"\n{affordable(job, baskets, paying.ledger, paying.same_data)}")
     console.print("\nNothing was spent.")
 
 

@@ -15,6 +15,7 @@ from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..errors import InputError, MisuseError
 from ..exact.checks import is_whole
 
+MOST_ITEMS = 10_000_000
 CHOICES = (
     "Say which items there are, in one of three ways: give the list, items= a file with one item a line, a list, or a "
     "number N for the items 0 to N - 1; or declare with items='public' that the items found in the data are public "
@@ -29,10 +30,9 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
     if isinstance(items, str) and items == "public":
         return baskets.vocabulary, f"which {baskets.items:,} items there are, as found in the data"
     if is_whole(items):
-        if not 1 <= items <= 2**31 - 2:
-            raise MisuseError(f"items is how many items there are, 1 or more; {items} was given.")
-        numbers: list[Item] = list(range(int(items)))
-        return _declared(numbers, baskets), f"which {items:,} items there are, as declared"
+        if not 1 <= items <= MOST_ITEMS:
+            raise MisuseError(f"items is how many items there are, from 1 to {MOST_ITEMS:,}; {items} was given.")
+        return _numbered(int(items), baskets), f"which {items:,} items there are, as declared"
     if isinstance(items, str | os.PathLike):
         labels = _from_file(Path(items), baskets.vocabulary.numeric if baskets.items else None)
     elif isinstance(items, Iterable):
@@ -66,6 +66,14 @@ def _from_file(path: Path, numeric: bool | None) -> list[Item]:
         raise InputError(
             f"The items of this data are numbers, but {path} lists names: one whole number a line is needed."
         ) from None
+
+
+def _numbered(many: int, baskets: Baskets) -> Vocabulary:
+    import pyarrow as pa
+
+    if baskets.items and not baskets.vocabulary.numeric:
+        raise MisuseError("The items of this data are names, but the list of items has numbers.")
+    return Vocabulary(pa.array(np.arange(many, dtype=np.int64)))
 
 
 def _declared(labels: list[Item], baskets: Baskets) -> Vocabulary:

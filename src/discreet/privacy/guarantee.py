@@ -63,7 +63,7 @@ class Guarantee:
 
     def in_words(self) -> str:
         """Say what is promised to a reader who has never heard of epsilon."""
-        factor = exp(float(self.epsilon))
+        factor = exp(min(float(self.epsilon), 700.0))  # beyond, it says nothing in any case
         told = (
             "Whatever anyone concludes from this result about one person, they would have concluded with a "
             f"probability at most {factor:.3g} times larger or smaller had that person's data "

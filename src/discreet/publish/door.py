@@ -110,7 +110,7 @@ def release(
     contains, excludes
         Items every pattern must have, and items no pattern may have.
     counts
-        False for the patterns alone: all of the budget then goes into choosing them.
+        False for the patterns alone: all that is left after counting the people then goes into choosing them.
     neighbours
         ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise doubles.
     by, segments
@@ -210,11 +210,11 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
     return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
 
 
-def affordable(job: Job, ledger: str | PathLike[str]) -> str:
+def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str], same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
     from ..privacy.ledger import Ledger
 
-    left = Ledger.open(ledger).check(**_price(job), baskets=None)
+    left = Ledger.open(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
     return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
 
 

@@ -23,6 +23,8 @@ from .job import Job, Relation
 _RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
 _SMALLEST = Fraction(1, 10**6)
+# More patterns than this would take hours to choose, and none of them would stand out of the noise.
+_MOST = 100_000
 
 
 def prepare(
@@ -50,6 +52,10 @@ def prepare(
     budget = Budget.of(epsilon, delta)
     if budget.epsilon < _SMALLEST:
         raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
+    if not budget.pure and budget.rho == 0:
+        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
+    if top is not None and positive("top", top) > _MOST:
+        raise MisuseError(f"top is at most {_MOST:,} in a release; {top} was given.")
     if neighbours not in _RELATIONS:
         raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
     relation = _RELATIONS[neighbours]
@@ -105,9 +111,9 @@ def prepare(
         words=_words(top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets),
         settings=_settings(how),
     )
-    if not len(allowed) and itemsets is None and items is not None:
+    if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
-    if not finding:
+    if not finding and len(vocabulary):
         how.check(_public_asked(job, len(allowed)), budget)
     if by is None:
         return {"": job}
