@@ -132,6 +132,14 @@ class TestMoney:
             assert run(*asked, "--top", 2, "--ledger", ledger, *option).returncode == 1
         assert json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"] == []
 
+    def test_the_ledger_and_the_data_are_not_written_over(self, asked, ledger, sales, tmp_path):
+        for place in (ledger, sales):
+            kept = place.read_bytes()
+            done = run(*asked, "--top", 2, "--ledger", ledger, "--format", "csv", "-o", place)
+            assert done.returncode == 1
+            assert "is read or pays for this release: write the result to another file." in done.stderr
+            assert place.read_bytes() == kept
+
     def test_killed_after_paying_the_spend_stands(self, asked, ledger):
         # A mechanism that never comes back: the process is killed when the ledger shows the spend.
         code = (

@@ -175,7 +175,8 @@ def test_a_threshold_below_the_own_one_is_told():
         f"count of {own} or more are shown.",
         f"Below {own} people, patterns that few people hold could not be told from noise: those with 10 people up to "
         "that are missing.",
-        "Counts and intervals are of the cut baskets: in whole baskets a pattern is held by more people.",
+        "Counts are of the cut baskets: in whole baskets a pattern is held by more people, how many is not known. "
+        "So an interval reaches up to all of them.",
     )
     assert shown(SHOP, min_count=900).facts["threshold"] == 900
 

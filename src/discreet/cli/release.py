@@ -216,7 +216,7 @@ def release(
         "settings": settings_of(settings),
         "counts": counts,
     }
-    _check_report(report)
+    _check_places(report, writing, paying, reading)
     baskets = paying.baskets(reading)
     question |= {"contains": labels(contains, baskets), "excludes": labels(excludes, baskets)}
     if by is not None:
@@ -251,7 +251,7 @@ def count(
     if itemsets is None:
         raise MisuseError("Say what to count: --itemsets FILE, with one itemset a line.")
     budget = paying.budget()
-    _check_report(report)
+    _check_places(report, writing, paying, reading)
     baskets = paying.baskets(reading)
     wanted = read_itemsets(itemsets, baskets)
     from ..publish import count as publish
@@ -327,8 +327,14 @@ def settings_of(texts: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _check_report(report: Path | None) -> None:
-    """Refuse a place a report cannot be written to, before anything is spent."""
+def _check_places(report: Path | None, writing: Writing, paying: Paying, reading: Reading) -> None:
+    """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
+    read = [Path(place) for place in (reading.file, paying.ledger, paying.items) if place is not None]
+    for place in (writing.output, report):
+        if place is not None and any(_same(place, other) for other in read):
+            raise MisuseError(f"{place} is read or pays for this release: write the result to another file.")
+    if report is not None and writing.output is not None and _same(report, writing.output):
+        raise MisuseError(f"{report} cannot hold both the result and the report: give two names.")
     if report is None:
         return
     from ..exact.writing import check_place
@@ -336,6 +342,13 @@ def _check_report(report: Path | None) -> None:
     if report.suffix.lower() not in (".html", ".htm"):
         raise MisuseError(f"A report is a page: give a name that ends in .html instead of {report}.")
     check_place(report)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve()
+    except OSError:
+        return False
 
 
 def _column(reading: Reading, by: str, people: int) -> list[Item]:

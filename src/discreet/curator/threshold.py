@@ -95,12 +95,16 @@ class Threshold(Mechanism):
             )
         if not asked.counts:
             return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
-        notes.append("Counts and intervals are of the cut baskets: in whole baskets a pattern is held by more people.")
+        # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
+        notes.append(
+            "Counts are of the cut baskets: in whole baskets a pattern is held by more people, how many is not known. "
+            "So an interval reaches up to all of them."
+        )
         return Found(
             itemsets=itemsets,
             estimates=values,
             low=values - things.margin,
-            high=values + things.margin,
+            high=np.maximum(values + things.margin, asked.people),
             facts=facts,
             notes=tuple(notes),
         )
