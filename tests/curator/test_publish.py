@@ -209,6 +209,18 @@ class TestSegments:
             assert "which 2 segments there are, as found in the data" in segment.guarantee.public
         assert found["north"].patterns.counts.max() > 50
 
+    @pytest.mark.parametrize("two", [["a", "a\0"], [2**53 + 1, 2.0**53]])
+    def test_nobody_is_in_two_segments(self, two):
+        jobs = prepare(SHOP, top=1, epsilon=1, items="public", by=[two[0]] * 119 + [two[1]], segments=two)
+        assert [len(job.baskets) for job in jobs.values()] == [119, 1]
+
+    def test_a_generator_is_read_once(self, tmp_path):
+        ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=9)
+        question = {"top": 1, "epsilon": 1, "items": ["a", "b"], "ledger": ledger}
+        discreet.release((basket for basket in [{"a"}] * 90), **question)
+        with pytest.raises(MisuseError, match="other data"):
+            discreet.release((basket for basket in [{"b"}] * 90), **question)
+
     def test_declared_segments_may_be_empty_and_others_are_dropped(self):
         found = self.released(by=self.where, segments=["south", "west"])
         assert list(found) == ["south", "west"]

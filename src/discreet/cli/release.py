@@ -220,7 +220,7 @@ def release(
     baskets = paying.baskets(reading)
     question |= {"contains": labels(contains, baskets), "excludes": labels(excludes, baskets)}
     if by is not None:
-        question |= {"by": _column(reading, by, len(baskets)), "segments": segments}
+        question |= _segments(reading, by, segments, len(baskets))
     elif segments:
         raise MisuseError("--segment lists the values of a column: say which one by --by.")
     if dry_run:
@@ -351,17 +351,20 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _column(reading: Reading, by: str, people: int) -> list[Item]:
-    """Return the one value each person has in a column."""
+def _segments(reading: Reading, by: str, segments: list[str] | None, people: int) -> dict[str, Any]:
+    """Return the one value each person has in a column, and the values that were typed, as the column has them."""
     from dataclasses import replace
 
     if reading.person is None:
         raise MisuseError("--by needs a table with a person in each row: say which column by --person.")
-    values = replace(reading, item=by).baskets()
+    try:
+        values = replace(reading, item=by).baskets()
+    except NobodyError:
+        return {"by": [], "segments": segments}
     if len(values) != people or (values.sizes != 1).any():
         raise InputError(f"Everyone must have one value in the column {by!r}: some people have none, or several.")
     found: list[Item] = values.vocabulary.take(values.codes).to_pylist()
-    return found
+    return {"by": found, "segments": labels(segments, values) if segments else None}
 
 
 def _forecast(baskets: Baskets, question: dict[str, Any], paying: Paying) -> None:

@@ -138,8 +138,9 @@ def release(
     >>> len(release.patterns), release.guarantee.epsilon
     (3, Fraction(1, 1))
     """
+    held = everyone(baskets)  # once: what is compared with the ledger is what is released
     jobs = prepare(
-        baskets,
+        held,
         top=top,
         min_support=min_support,
         min_count=min_count,
@@ -157,7 +158,7 @@ def release(
         by=by,
         segments=segments,
     )
-    done = _pay_and_run(baskets, jobs, ledger, who, same_data, progress)
+    done = _pay_and_run(held, jobs, ledger, who, same_data, progress)
     return done if by is not None else next(iter(done.values()))
 
 
@@ -187,8 +188,9 @@ def count(
     """
     wanted = [several(itemset, "itemsets") for itemset in itemsets]
     named = {item for itemset in wanted for item in itemset}
+    held = everyone(baskets)
     jobs = prepare(
-        baskets,
+        held,
         itemsets=wanted,
         epsilon=epsilon,
         delta=delta,
@@ -197,7 +199,7 @@ def count(
         mechanism="count",
         neighbours=neighbours,
     )
-    return next(iter(_pay_and_run(baskets, jobs, ledger, who, same_data, None).values()))
+    return next(iter(_pay_and_run(held, jobs, ledger, who, same_data, None).values()))
 
 
 def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
@@ -223,7 +225,7 @@ def _price(job: Job) -> Price:
 
 
 def _pay_and_run(
-    baskets: Any, jobs: dict[Item, Job], ledger: Any, who: str, same_data: bool, progress: Progress | None
+    baskets: Baskets, jobs: dict[Item, Job], ledger: Any, who: str, same_data: bool, progress: Progress | None
 ) -> dict[Item, Release]:
     """Spend first, then compute, then record what came of it."""
     job = next(iter(jobs.values()))
@@ -233,7 +235,7 @@ def _pay_and_run(
         what=job.mechanism.name,
         parameters={"asked": dict(job.words), "settings": dict(job.settings)},
         who=who,
-        baskets=None if ledger is None else everyone(baskets),
+        baskets=baskets,
         same_data=same_data,
     )
     source = SystemSource()

@@ -14,7 +14,7 @@ from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..catalogue import mechanism as entry_of
 from ..curator.mechanism import Asked, Mechanism
 from ..curator.public import CHOICES, item_list, onto, rows
-from ..errors import MisuseError, NobodyError
+from ..errors import LimitError, MisuseError, NobodyError
 from ..exact.checks import UNBOUNDED, positive, several, span, support
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
@@ -64,6 +64,8 @@ def prepare(
         _one_of(top, min_support, min_count)
     least, longest = (1, None) if lengths is None else span(lengths)
     held = everyone(baskets)
+    if len(held.codes) + len(held) >= np.iinfo(np.int32).max:
+        raise LimitError("These baskets hold more items in all than can be mined at once: cap them with max_items=.")
     vocabulary, told = item_list(items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
     listed = vocabulary is not None
@@ -116,6 +118,8 @@ def prepare(
     if not finding and len(vocabulary):
         how.check(_public_asked(job, len(allowed)), budget)
     if by is None:
+        if segments is not None:
+            raise MisuseError("segments lists the segments of by=: give that too.")
         return {"": job}
     return _segmented(job, by, segments)
 
@@ -227,10 +231,18 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
         raise MisuseError(
             "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment."
         )
-    labels = np.asarray(by)
-    if labels.ndim != 1 or len(labels) != len(job.baskets):
+    values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
+    if len(values) != len(job.baskets):
         raise MisuseError("by is a segment for each person: as many as there are baskets, in their order.")
-    named: list[Item] = sorted(set(labels.tolist()), key=str) if segments is None else list(dict.fromkeys(segments))
+    if any(value is None or value != value for value in values):
+        raise MisuseError("by has no segment for some people: give everyone one.")
+    try:
+        named: list[Item] = sorted(set(values), key=str) if segments is None else list(dict.fromkeys(segments))
+        # Each person is looked up once, so nobody can be in two segments.
+        places = {name: place for place, name in enumerate(named)}
+        where = np.array([places.get(value, -1) for value in values], np.int64)
+    except TypeError:
+        raise MisuseError("by has a name or a number for each person, such as 'north' or 3.") from None
     if not named:
         raise MisuseError("There is no segment: list them with segments=.")
     how = "as found in the data" if segments is None else "as declared"
@@ -238,7 +250,7 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
     return {
         name: replace(
             job,
-            baskets=rows(job.baskets, np.flatnonzero(labels == name)),
+            baskets=rows(job.baskets, np.flatnonzero(where == places[name])),
             public=public,
             words={**job.words, "segment": name},
         )
