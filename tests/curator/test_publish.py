@@ -57,6 +57,18 @@ class TestItems:
         assert found.guarantee.epsilon <= 2
         assert "3 items were found with noise" in found.notes[0]
 
+    @pytest.mark.parametrize(
+        ("mechanism", "question", "message"),
+        [
+            ("exponential", {"min_count": 3}, "exponential finds the top patterns"),
+            ("truncated", {"top": 3}, "truncated finds patterns over a threshold"),
+            ("count", {"top": 3}, "count finds patterns over a threshold"),
+        ],
+    )
+    def test_what_a_mechanism_cannot_do_is_refused_before_they_are_found(self, mechanism, question, message):
+        with pytest.raises(MisuseError, match=message):
+            trial(SHOP, seed=3, epsilon=1, delta="1e-6", mechanism=mechanism, **question)
+
     def test_finding_nothing_is_a_release_without_patterns(self):
         found = trial([{"a"}], seed=3, top=3, epsilon=1, delta="1e-6", mechanism="exponential")
         assert len(found.patterns) == 0

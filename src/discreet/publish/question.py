@@ -25,6 +25,7 @@ _RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
+_MANY = 10**6
 
 
 def prepare(
@@ -115,8 +116,8 @@ def prepare(
     )
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
-    if not finding and len(vocabulary):
-        how.check(_public_asked(job, len(allowed)), budget)
+    # Where the items are still to be found, the question is checked as if there were many.
+    how.check(_public_asked(job, len(allowed) if listed and len(vocabulary) else _MANY), budget)
     if by is None:
         if segments is not None:
             raise MisuseError("segments lists the segments of by=: give that too.")
