@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.baskets.core import starts
 from discreet.exact import layout, search
@@ -173,6 +174,24 @@ def test_the_few_most_frequent_items_give_a_start(people, k, least):
         patch.setattr(search, "_SOME", 2)
         answer = engine(people).answer(Kth(k, least, ITEMS))
     assert answer.tolist() == [falling[k - 1] if k <= len(falling) else 0]
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_a_new_item_does_not_change_what_others_keep(kind):
+    # Its label comes first, so every other item gets another code.
+    names = [f"b{number}" for number in range(30)] if kind is str else list(range(100, 130))
+    people = [{names[(3 * person + step * step) % 30] for step in range(9)} for person in range(60)]
+    new = "a" if kind is str else 1
+
+    def kept(baskets) -> dict:
+        held = discreet.read(baskets)
+        every = Itemsets(np.arange(held.items + 1), np.arange(held.items, dtype=np.int32))
+        counts = LocalEngine(held).answer(Supports(every, Truncation(3, 12345)))
+        return dict(zip(held.vocabulary, counts.tolist(), strict=True))
+
+    before, after = kept(people), kept([*people, {new}])
+    assert after.pop(new) == 1
+    assert after == before
 
 
 class Unknown(Query):

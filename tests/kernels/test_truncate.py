@@ -203,3 +203,10 @@ def test_every_code_is_kept_about_as_often():
     # Keys that differ in one bit only.
     first = [some([row], 1, 1 << bit | turn << 40)[0][0] for bit in range(40) for turn in range(50)]
     assert stats.chisquare([first.count(code) for code in row]).pvalue > 1e-6
+
+
+def test_codes_of_one_name_are_cut_to_the_length_too():
+    rows = [list(range(12)), list(range(5, 12))]
+    for key in range(20):
+        offsets, codes = keep_some(*to_csr(rows), 4, key, np.zeros(12, np.uint64))
+        assert to_rows(offsets, codes) == [[0, 1, 2, 3], [5, 6, 7, 8]]

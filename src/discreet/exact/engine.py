@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,10 +159,24 @@ class LocalEngine(Engine):
         trim_columns(rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, kept)
         return count_columns(kept, sets.offsets, np.searchsorted(items, sets.codes).astype(np.int32))
 
+    @cached_property
+    def _names(self) -> NDArray[np.uint64]:
+        """A number for each item that its label alone decides.
+
+        Where the list of items was read from the data, one person with a new item gives all others new codes. What is
+        kept of a basket must not change by that.
+        """
+        labels = self.baskets.vocabulary.labels
+        if self.baskets.vocabulary.numeric:
+            numbers: NDArray[np.int64] = labels.to_numpy(zero_copy_only=False).astype(np.int64)
+            return numbers.view(np.uint64)
+        digests = (blake2b(label.encode(), digest_size=8).digest() for label in labels.to_pylist())
+        return np.frombuffer(b"".join(digests), np.uint64)
+
     def _truncated(self, truncation: Truncation) -> Rows:
         rows, longest, key = self._rows, truncation.longest, truncation.key
         if truncation.sets is None or truncation.scores is None:
-            offsets, codes = keep_some(rows.offsets, rows.codes, longest, key)
+            offsets, codes = keep_some(rows.offsets, rows.codes, longest, key, self._names)
         else:
             sets, scores = truncation.sets, truncation.scores
             offsets, codes = keep_smart(

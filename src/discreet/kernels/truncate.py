@@ -51,8 +51,8 @@ else:
 
 
 @helper
-def mark_row(codes: I32, start: int, size: int, key: np.uint64, marks: U64) -> None:
-    """Mark each code of a row: two rounds of mixing, between them what the whole row holds."""
+def mark_row(codes: I32 | U64, start: int, size: int, key: np.uint64, marks: U64) -> None:
+    """Mark each code of a row, or its name: two rounds of mixing, between them what the whole row holds."""
     together = np.uint64(0)
     for j in range(size):
         marks[j] = mix(key ^ np.uint64(codes[start + j]))
@@ -91,7 +91,9 @@ def smallest(values: U64, size: int, rank: int) -> np.uint64:
 
 
 @kernel
-def cut_rows(offsets: I64, codes: I32, first: int, last: int, key: np.uint64, kept_offsets: I64, kept: I32) -> None:
+def cut_rows(
+    offsets: I64, codes: I32, named: I32 | U64, first: int, last: int, key: np.uint64, kept_offsets: I64, kept: I32
+) -> None:
     """Keep of each row from `first` to before `last` as many codes as `kept_offsets` leaves room for."""
     marks = np.empty(64, np.uint64)
     spare = np.empty(64, np.uint64)
@@ -109,12 +111,19 @@ def cut_rows(offsets: I64, codes: I32, first: int, last: int, key: np.uint64, ke
         if marks.shape[0] < size:
             marks = np.empty(2 * size, np.uint64)
             spare = np.empty(2 * size, np.uint64)
-        mark_row(codes, start, size, key, marks)
+        mark_row(named, start, size, key, marks)
         for j in range(size):
             spare[j] = marks[j]
         highest = smallest(spare, size, room - 1)
+        # Codes of one name have one mark: of those at the border the first ones are kept, as many as fit.
+        border = room
         for j in range(size):
-            if marks[j] <= highest:
+            if marks[j] < highest:
+                border -= 1
+        for j in range(size):
+            if marks[j] == highest:
+                border -= 1
+            if marks[j] < highest or (marks[j] == highest and border >= 0):
                 kept[at] = codes[start + j]
                 at += 1
 
@@ -349,7 +358,7 @@ def take_marked(members: I32, begin: int, width: int, room: int, origin: I32, ma
         taken[best] = 1
 
 
-def keep_some(offsets: I64, codes: I32, most: int, key: int) -> tuple[I64, I32]:
+def keep_some(offsets: I64, codes: I32, most: int, key: int, names: U64 | None = None) -> tuple[I64, I32]:
     """Keep of every row at most `most` codes, any of them as likely as the others.
 
     TRUNCATE of Zeng, Naughton, Cai (2012, algorithm 1).
@@ -362,6 +371,9 @@ def keep_some(offsets: I64, codes: I32, most: int, key: int) -> tuple[I64, I32]:
         How many codes a row may keep, 0 or more; rows no longer are kept as they are.
     key
         64 secret bits, drawn once a release.
+    names
+        What each code is marked by; the code itself where it is None. Where the numbering of codes depends on other
+        rows, as in a list of items that was read from the data, only such names keep the cut local.
 
     Returns
     -------
@@ -375,11 +387,12 @@ def keep_some(offsets: I64, codes: I32, most: int, key: int) -> tuple[I64, I32]:
     >>> offsets.tolist(), codes[:2].tolist()
     ([0, 2, 5], [1, 4])
     """
+    named = codes if names is None else names[codes]
     kept_offsets = _summed(np.minimum(np.diff(offsets), most))
     kept = np.empty(kept_offsets[-1], np.int32)
     secret = np.uint64(key)
     in_threads(
-        lambda piece: cut_rows(offsets, codes, *piece, secret, kept_offsets, kept),
+        lambda piece: cut_rows(offsets, codes, named, *piece, secret, kept_offsets, kept),
         pieces(offsets, _PIECES_A_THREAD * threads()),
     )
     return kept_offsets, kept
