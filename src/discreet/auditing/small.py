@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Codes, Offsets, starts
+from ..baskets.core import Baskets, Codes, Item, Offsets, starts
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.itemsets import Itemsets
 from ..exact.query import Query, Supports
@@ -84,11 +84,11 @@ class Engines:
     """One engine for each data set that comes up."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes, int], Engine] = {}
+        self._known: dict[tuple[bytes, bytes, tuple[Item, ...]], Engine] = {}
 
     def __call__(self, baskets: Baskets) -> Engine:
         """Return the engine of these baskets."""
-        key = baskets.offsets.tobytes(), baskets.codes.tobytes(), baskets.items
+        key = baskets.offsets.tobytes(), baskets.codes.tobytes(), tuple(baskets.vocabulary)
         if key not in self._known:
             self._known[key] = Small(baskets) if baskets.items <= _MOST else LocalEngine(baskets)
         return self._known[key]
