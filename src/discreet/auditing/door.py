@@ -11,11 +11,10 @@ from ..catalogue import mechanism as entry_of
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
 from ..exact.checks import is_whole, positive
-from ..privacy.budget import Budget
+from ..privacy.budget import Budget, Neighbours
 from ..publish import Relation
 from .coupled import coupled
 from .exact import exact
-from .neighbours import RELATIONS
 from .statistical import statistical
 from .verdict import Verdict
 
@@ -73,15 +72,13 @@ def audit(
         how = mechanism
     else:
         how = entry_of(mechanism).make(settings)
-    if neighbours not in RELATIONS:
-        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
+    relation = Neighbours.typed(neighbours)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = positive("runs", runs)
     if delta is None:
         delta = _DELTA if how.delta is True else 0
     budget = Budget.of(epsilon, delta)
-    relation = RELATIONS[neighbours]
     attempts = (
         coupled(how, budget, relation, seed),
         exact(how, budget, relation),

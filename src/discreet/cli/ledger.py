@@ -60,7 +60,7 @@ def create(
     from ..privacy.budget import Neighbours
     from ..privacy.ledger import Ledger
 
-    relation = Neighbours.ADD_REMOVE if neighbours is given.Relation.added else Neighbours.REPLACE
+    relation = Neighbours.typed(neighbours.value)
     made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=relation, most=most, name=name)
     typer.echo(f"Made {path}: {_budget(made.state())}. Keep it as you keep the data.")
 

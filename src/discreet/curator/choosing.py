@@ -2,32 +2,79 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import MisuseError
 from ..exact.engine import Engine
 from ..exact.query import Kth, Supports
-from ..privacy.budget import exact
+from ..privacy.budget import Budget, exact
 from ..privacy.meter import Candidates, Meter, Way
-from .mechanism import Asked, Found, Plan, from_tuples, to_tuples
+from .mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
 from .universe import Universe
 
 # No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
 LISTED = 1_000_000
 
-CITATION = "R. Bhaskar, S. Laxman, A. Smith, A. Thakurta. Discovering frequent patterns in sensitive data. KDD 2010."
 
+@dataclass(frozen=True, kw_only=True)
+class Choosing(Mechanism):
+    """What both mechanisms are but for how they choose.
 
-def check_settings(given: object) -> None:
-    """Turn the settings into exact numbers and refuse those out of range."""
-    for name in ("selecting", "doubt", "floor"):
-        value = exact(getattr(given, name), name)
-        if not 0 < value < 1 and not (name == "floor" and value == 0):
-            raise MisuseError(f"{name} lies between 0 and 1; {getattr(given, name)} was given.")
-        object.__setattr__(given, name, value)
+    Parameters
+    ----------
+    selecting
+        The share of the budget that chooses the patterns; the rest counts them.
+    doubt
+        The probability with which the promise about the result may fail (the papers' rho).
+    floor
+        The public floor of counts as a fraction of gamma (E3): itemsets below it are not told apart.
+    """
+
+    selecting: Fraction = Fraction(1, 2)
+    doubt: Fraction = Fraction(1, 10)
+    floor: Fraction = Fraction(1, 20)
+
+    citation: ClassVar[str] = (
+        "R. Bhaskar, S. Laxman, A. Smith, A. Thakurta. Discovering frequent patterns in sensitive data. KDD 2010."
+    )
+    answers: ClassVar[tuple[Answers, ...]] = ("top",)
+
+    def __post_init__(self) -> None:
+        for name in ("selecting", "doubt", "floor"):
+            value = exact(getattr(self, name), name)
+            if not 0 < value < 1 and not (name == "floor" and value == 0):
+                raise MisuseError(f"{name} lies between 0 and 1; {getattr(self, name)} was given.")
+            object.__setattr__(self, name, value)
+
+    @abstractmethod
+    def choice(self) -> Way:
+        """Return how patterns are chosen."""
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse a question that has fewer answers than are asked for."""
+        super().check(asked, budget)
+        check_top(asked)
+
+    def plan(self, asked: Asked) -> Plan:
+        """Choose with one share, count with the other; for the patterns alone all of it chooses."""
+        if not asked.counts:
+            return [("choosing the patterns", Fraction(1))]
+        return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Choose among truncated counts, then count the picks."""
+        shares = dict(self.plan(asked))
+        top = asked.top or 0
+        many = Universe(asked.items, asked.least, asked.longest).many
+        rate = meter.rate(top, shares["choosing the patterns"], self.choice())
+        gamma = slack(self.choice(), top, many, self.doubt, rate)
+        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, asked, meter, shares)
 
 
 def check_top(asked: Asked) -> None:
@@ -38,13 +85,6 @@ def check_top(asked: Asked) -> None:
             f"top is {asked.top:,}, but {asked.items:,} items have only {many:,} itemsets of {asked.least} to "
             f"{asked.longest} items: ask for at most so many."
         )
-
-
-def plan(selecting: Fraction, asked: Asked) -> Plan:
-    """Return the shares: one chooses, the other counts; for the patterns alone all of it chooses."""
-    if not asked.counts:
-        return [("choosing the patterns", Fraction(1))]
-    return [("choosing the patterns", selecting), ("counting the patterns", 1 - selecting)]
 
 
 def choose_and_count(

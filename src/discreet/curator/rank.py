@@ -46,7 +46,6 @@ DOUBT = Fraction(1, 10)
 
 _CHOOSE = "choosing the labels"
 _MEASURE = "measuring their scores"
-_RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
 _WAYS = ("exponential", "laplace")
 _LONGEST = 60  # digits before or after the point: beyond, a score is far or nothing
 
@@ -263,8 +262,7 @@ def prepare(
 ) -> Contest:
     """Check a question and put its scores on the grid. Nothing is spent here."""
     budget = Budget.of(epsilon, delta)
-    if neighbours not in _RELATIONS:
-        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
+    relation = Neighbours.typed(neighbours)
     if mechanism not in _WAYS:
         raise MisuseError(f"mechanism is {' or '.join(map(repr, _WAYS))}; {mechanism!r} was given.")
     most = exact(sensitivity, "sensitivity")
@@ -280,7 +278,7 @@ def prepare(
         scores=np.array([_on_grid(label, score, grid) for label, score in scores.items()], np.int64),
         top=int(top),
         budget=budget,
-        neighbours=_RELATIONS[neighbours],
+        neighbours=relation,
         grid=grid,
         monotone=bool(monotone),
         way="laplace" if mechanism == "laplace" else "exponential",

@@ -32,6 +32,15 @@ class Neighbours(StrEnum):
     ADD_REMOVE = "add or remove one person"
     REPLACE = "replace one person"
 
+    @classmethod
+    def typed(cls, value: Any) -> Neighbours:
+        """Return the relation as users type it: ``"add-remove"`` or ``"replace"``."""
+        if value == "add-remove":
+            return cls.ADD_REMOVE
+        if value == "replace":
+            return cls.REPLACE
+        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {value!r} was given.")
+
 
 def exact(value: Any, name: str) -> Fraction:
     """Return the number that was written: 0.1 is one tenth, whether it came as a float or as text."""

@@ -20,7 +20,6 @@ from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
 from .job import Job, Relation
 
-_RELATIONS = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
@@ -57,9 +56,7 @@ def prepare(
         raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
     if top is not None and positive("top", top) > _MOST:
         raise MisuseError(f"top is at most {_MOST:,} in a release; {top} was given.")
-    if neighbours not in _RELATIONS:
-        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {neighbours!r} was given.")
-    relation = _RELATIONS[neighbours]
+    relation = Neighbours.typed(neighbours)
     how = _mechanism(mechanism, settings)
     if itemsets is None:
         _one_of(top, min_support, min_count)
