@@ -1,0 +1,207 @@
+"""The words of a conversation: what a protocol asks, of whom, and what it hears.
+
+A protocol is a generator. It yields an `Ask`, or several at once, and is sent an `Estimate` for each. It sees nothing
+else: no data, clock, network or randomness, so the same estimates make it ask the same things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..privacy.budget import Charge, Neighbours
+from ..privacy.guarantee import Guarantee
+from .loss import WORD
+from .oracles.known import make
+from .oracles.oracle import Counts, Oracle
+from .questions import Question
+
+
+@dataclass(frozen=True, order=True)
+class Who:
+    """The devices whose number, drawn once from 0 to before 2^32, lies from `start` to before `stop`."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop <= WORD:
+            raise MisuseError("A round asks some of the people: its share must be over 0, and all shares 1 at most.")
+
+
+class Line:
+    """Everybody in line: rounds take their share from the front, so that no two have anyone in common."""
+
+    def __init__(self) -> None:
+        self.taken = Fraction(0)
+
+    def next(self, share: Fraction) -> Who:
+        """Return the next share of the people."""
+        start, self.taken = self.taken, self.taken + share
+        return Who(int(start * WORD), int(self.taken * WORD))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One round: a question to some of the people, answered through an oracle."""
+
+    name: str
+    who: Who
+    question: Question
+    oracle: Oracle
+
+    def __post_init__(self) -> None:
+        if self.oracle.size != self.question.values or self.oracle.single != self.question.single:
+            raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
+
+    @classmethod
+    def of(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
+        """Return a round with the oracle of that name made for its question."""
+        made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
+        return cls(name=name, who=who, question=question, oracle=made)
+
+    @cached_property
+    def form(self) -> dict[str, Any]:
+        """The question as it travels to devices."""
+        delta = {"delta": str(self.oracle.delta)} if self.oracle.delta else {}
+        return {
+            "format": 1,
+            **self.question.form(),
+            "epsilon": str(self.oracle.epsilon),
+            **delta,
+            "oracle": self.oracle.form,
+        }
+
+    def text(self) -> str:
+        """Return everything about the round as one line, by which a replay knows it."""
+        told = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
+        return json.dumps(told, separators=(",", ":"), sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a round's reports say: how many people sent one, and how many support each value.
+
+    Everything else is computed from these whole numbers.
+    """
+
+    ask: Ask
+    people: int
+    supports: Counts
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Which fraction of the people answers with each value; noise takes it below 0 and over 1."""
+        return self.ask.oracle.estimate(self.supports, self.people)
+
+    @cached_property
+    def variance(self) -> NDArray[np.float64]:
+        """How far those fractions are off, as estimates for everybody."""
+        return self.ask.oracle.spread(self.values, self.people)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a collector wants to know: public values.
+
+    Parameters
+    ----------
+    items
+        How many items the public list has; patterns are of numbers below it.
+    top
+        How many patterns.
+    epsilon
+        What one person's one report may give away.
+    least
+        The fewest items of a pattern: 1, or 2 to leave single items out.
+    """
+
+    items: int
+    top: int
+    epsilon: Fraction
+    least: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Learnt:
+    """What a conversation ends with: itemsets, which fraction of the people holds each, and its variance.
+
+    Parameters
+    ----------
+    itemsets
+        Everything that was estimated, the most frequent first.
+    values, variance
+        The fraction of people, and how far it may be off.
+    facts, notes
+        Numbers learnt on the way, by name in plain words, and sentences for the reader.
+    """
+
+    itemsets: tuple[tuple[int, ...], ...]
+    values: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
+
+
+def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
+    """Lead a conversation to its end, and return what was learnt with all estimates in order.
+
+    Parameters
+    ----------
+    talk
+        A protocol that has begun.
+    hear
+        Puts one question to the people and returns what their reports say.
+    reports
+        How many questions a person may be asked. One, but for forms kept for comparison (X4).
+    """
+    heard: list[Estimate] = []
+    answer: Any = None
+    while True:
+        try:
+            asked = talk.send(answer)
+        except StopIteration as end:
+            return end.value, tuple(heard)
+        several = asked if isinstance(asked, tuple) else (asked,)
+        if most_asked([*(one.ask for one in heard), *several]) > reports:
+            raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
+        answers = tuple(hear(one) for one in several)
+        heard += answers
+        answer = answers if isinstance(asked, tuple) else answers[0]
+
+
+def most_asked(asks: list[Ask]) -> int:
+    """Return how many questions the person who is asked the most is asked."""
+    return max((sum(ask.who.start <= edge.who.start < ask.who.stop for ask in asks) for edge in asks), default=0)
+
+
+def promised(asks: list[Ask]) -> Guarantee:
+    """Return what everyone who was asked is promised, computed from the questions that were put.
+
+    Shares that have nobody in common do not add up: a person's loss is that of the questions put to them alone.
+    """
+    epsilon = delta = Fraction(0)
+    for edge in asks:
+        mine = [ask.oracle for ask in asks if ask.who.start <= edge.who.start < ask.who.stop]
+        epsilon = max(epsilon, sum((oracle.epsilon for oracle in mine), Fraction(0)))
+        delta = max(delta, sum((oracle.delta for oracle in mine), Fraction(0)))
+    charges = tuple(Charge.pure(ask.name, ask.oracle.epsilon, ask.oracle.delta) for ask in asks)
+    return Guarantee(
+        model="local",
+        neighbours=Neighbours.REPLACE,
+        epsilon=epsilon,
+        delta=delta,
+        charges=charges,
+        public=("the items",),
+    )

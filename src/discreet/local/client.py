@@ -1,0 +1,169 @@
+"""What runs on a device: one question, one basket, one randomised report. Standard library only.
+
+With `draws` and `loss` beside it, this file is the specification that other languages follow, so it is short and
+plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes give the same
+report. Probabilities are integers over a power of two that come with the question; a device computes no exponentials to
+answer, and it refuses a question whose numbers lose more than they claim. Items are numbers: places in the study's
+public list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and cannot be
+told apart by it (errata A7, X3).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from secrets import token_bytes
+from typing import Any
+
+from .draws import Draws, mixed
+from .loss import WORD, check
+
+
+def held(question: Mapping[str, Any], basket: Iterable[int]) -> list[int]:
+    """Return the values a basket answers a question with, ascending."""
+    items, of = set(basket), question["of"]
+    if question["ask"] == "prefix":
+        mine = [item for item in question["order"] if item in items][: question["length"]]
+        return [of.index(mine) if mine in of else len(of)]
+    if isinstance(of, int):
+        found = sorted(item for item in items if 0 <= item < of)
+    else:
+        found = [at for at, one in enumerate(of) if (items.issuperset(one) if isinstance(one, list) else one in items)]
+    if question["ask"] == "how-many":
+        return [bisect_right(question["bins"], len(found)) - 1]
+    return found
+
+
+def _symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
+    """Pad to the given length with dummies, and sample one (PS of Wang, Li, Jha 2018). Dummies follow the values."""
+    drawn = draws.below(max(len(values), oracle["pad"]))
+    return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
+
+
+def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol = _symbol(oracle, values, draws)
+    drawn = draws.place(oracle["inside"], 1, oracle["size"] + oracle["dummies"] - 1)
+    return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
+
+
+def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol, seed = _symbol(oracle, values, draws), draws.seed()
+    bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
+    drawn = draws.place(oracle["inside"], 1, oracle["buckets"] - 1)
+    return {"seed": list(seed), "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
+
+
+def _unary(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    size, symbol = oracle["size"], _symbol(oracle, values, draws)
+    bits = draws.bits(size, oracle["lie"])
+    if symbol < size:
+        bits = bits & ~(1 << symbol) | draws.chance(oracle["keep"]) << symbol
+    return {"bits": bits.to_bytes((size + 7) // 8, "little").hex()}
+
+
+def _hadamard(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol, row = _symbol(oracle, values, draws), draws.below(oracle["rows"])
+    sign = (row & symbol + 1).bit_count() & 1
+    return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
+
+
+def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    many, size = oracle["many"], oracle["size"] + oracle["dummies"]
+    if oracle["oracle"] == "subset":
+        own = [_symbol(oracle, values, draws)]
+    else:
+        own = draws.some(oracle["pad"], values)
+        own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
+    mine, hit = set(own), draws.chance(oracle["hit"])
+    while True:
+        # One held value and any others; kept once in as many times as it was met, so that every set is as likely.
+        chosen = {own[draws.below(len(own))]} if hit else set()
+        while len(chosen) < many:
+            other = draws.below(size)
+            if hit or other not in mine:
+                chosen.add(other)
+        if not hit or draws.below(len(chosen & mine)) == 0:
+            return {"values": sorted(chosen)}
+
+
+def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    own, seed, arc = draws.some(oracle["pad"], values), draws.seed(), oracle["arc"]
+    starts = sorted(mixed(seed, value) for value in own)
+    # The union of the arcs that begin at each start, as stretches in order; what passes the end begins the circle.
+    end = max(starts[-1] + arc - WORD, 0) if starts else 0
+    stretches = [(0, end)]
+    for start in starts:
+        begin, end = max(start, end), max(min(start + arc, WORD), end)
+        stretches.append((begin, end))
+    inside = sum(end - begin for begin, end in stretches)
+    point = draws.place(oracle["inside"], inside, WORD - inside)
+    missed = point - inside
+    for begin, end in stretches:
+        if missed >= begin:
+            missed += end - begin
+        if 0 <= point < end - begin:
+            return {"seed": list(seed), "point": begin + point}
+        point -= end - begin
+    return {"seed": list(seed), "point": missed}
+
+
+def _sign(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    return {"sign": int(draws.chance(WORD // 2 + oracle["slope"] * _clipped(oracle, values)))}
+
+
+def _piece(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    start, window = (_clipped(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
+    drawn = draws.place(oracle["inside"], window, oracle["points"] - window)
+    return {"point": start + drawn if drawn < window else drawn - window + window * (drawn - window >= start)}
+
+
+def _either(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    kind = "pm" if draws.chance(oracle["choose"]) else "duchi"
+    return {kind: ANSWERS[kind](oracle[kind], values, draws)}
+
+
+def _clipped(oracle: Mapping[str, Any], values: list[int]) -> int:
+    span: int = oracle["span"]
+    return min(max(values[0], -span), span)  # D5: whatever was computed, it is within the range
+
+
+ANSWERS: dict[str, Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]] = {
+    "grr": _value,
+    "olh": _hashed,
+    "blh": _hashed,
+    "oue": _unary,
+    "sue": _unary,
+    "hr": _hadamard,
+    "subset": _subset,
+    "privset": _subset,
+    "wheel": _wheel,
+    "duchi": _sign,
+    "pm": _piece,
+    "hm": _either,
+}
+
+
+def client(
+    question: Mapping[str, Any],
+    basket: Iterable[int],
+    *,
+    most: float | None = None,
+    take: Callable[[int], bytes] = token_bytes,
+) -> bytes:
+    """Return this device's one report to a question, as the bytes to send.
+
+    Parameters
+    ----------
+    question
+        What the collector asks, as read from its JSON form.
+    basket
+        The numbers of the items held. Those the question does not know are ignored.
+    most
+        The most epsilon this device gives away; a question that asks for more is refused.
+    take
+        Where random bytes come from: the system's secure source. Anything else is for tests.
+    """
+    check(question, most)
+    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], held(question, basket), Draws(take))
+    return json.dumps(report, separators=(",", ":")).encode("ascii")

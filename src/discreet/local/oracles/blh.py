@@ -1,0 +1,24 @@
+"""Binary local hashing: two buckets, whatever the epsilon. Kept for comparison; `olh` is never worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from .olh import OLH
+from .oracle import grown
+
+
+@dataclass(frozen=True, kw_only=True)
+class BLH(OLH):
+    """Hash the sampled symbol to one of two buckets and report it or the other."""
+
+    name: ClassVar[str] = "blh"
+    summary: ClassVar[str] = "one of two buckets of a hash function, or the other: for comparison"
+    citation: ClassVar[str] = "Bassily, Smith 2015; as a frequency oracle: Wang, Blocki, Li, Jha 2017"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with two buckets."""
+        return cls._with(epsilon, size, pad, single, 2, grown(epsilon))

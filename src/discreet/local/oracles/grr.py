@@ -1,0 +1,101 @@
+"""Generalised randomised response: the value itself with some probability, any other alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log2
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...kernels.devices import report_values
+from ..loss import WIDE
+from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRR(OneValue):
+    """Report the sampled symbol or another one. Sampling amplifies privacy, since all dummies differ (A3)."""
+
+    inside: int
+
+    name: ClassVar[str] = "grr"
+    summary: ClassVar[str] = "the value itself, or any other: best for few candidates or long baskets"
+    citation: ClassVar[str] = "Warner 1965; Kairouz, Oh, Viswanath 2014; amplification: Wang, Li, Jha 2018, Theorem 1"
+    joint: ClassVar[bool] = True
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle; `inside` grows with the padding, as one symbol in `pad` is sampled (A1)."""
+        growth = pad * (grown(epsilon) - 1) + 1
+        others = size - 1 if single else size + pad - 1
+        inside = weighed(growth, 1, max(others, 1))
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The weight of the sampled symbol."""
+        return {"inside": self.inside}
+
+    @property
+    def dummies(self) -> int:
+        """As many as the padding, all different (A3)."""
+        return 0 if self.single else self.pad
+
+    @property
+    def symbols_in_all(self) -> int:
+        """Candidates and dummies."""
+        return self.size + self.dummies
+
+    @property
+    def own(self) -> Fraction:
+        """The sampled symbol's weight."""
+        return Fraction(self.inside, WIDE)
+
+    @property
+    def other(self) -> Fraction:
+        """The rest, shared."""
+        return Fraction(WIDE - self.inside, WIDE * (self.symbols_in_all - 1))
+
+    @property
+    def bits(self) -> float:
+        """One symbol."""
+        return ceil(log2(self.symbols_in_all))
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return one symbol a person."""
+        value = np.empty(len(answered.people), np.int64)
+        report_values(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.dummies,
+            np.uint64(self.inside),
+            value,
+        )
+        return {"value": value}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count each symbol, and leave the dummies out."""
+        return np.bincount(columns["value"], minlength=self.symbols_in_all)[: self.size].astype(np.int64)
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return one symbol."""
+        return {"value": int(columns["value"][row])}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the symbols."""
+        return {"value": self.column(reports, "value", self.symbols_in_all)}
+
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw from the joint law: some keep their symbol, and all others together are spread evenly."""
+        symbols = self.symbols(answered, seed)
+        kept = generator.binomial(symbols, float(self.own - self.other))
+        even = np.full(self.symbols_in_all, 1 / self.symbols_in_all)
+        spread = generator.multinomial(len(answered.people) - kept.sum(), even)
+        return (kept + spread)[: self.size].astype(np.int64)

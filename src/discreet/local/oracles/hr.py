@@ -1,0 +1,86 @@
+"""Hadamard response in its binary form: one entry of a large matrix of signs, right or turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...kernels.devices import report_rows
+from ...kernels.supports import transform
+from ..loss import WORD
+from .oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
+
+
+@dataclass(frozen=True, kw_only=True)
+class HR(OneValue):
+    """Draw a row of the Hadamard matrix, and report the sign in the sampled symbol's column or its opposite."""
+
+    rows: int
+    keep: int
+
+    name: ClassVar[str] = "hr"
+    summary: ClassVar[str] = "one sign of a Hadamard matrix: quick to add up, good for epsilon up to 1"
+    citation: ClassVar[str] = "Bassily, Nissim, Stemmer, Thakurta 2017; Acharya, Sun, Zhang 2019"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle; column 0 is all alike and stands for nothing."""
+        growth = grown(epsilon)
+        rows = 1 << (size + (0 if single else 1)).bit_length()
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, rows=rows, keep=chance(growth / (growth + 1)))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The rows of the matrix, and how often the sign is right."""
+        return {"rows": self.rows, "keep": self.keep}
+
+    @property
+    def own(self) -> Fraction:
+        """The sign is that of the own column."""
+        return Fraction(self.keep, WORD)
+
+    @property
+    def other(self) -> Fraction:
+        """Two columns agree in half of the rows."""
+        return Fraction(1, 2)
+
+    @property
+    def bits(self) -> float:
+        """A row and a sign."""
+        return self.rows.bit_length()
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return a row and a sign a person."""
+        row, sign = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
+        report_rows(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.dummies,
+            self.rows,
+            self.keep,
+            row,
+            sign,
+        )
+        return {"row": row, "sign": sign}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Add the signs up by row; the transform of the sums has agreements less disagreements by column."""
+        sums = np.bincount(columns["row"], weights=1 - 2 * columns["sign"], minlength=self.rows).astype(np.int64)
+        transform(sums)
+        return (len(columns["row"]) + sums[1 : self.size + 1]) // 2
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return a row and a sign."""
+        return {"row": int(columns["row"][row]), "sign": int(columns["sign"][row])}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the rows and signs."""
+        return {"row": self.column(reports, "row", self.rows), "sign": self.column(reports, "sign", 2)}

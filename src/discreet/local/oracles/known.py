@@ -1,0 +1,77 @@
+"""Every oracle by name: those of this room, and those other packages bring along."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+
+from ...errors import MisuseError
+from .oracle import Oracle, grown
+
+GROUP = "discreet.oracles"
+ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
+
+
+@cache
+def oracles() -> dict[str, type[Oracle]]:
+    """Return every frequency oracle by name."""
+    found: dict[str, type[Oracle]] = {}
+    here = __package__ or ""
+    for module in iter_modules(import_module(here).__path__):
+        home = import_module(f"{here}.{module.name}")
+        for value in vars(home).values():
+            ours = isinstance(value, type) and issubclass(value, Oracle) and value.__module__ == home.__name__
+            if ours and hasattr(value, "name"):
+                found[value.name] = value
+    for point in entry_points(group=GROUP):
+        found[point.name] = point.load()
+    return dict(sorted(found.items()))
+
+
+def make(name: str, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:
+    """Return the oracle of that name, or the one that `adaptive` or `grr-or-olh` chooses."""
+    if name == "adaptive":
+        return adaptive(epsilon, size, pad=pad, single=single)
+    if name == "grr-or-olh":
+        return grr_or_olh(epsilon, size, pad=pad, single=single)
+    known = oracles()
+    if name not in known:
+        raise MisuseError(f"There is no oracle {name!r}; there are adaptive, grr-or-olh, {', '.join(known)}.")
+    return known[name].make(epsilon, size, pad=pad, single=single)
+
+
+def adaptive(
+    epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False, frequency: float = 0.0, room: float = ROOM
+) -> Oracle:
+    """Return the oracle with the least exact variance of those whose reports have room.
+
+    Parameters
+    ----------
+    frequency
+        For a candidate that so many hold; 0 for the rare ones, which are the hardest to tell from noise.
+    room
+        How many bits a report may have.
+    """
+    made = []
+    for kind in oracles().values():
+        if single and kind.sets:
+            continue  # a set of one value: its one-value twin says the same
+        try:
+            one = kind.make(epsilon, size, pad=pad, single=single)
+        except MisuseError:
+            continue  # too many candidates or too long a padding for this one
+        if one.bits <= room:
+            made.append(one)
+    if not made:
+        raise MisuseError(f"No oracle answers for {size:,} candidates padded to {pad:,}: use a smaller padding.")
+    return min(made, key=lambda one: (one.variance(frequency), one.bits, one.name))
+
+
+def grr_or_olh(epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:
+    """Return what rule (8) of Wang, Li, Jha 2018 chooses (A2); for exactly one value each, the rule of their [36]."""
+    growth = grown(epsilon)
+    few = size < 3 * growth + 2 if single else size < pad * (4 * pad - 1) * growth + 1
+    return oracles()["grr" if few else "olh"].make(epsilon, size, pad=pad, single=single)

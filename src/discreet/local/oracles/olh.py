@@ -1,0 +1,117 @@
+"""Local hashing: randomised response over the few buckets of a hash function that each device draws for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, comb, log2
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...errors import MisuseError
+from ...kernels.devices import report_hashed
+from ..loss import WIDE, WORD
+from .hashing import count_hashed
+from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+
+
+@dataclass(frozen=True, kw_only=True)
+class OLH(OneValue):
+    """Hash the sampled symbol to a bucket and report the bucket or another.
+
+    `share`, where it is given, is how many of the padded values may meet in one bucket: the sampling then hides more,
+    with a probability of failing (Theorem 5). Such an oracle is never pure (A14).
+    """
+
+    buckets: int
+    inside: int
+    share: int | None = None
+
+    name: ClassVar[str] = "olh"
+    summary: ClassVar[str] = "a bucket of a hash function, or another: small reports for any number of candidates"
+    citation: ClassVar[str] = "Wang, Blocki, Li, Jha 2017; with delta: Wang, Li, Jha 2018, Theorem 5"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with the better of the two numbers of buckets around e^epsilon + 1 (A4)."""
+        growth = grown(epsilon)
+        around = {max(2, int(growth) + 1), max(2, int(growth) + 2)}
+        made = [cls._with(epsilon, size, pad, single, buckets, growth) for buckets in sorted(around)]
+        return min(made, key=lambda oracle: oracle.variance(0.0))
+
+    @classmethod
+    def _with(cls, epsilon: Fraction, size: int, pad: int, single: bool, buckets: int, growth: Fraction) -> Self:
+        inside = weighed(growth, 1, buckets - 1)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=inside)
+
+    @classmethod
+    def sampled(cls, epsilon: Fraction, size: int, *, pad: int, delta: Fraction) -> Self:
+        """Return the oracle that counts on the sampling, and fails with a probability of at most `delta`."""
+        if not 0 < delta < 1:
+            raise MisuseError(f"delta is over 0 and below 1; {float(delta):g} was given.")
+        for share in range(1, pad + 1):
+            growth = Fraction(pad, share) * (grown(epsilon) - 1) + 1
+            buckets = ceil(growth) + 1
+            if Fraction(comb(pad, share + 1), buckets**share) <= delta:
+                inside = weighed(growth, 1, buckets - 1)
+                return cls(epsilon=epsilon, size=size, pad=pad, buckets=buckets, inside=inside, share=share)
+        raise AssertionError("unreachable: all of the padding may meet in one bucket")
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The buckets and the weight of the own one."""
+        numbers = {"buckets": self.buckets, "inside": self.inside}
+        return numbers if self.share is None else {**numbers, "share": self.share}
+
+    @property
+    def own(self) -> Fraction:
+        """The own bucket's weight."""
+        return Fraction(self.inside, WIDE)
+
+    @property
+    def other(self) -> Fraction:
+        """Another symbol falls into the reported bucket as into any."""
+        return Fraction(1, self.buckets)
+
+    @property
+    def bits(self) -> float:
+        """A seed and a bucket."""
+        return 63 + ceil(log2(self.buckets))
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return a hash function and a bucket a person."""
+        many = len(answered.people)
+        value, first, second = np.empty(many, np.int64), np.empty(many, np.uint32), np.empty(many, np.uint32)
+        report_hashed(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.dummies,
+            np.uint64(self.inside),
+            self.buckets,
+            value,
+            first,
+            second,
+        )
+        return {"first": first, "second": second, "value": value}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count the reports whose bucket a candidate hashes to: hashes from edge to edge make a bucket."""
+        edges = np.array([-(-WORD * bucket // self.buckets) for bucket in range(self.buckets + 1)], np.int64)
+        low = edges[columns["value"]].astype(np.uint32)
+        width = np.diff(edges)[columns["value"]].astype(np.uint32)
+        return count_hashed(columns["first"], columns["second"], low, width, self.size)
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return a seed and a bucket."""
+        seed = [int(columns["first"][row]), int(columns["second"][row])]
+        return {"seed": seed, "value": int(columns["value"][row])}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the seeds and buckets."""
+        return {**self.seeds(reports), "value": self.column(reports, "value", self.buckets)}

@@ -1,0 +1,280 @@
+"""What a frequency oracle is: how what a device holds becomes one report, and what many reports say together.
+
+An oracle is a frozen value made for one question: so many candidates, a padding, an epsilon. Its integers are what
+travels; its probabilities are exact fractions of them. Every report *supports* some candidates. One that is held by a
+device is supported with the probability `held` (where no more than `pad` are), another with `other`, and that is all
+an estimate needs: (supports / people - other) / (held - other).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from secrets import token_bytes
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...baskets.core import Offsets
+from ...errors import InputError, MisuseError
+from ...kernels.devices import sample_sets, sample_symbols
+from ...privacy import lazy
+from ..client import ANSWERS
+from ..draws import Draws
+from ..loss import WIDE, WORD, failing, ratio
+
+Columns: TypeAlias = dict[str, NDArray[Any]]
+Counts: TypeAlias = NDArray[np.int64]
+Report: TypeAlias = dict[str, Any]
+
+LEAST, MOST = Fraction(1, 1000), Fraction(20)
+_LARGEST = 1 << 31
+
+
+@lru_cache(maxsize=256)
+def grown(epsilon: Fraction) -> Fraction:
+    """Return e to the power of epsilon, rounded down: every probability is made of it, so a ratio never exceeds it."""
+    below = Fraction(lazy.exp(lazy.ratio(epsilon, 60), 60)[0])
+    return Fraction(below * (1 << 96) // 1, 1 << 96)
+
+
+def weighed(growth: Fraction, inside: int, outside: int) -> int:
+    """Return the largest weight of a place inside that is at most `growth` times that of one outside, out of 2^64."""
+    weight = int(growth * WIDE / (growth * inside + outside))
+    while weight > growth * ((WIDE - weight * inside) // outside):
+        weight -= 1
+    return weight
+
+
+def chance(probability: Fraction) -> int:
+    """Return a probability as a threshold out of 2^32, rounded down."""
+    return int(probability * WORD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """Who answered what: the values of each row, and the number of the person behind it in the simulation."""
+
+    offsets: Offsets
+    held: NDArray[np.int32]
+    people: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle(ABC):
+    """A frequency oracle for one question.
+
+    Parameters
+    ----------
+    epsilon
+        What one report may give away.
+    size
+        How many candidates there are.
+    pad
+        How many of them a device answers for: with fewer it pads, with more it samples.
+    single
+        Whether every device holds exactly one, so that no padding is needed.
+    """
+
+    epsilon: Fraction
+    size: int
+    pad: int = 1
+    single: bool = False
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    # Whether the aggregated simulation draws from the exact law of all counts together, or of each count alone.
+    joint: ClassVar[bool] = False
+    # Whether it answers for a whole set, and not for one value sampled from it.
+    sets: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not LEAST <= self.epsilon <= MOST:
+            raise MisuseError(
+                f"epsilon of a report is from {float(LEAST)} to {MOST}; {float(self.epsilon):g} was given."
+            )
+        if not 1 + self.single <= self.size < _LARGEST:
+            raise MisuseError(f"An oracle needs {1 + self.single} candidates or more; {self.size:,} were given.")
+        if not 1 <= self.pad < _LARGEST or (self.single and self.pad != 1):
+            raise MisuseError(f"The padding is 1 or more, and 1 where everyone holds one value; {self.pad} was given.")
+
+    @classmethod
+    @abstractmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with the best integers for these numbers."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, int]:
+        """The integers of this oracle, beside its size and padding."""
+
+    @property
+    @abstractmethod
+    def dummies(self) -> int:
+        """How many symbols stand for nothing."""
+
+    @property
+    @abstractmethod
+    def held(self) -> Fraction:
+        """The probability that a report supports a candidate its device holds, with no more than `pad` of them."""
+
+    @property
+    @abstractmethod
+    def other(self) -> Fraction:
+        """The probability that a report supports a candidate its device does not hold."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> float:
+        """How many bits a report takes."""
+
+    @abstractmethod
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
+
+    @abstractmethod
+    def supports(self, columns: Columns) -> Counts:
+        """Return how many reports support each candidate."""
+
+    @abstractmethod
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return one report of the columns as it travels."""
+
+    @abstractmethod
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return reports that travelled as columns; an `InputError` names the first that is none of this oracle's."""
+
+    @abstractmethod
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw the supports of everyone's reports without making them."""
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The oracle as it travels."""
+        return {
+            "oracle": self.name,
+            "size": self.size,
+            "pad": self.pad,
+            "dummies": self.dummies,
+            **self.numbers,
+        }
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """How much likelier some report can be for one basket than for another: at most e to the epsilon."""
+        return ratio(self.form)
+
+    @cached_property
+    def delta(self) -> Fraction:
+        """The probability with which that may fail: 0 for all but hashing that counts on sampling."""
+        return failing(self.form)
+
+    def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
+        """Return the report of one device that holds these candidates."""
+        return ANSWERS[self.name](self.form, sorted(values), Draws(take))
+
+    def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
+        """Return which fraction of the people holds each candidate, unbiased where nobody holds more than `pad`."""
+        if people == 0:
+            return np.zeros(len(supports))
+        return (supports / people - float(self.other)) / float(self.held - self.other)
+
+    def variance(self, frequency: Any, people: int = 1) -> Any:
+        """Return the variance of an estimate that the reports' noise makes, for a candidate so many hold (A13)."""
+        held, other = float(self.held), float(self.other)
+        noise = frequency * held * (1 - held) + (1 - frequency) * other * (1 - other)
+        return noise / ((held - other) ** 2 * max(people, 1))
+
+    def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
+        """Return the variance of estimates for everybody, of whom these people are a random part."""
+        known = np.clip(values, 0.0, 1.0)
+        sampled: NDArray[np.float64] = self.variance(known, people) + known * (1 - known) / max(people, 1)
+        return sampled
+
+    def strange(self, report: object) -> InputError:
+        """Return the error for a report that is none of this oracle's; it does not repeat the report."""
+        return InputError(f"A report is not one that {self.name} makes for this question.")
+
+    def column(self, reports: Sequence[Report], name: str, bound: int) -> NDArray[np.int64]:
+        """Return a whole number below `bound` from each report."""
+        values = []
+        for report in reports:
+            value = report.get(name) if isinstance(report, Mapping) else None
+            if type(value) is not int or not 0 <= value < bound:
+                raise self.strange(report)
+            values.append(value)
+        return np.array(values, np.int64)
+
+    def seeds(self, reports: Sequence[Report]) -> Columns:
+        """Return the seeds of hash functions from each report."""
+        found = []
+        for report in reports:
+            seed = report.get("seed") if isinstance(report, Mapping) else None
+            right = isinstance(seed, list) and len(seed) == 2 and all(type(one) is int for one in seed)
+            if not right or not (0 <= seed[0] < WORD and 0 <= seed[1] < WORD and seed[0] & 1):  # type: ignore[index]
+                raise self.strange(report)
+            found.append(seed)
+        table = np.array(found, np.uint64).reshape(-1, 2).astype(np.uint32)
+        return {"first": np.ascontiguousarray(table[:, 0]), "second": np.ascontiguousarray(table[:, 1])}
+
+
+class OneValue(Oracle):
+    """An oracle that answers for one symbol, sampled from the padded set: PSFO of Wang, Li, Jha 2018."""
+
+    @property
+    @abstractmethod
+    def own(self) -> Fraction:
+        """The probability that a report supports the very symbol it was made for."""
+
+    @property
+    def held(self) -> Fraction:
+        """Sampled and kept, or not sampled and supported all the same."""
+        return self.own / self.pad + self.other * (1 - Fraction(1, self.pad))
+
+    @property
+    def dummies(self) -> int:
+        """One symbol for nothing at all, unless everyone holds a value."""
+        return 0 if self.single else 1
+
+    def symbols(self, answered: Answered, seed: int) -> Counts:
+        """Return how many people sampled each symbol, dummies last."""
+        sampled = np.empty(len(answered.people), np.int64)
+        sample_symbols(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.dummies,
+            sampled,
+        )
+        return np.bincount(sampled, minlength=self.size + self.dummies).astype(np.int64)
+
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw each count from its own exact law: those who sampled it, and those who did not."""
+        return both_kinds(
+            self.symbols(answered, seed)[: self.size], len(answered.people), self.own, self.other, generator
+        )
+
+
+class SetValued(Oracle):
+    """An oracle that answers for the whole set, padded or cut to `pad`."""
+
+    sets: ClassVar[bool] = True
+
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw each count from its own exact law: those who hold it after cutting, and those who do not."""
+        counts = np.zeros(self.size, np.int64)
+        sample_sets(answered.offsets, answered.held, answered.people, np.uint64(seed), self.pad, counts)
+        return both_kinds(counts, len(answered.people), self.held, self.other, generator)
+
+
+def both_kinds(holders: Counts, people: int, held: Fraction, other: Fraction, generator: np.random.Generator) -> Counts:
+    """Draw how many reports support each candidate, each candidate by itself."""
+    return generator.binomial(holders, float(held)) + generator.binomial(people - holders, float(other))

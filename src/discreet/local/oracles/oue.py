@@ -1,0 +1,27 @@
+"""Optimised unary encoding: the own bit is told by a fair coin, the others are rarely wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import ClassVar, Self
+
+from ..loss import WORD
+from .oracle import grown
+from .unary import Unary
+
+
+@dataclass(frozen=True, kw_only=True)
+class OUE(Unary):
+    """Report a bit a candidate; the own one is 1 in one of two reports, another in one of e^epsilon + 1."""
+
+    name: ClassVar[str] = "oue"
+    summary: ClassVar[str] = "one bit a candidate, the own one by a fair coin: as exact as olh, with large reports"
+    citation: ClassVar[str] = "Wang, Blocki, Li, Jha 2017"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle; lies are rounded up, against the collector."""
+        lie = ceil(WORD / (grown(epsilon) + 1))
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=WORD // 2, lie=lie)

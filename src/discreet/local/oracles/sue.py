@@ -1,0 +1,27 @@
+"""Symmetric unary encoding, which basic RAPPOR is: every bit is right with the same probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from ..loss import WORD
+from .oracle import chance, grown
+from .unary import Unary
+
+
+@dataclass(frozen=True, kw_only=True)
+class SUE(Unary):
+    """Report a bit a candidate, each turned round with the same probability."""
+
+    name: ClassVar[str] = "sue"
+    summary: ClassVar[str] = "one bit a candidate, all turned round alike (basic RAPPOR): for comparison"
+    citation: ClassVar[str] = "Erlingsson, Pihur, Korolova 2014; as a frequency oracle: Wang, Blocki, Li, Jha 2017"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle; two bits differ between baskets, so each has half of epsilon."""
+        root = grown(epsilon / 2)
+        keep = chance(root / (root + 1))
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=keep, lie=WORD - keep)

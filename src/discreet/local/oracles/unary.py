@@ -1,0 +1,88 @@
+"""What the unary encodings have in common: one bit a candidate, each kept or told wrong by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from ...kernels.devices import report_bits
+from ...kernels.supports import count_bits
+from ..loss import WORD
+from .oracle import Answered, Columns, Counts, OneValue, Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unary(OneValue):
+    """Report a bit a candidate: that of the sampled symbol is 1 with `keep`, any other with `lie`, out of 2^32."""
+
+    keep: int
+    lie: int
+
+    # Bits are drawn independently of each other, so the laws of the single counts are the law of all.
+    joint: ClassVar[bool] = True
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The two thresholds."""
+        return {"keep": self.keep, "lie": self.lie}
+
+    @property
+    def own(self) -> Fraction:
+        """The own bit is 1."""
+        return Fraction(self.keep, WORD)
+
+    @property
+    def other(self) -> Fraction:
+        """Another bit is 1."""
+        return Fraction(self.lie, WORD)
+
+    @property
+    def bits(self) -> float:
+        """One a candidate."""
+        return self.size
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return a row of bits a person."""
+        bits = np.empty((len(answered.people), (self.size + 31) // 32), np.uint32)
+        report_bits(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.keep,
+            self.lie,
+            bits,
+        )
+        return {"bits": bits}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count the bits that are 1."""
+        counts = np.zeros(self.size, np.int64)
+        count_bits(columns["bits"], self.size, counts)
+        return counts
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return the bits as hexadecimal digits, eight candidates a byte."""
+        return {"bits": columns["bits"][row].astype("<u4").tobytes()[: (self.size + 7) // 8].hex()}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the rows of bits."""
+        width, rows = (self.size + 31) // 32 * 4, []
+        for report in reports:
+            text = report.get("bits") if isinstance(report, Mapping) else None
+            if not isinstance(text, str) or len(text) != (self.size + 7) // 8 * 2:
+                raise self.strange(report)
+            try:
+                held = bytes.fromhex(text)
+            except ValueError:
+                raise self.strange(report) from None
+            if int.from_bytes(held, "little") >> self.size:
+                raise self.strange(report)
+            rows.append(held.ljust(width, b"\0"))
+        return {"bits": np.frombuffer(b"".join(rows), "<u4").astype(np.uint32).reshape(len(reports), -1)}

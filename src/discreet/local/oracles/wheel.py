@@ -1,0 +1,98 @@
+"""The wheel: values are hashed onto a circle, and a point is reported that likely lies within an arc of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...errors import MisuseError
+from ...kernels.devices import report_points
+from ..loss import WIDE, WORD
+from .hashing import count_hashed
+from .oracle import Answered, Columns, Counts, Report, SetValued, grown, weighed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wheel(SetValued):
+    """Hash up to `pad` values onto a circle of 2^32 points; each begins an arc of points that weigh `inside`."""
+
+    arc: int
+    inside: int
+
+    name: ClassVar[str] = "wheel"
+    summary: ClassVar[str] = (
+        "a point near the hash of any held value: small reports for sets over any number of candidates"
+    )
+    citation: ClassVar[str] = "Wang, Qian, Hu, Zhu, Zhou, Li, Yang 2020 (wheel mechanism)"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with the arc that makes the variance least for a candidate that nobody holds."""
+        growth = grown(epsilon)
+        arc = int(WORD / (2 * pad - 1 + pad * growth))
+        if arc < 1:
+            raise MisuseError(f"A padding of {pad:,} leaves no room on the wheel: use a smaller one.")
+        inside = weighed(growth, pad * arc, WORD - pad * arc)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, arc=arc, inside=inside)
+
+    @property
+    def dummies(self) -> int:
+        """None: where fewer values are held, more of the circle is outside."""
+        return 0
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The length of an arc and the weight of its points."""
+        return {"arc": self.arc, "inside": self.inside}
+
+    @property
+    def held(self) -> Fraction:
+        """A point of the value's own arc, whatever other arcs lie over it."""
+        return Fraction(self.arc * self.inside, WIDE)
+
+    @property
+    def other(self) -> Fraction:
+        """The hash of another value begins an arc anywhere."""
+        return Fraction(self.arc, WORD)
+
+    @property
+    def bits(self) -> float:
+        """A seed and a point."""
+        return 95
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return a hash function and a point a person."""
+        many = len(answered.people)
+        point, first, second = (np.empty(many, np.uint32) for _ in range(3))
+        report_points(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            np.uint64(self.inside),
+            self.arc,
+            point,
+            first,
+            second,
+        )
+        return {"first": first, "second": second, "point": point}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count the reports whose point lies within the arc that a candidate's hash begins."""
+        low = columns["point"] - np.uint32(self.arc - 1)
+        width = np.full(len(low), self.arc, np.uint32)
+        return count_hashed(columns["first"], columns["second"], low, width, self.size)
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return a seed and a point."""
+        seed = [int(columns["first"][row]), int(columns["second"][row])]
+        return {"seed": seed, "point": int(columns["point"][row])}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the seeds and points."""
+        return {**self.seeds(reports), "point": self.column(reports, "point", WORD).astype(np.uint32)}

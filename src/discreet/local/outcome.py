@@ -1,0 +1,148 @@
+"""What a local protocol ends with: patterns with intervals, what was promised, and the transcript of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..baskets.core import Vocabulary, starts
+from ..exact.patterns import Patterns
+from ..privacy.guarantee import Guarantee
+from .asking import Estimate, Learnt
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rich.console import Group
+
+    from ..exact.rules import Rules
+
+_WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One line of the transcript: what was asked, of how many, through what."""
+
+    name: str
+    people: int
+    values: int
+    oracle: str
+    pad: int
+    bits: float
+    epsilon: str
+
+    @classmethod
+    def of(cls, heard: Estimate) -> Round:
+        """Return the line of a round that was heard."""
+        oracle = heard.ask.oracle
+        return cls(
+            name=heard.ask.name,
+            people=heard.people,
+            values=oracle.size,
+            oracle=oracle.name,
+            pad=oracle.pad,
+            bits=oracle.bits,
+            epsilon=str(oracle.epsilon),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """What :func:`discreet.simulate` returns.
+
+    Parameters
+    ----------
+    patterns
+        The top patterns: estimated counts out of all people, each with an interval that holds the true count in 95 of
+        100 runs as far as noise and sampling go.
+    learnt
+        Everything that was estimated, in the same form.
+    guarantee
+        What each person is promised, computed from the questions that were put.
+    protocol
+        The name of the protocol.
+    asked, settings
+        What was wanted, and the protocol's settings.
+    rounds
+        The transcript.
+    facts, notes
+        Numbers learnt on the way, and sentences for the reader.
+    simulated
+        Whether the reports came from a seeded source.
+    marginal
+        Whether some counts were drawn one by one: each has its exact law, but not all of them together.
+    """
+
+    patterns: Patterns
+    learnt: Patterns
+    guarantee: Guarantee
+    protocol: str
+    rounds: tuple[Round, ...]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    simulated: bool = True
+    marginal: bool = False
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    def __repr__(self) -> str:
+        return repr(self.patterns)
+
+    def __rich__(self) -> Group:
+        return self.patterns.__rich__()
+
+    def _repr_html_(self) -> str:
+        return self.patterns._repr_html_()
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return self.patterns.people
+
+    def rules(self, min_confidence: float = 0.5, **measures: Any) -> Rules:
+        """Return the association rules among the patterns. Privacy: costs nothing more."""
+        return self.patterns.rules(min_confidence, **measures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the patterns as plain values: what travels with them in files."""
+        return {
+            "guarantee": self.guarantee.to_dict(),
+            "simulated": self.simulated,
+            "marginal": self.marginal,
+            "protocol": self.protocol,
+            "asked": dict(self.asked),
+            "settings": dict(self.settings),
+            "rounds": [vars(line) for line in self.rounds],
+            "facts": dict(self.facts),
+            "notes": list(self.notes),
+            "scores": dict(self.scores),
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file."""
+        self.patterns.save(path)
+
+
+def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns:
+    """Return what was learnt as counts out of all people, with intervals (A9)."""
+    margin = _WIDE * np.sqrt(learnt.variance)
+    low, count, high = (
+        np.clip(value, 0, 1) * people for value in (learnt.values - margin, learnt.values, learnt.values + margin)
+    )
+    return Patterns(
+        offsets=starts([len(itemset) for itemset in learnt.itemsets]),
+        codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
+        counts=np.rint(count).astype(np.int64),
+        vocabulary=vocabulary,
+        people=people,
+        low=low,
+        high=high,
+    )

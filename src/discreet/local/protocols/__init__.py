@@ -1,0 +1,1 @@
+"""Protocols, one a file: the plan of questions a collector asks in turn, as a plain generator."""

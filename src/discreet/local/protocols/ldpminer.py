@@ -1,0 +1,28 @@
+"""LDPMiner in the form Wang, Li, Jha 2018 evaluate: sizes, candidates padded to them, estimates padded to all.
+
+As published it takes the padding from the raw data and asks everyone twice; the form here does neither (A16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .rounds import Padding
+from .svim import SVIM
+
+
+@dataclass(frozen=True, kw_only=True)
+class LDPMiner(SVIM):
+    """Find the most frequent items as LDPMiner does: the foot of the ladder that SVIM climbs."""
+
+    shares: tuple[str, str, str, str] = ("0.1", "0.4", "0", "0.5")
+    first_oracle: str = "blh"
+    first_padding: Padding = "percentile"
+    oracle: str = "sue"
+    padding: Padding = "all"
+    corrected: bool = False
+
+    name: ClassVar[str] = "ldpminer"
+    summary: ClassVar[str] = "the most frequent items, padded to all candidates: for comparison"
+    citation: ClassVar[str] = "Qin, Yang, Yu, Khalil, Xiao, Ren 2016; this form: Wang, Li, Jha 2018, section VI"

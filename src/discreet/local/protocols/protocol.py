@@ -1,0 +1,26 @@
+"""What a protocol is: a frozen value with its settings, which leads a conversation about what is wanted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from ..asking import Talk, Wanted
+
+
+class Protocol(ABC):
+    """A plan of questions. Subclasses are frozen dataclasses; their fields are the settings."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    # How many questions one person is asked; more than one is for comparison only (X4).
+    reports: ClassVar[int] = 1
+
+    @abstractmethod
+    def check(self, wanted: Wanted) -> None:
+        """Refuse what cannot be asked, before anyone is."""
+
+    @abstractmethod
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""

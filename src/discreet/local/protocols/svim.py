@@ -1,0 +1,131 @@
+"""SVIM: the most frequent items. Prune the list to candidates, learn how many of them people hold, estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from ...errors import MisuseError
+from ...privacy.budget import exact
+from ..asking import Ask, Learnt, Line, Talk, Wanted
+from ..questions import Candidates
+from .protocol import Protocol
+from .rounds import Estimated, Padding, estimating
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVIM(Protocol):
+    """Find the most frequent items.
+
+    Parameters
+    ----------
+    shares
+        Of the people: for basket sizes (where the first padding is learnt), for pruning, for the sizes among the
+        candidates, and for estimating them.
+    candidates
+        How many candidates are kept for every item wanted.
+    first_oracle, first_padding
+        How the list is pruned. A padding of 1 says nothing about how often, and much about which.
+    size_oracle
+        How sizes are asked for.
+    oracle, padding, percentile
+        How candidates are estimated; the padding that this share of the people does not exceed.
+    corrected
+        Whether estimates are scaled up for what the padding leaves out.
+    """
+
+    shares: tuple[str, str, str, str] = ("0", "0.5", "0.1", "0.4")
+    candidates: int = 2
+    first_oracle: str = "grr-or-olh"
+    first_padding: Padding = 1
+    size_oracle: str = "olh"
+    oracle: str = "grr-or-olh"
+    padding: Padding = "percentile"
+    percentile: str = "0.9"
+    corrected: bool = True
+
+    name: ClassVar[str] = "svim"
+    summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
+    citation: ClassVar[str] = "Wang, Li, Jha 2018, section V-A"
+
+    def check(self, wanted: Wanted) -> None:
+        """Refuse settings that do not add up."""
+        shares = self.parts
+        if any(share < 0 for share in shares) or not 0 < sum(shares) <= 1 or not shares[1] or not shares[3]:
+            raise MisuseError(
+                "The shares of svim are 0 or more, add up to 1 at most, and some prune and some estimate."
+            )
+        if self.candidates < 1:
+            raise MisuseError(f"There is at least one candidate for every item wanted; {self.candidates} was given.")
+        if wanted.least > 1:
+            raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
+
+    @property
+    def parts(self) -> list[Fraction]:
+        """The shares as numbers."""
+        return [exact(share, "a share") for share in self.shares]
+
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""
+        found = yield from self.items(wanted.items, wanted.top, wanted.epsilon, Line(), Fraction(1))
+        places = found.best(len(found.of))
+        return Learnt(
+            itemsets=tuple(found.of[place] for place in places),
+            values=found.values[places],
+            variance=found.variance[places],
+            facts={"padding": found.pad, "correction": found.correction},
+        )
+
+    def items(
+        self, items: int, top: int, epsilon: Fraction, line: Line, scale: Fraction
+    ) -> Generator[Ask, Any, Estimated]:
+        """Ask a part of the people, `scale`, for the most frequent items, and return all candidates estimated."""
+        basket, prune, size, last = (share * scale for share in self.parts)
+        most = self.candidates * top
+        of = Candidates(items=items)
+        if items > most:
+            first = yield from estimating(
+                of,
+                line,
+                (basket, prune),
+                epsilon,
+                oracles=(self.size_oracle, self.first_oracle),
+                padding=self.first_padding,
+                percentile=exact(self.percentile, "percentile"),
+                about="items",
+            )
+            of = Candidates(itemsets=tuple((place,) for place in sorted(first.best(most))))
+        else:
+            # There is nothing to prune: those people answer for the candidates.
+            grown = (basket + prune) / (size + last)
+            size, last = size * (1 + grown), last * (1 + grown)
+        return (
+            yield from estimating(
+                of,
+                line,
+                (size, last),
+                epsilon,
+                oracles=(self.size_oracle, self.oracle),
+                padding=self.padding,
+                percentile=exact(self.percentile, "percentile"),
+                corrected=self.corrected,
+                about="candidates",
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVIMBetter(SVIM):
+    """Find the most frequent items with the best oracle at every step, and a first padding near the typical basket."""
+
+    shares: tuple[str, str, str, str] = ("0.05", "0.45", "0.1", "0.4")
+    first_oracle: str = "adaptive"
+    first_padding: Padding = "mean"
+    size_oracle: str = "adaptive"
+    oracle: str = "adaptive"
+
+    name: ClassVar[str] = "svim-better"
+    summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"
+    citation: ClassVar[str] = "after Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel)"

@@ -1,0 +1,174 @@
+"""SVSM: the most frequent itemsets. Find items by SVIM, guess which sets of them are frequent, and estimate those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import prod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MisuseError
+from ...privacy.budget import exact
+from ..asking import Learnt, Line, Talk, Wanted
+from ..questions import Candidates
+from .ldpminer import LDPMiner
+from .protocol import Protocol
+from .rounds import Padding, estimating
+from .svim import SVIM, SVIMBetter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVSM(Protocol):
+    """Find the most frequent itemsets.
+
+    Parameters
+    ----------
+    shares
+        Of the people: for the items, for how many of the guessed itemsets people hold, and for estimating those.
+    items
+        Which protocol finds the items.
+    candidates
+        How many itemsets are guessed for every pattern wanted.
+    size_oracle, oracle, padding, percentile, corrected
+        As for `svim`.
+    shrunk
+        Whether estimates are pulled to the guess as far as the noise says (empirical Bayes).
+    """
+
+    shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
+    items: Literal["svim", "svim-better", "ldpminer"] = "svim"
+    candidates: int = 2
+    size_oracle: str = "olh"
+    oracle: str = "grr-or-olh"
+    padding: Padding = "percentile"
+    percentile: str = "0.9"
+    corrected: bool = True
+    shrunk: bool = False
+
+    name: ClassVar[str] = "svsm"
+    summary: ClassVar[str] = "the most frequent itemsets: items by svim, a guess at their sets, and estimates of those"
+    citation: ClassVar[str] = "Wang, Li, Jha 2018, section V-B"
+
+    @property
+    def finder(self) -> SVIM:
+        """What finds the items."""
+        kinds: dict[str, type[SVIM]] = {kind.name: kind for kind in (SVIM, SVIMBetter, LDPMiner)}
+        if self.items not in kinds:
+            raise MisuseError(f"The items are found by {', '.join(kinds)}; {self.items!r} was given.")
+        return kinds[self.items]()
+
+    @property
+    def parts(self) -> list[Fraction]:
+        """The shares as numbers."""
+        return [exact(share, "a share") for share in self.shares]
+
+    def check(self, wanted: Wanted) -> None:
+        """Refuse settings that do not add up."""
+        shares = self.parts
+        if any(share < 0 for share in shares) or not 0 < sum(shares) <= 1 or not shares[0] or not shares[2]:
+            raise MisuseError("The shares of svsm are 0 or more and add up to 1 at most; items and itemsets need some.")
+        if self.candidates < 1:
+            raise MisuseError(f"There is at least one guess for every pattern wanted; {self.candidates} was given.")
+        self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
+
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""
+        line, (first, size, last) = Line(), self.parts
+        items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
+        found = items.best(wanted.top)
+        singles = tuple(items.of[place] for place in found)
+        values, variance = items.values[found], items.variance[found]
+        facts = {"item padding": items.pad, "item correction": items.correction}
+        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, longest(wanted.top, wanted.least))
+        if not guesses:
+            return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(_NO_GUESS,))
+        # Numbers of items ascend within a candidate; the guess has them by rank.
+        of = Candidates(itemsets=tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses))
+        sets = yield from estimating(
+            of,
+            line,
+            (size, last),
+            wanted.epsilon,
+            oracles=(self.size_oracle, self.oracle),
+            padding=self.padding,
+            percentile=exact(self.percentile, "percentile"),
+            corrected=self.corrected,
+            about="itemsets",
+        )
+        estimates, spread = sets.values, sets.variance
+        if self.shrunk:
+            by_chance = np.array([np.prod(np.clip(values[list(ranks)], 0, 1)) for ranks in guesses])
+            estimates, spread = shrunk(estimates, spread, by_chance)
+        everything = (*singles, *of.itemsets)
+        both, wide = np.concatenate((values, estimates)), np.concatenate((variance, spread))
+        order = np.lexsort(
+            (np.array([len(one) for one in everything]), -both)
+        )  # of equal ones, subsets come first (A10)
+        return Learnt(
+            itemsets=tuple(everything[place] for place in order),
+            values=both[order],
+            variance=wide[order],
+            facts={**facts, "itemset padding": sets.pad, "itemset correction": sets.correction},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVSMBetter(SVSM):
+    """Find the most frequent itemsets with the best oracle at every step, pulled to the guess as the noise says."""
+
+    items: Literal["svim", "svim-better", "ldpminer"] = "svim-better"
+    size_oracle: str = "adaptive"
+    oracle: str = "adaptive"
+    shrunk: bool = True
+
+    name: ClassVar[str] = "svsm-better"
+    summary: ClassVar[str] = "svsm over svim-better, with the best oracle at every step, pulled to the guess"
+    citation: ClassVar[str] = "after Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel)"
+
+
+_NO_GUESS = "No two items stood out, so no itemset could be guessed: the patterns are single items."
+
+
+def longest(top: int, least: int) -> int:
+    """Return how many items a pattern among the top can have: all its subsets are at least as frequent (A10)."""
+    size = 1
+    while (2 ** (size + 1) - 1 if least < 2 else 2 ** (size + 1) - 2 - size) <= top:
+        size += 1
+    return max(size, least)
+
+
+def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[int, ...]]:
+    """Return the sets of ranks, of two to `largest`, with the largest products of values scaled to 0.9 at most.
+
+    Items nobody seems to hold are in no guess, and estimates below 0 count as 0 (A11). Sets are found from the largest
+    product down: each follows from one with a larger product by moving its last member on, or by adding the next.
+    """
+    order = [int(rank) for rank in np.argsort(-values, kind="stable") if values[rank] > 0]
+    if len(order) < 2:
+        return []
+    scaled = [0.9 * float(values[rank] / values[order[0]]) for rank in order]
+    found: list[tuple[int, ...]] = []
+    heap: list[tuple[float, tuple[int, ...]]] = [(-scaled[0], (0,))]
+    while heap and len(found) < many:
+        places = heappop(heap)[1]
+        if len(places) > 1:
+            found.append(tuple(order[place] for place in places))
+        after = places[-1] + 1
+        if after < len(order):
+            for further in ((*places[:-1], after), (*places, after))[: 1 + (len(places) < largest)]:
+                heappush(heap, (-prod(scaled[place] for place in further), further))
+    return found
+
+
+def shrunk(
+    values: NDArray[np.float64], variance: NDArray[np.float64], guess: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pull estimates to a guess, by as much as their noise is larger than what the guess itself is off."""
+    noise = float(variance.mean())
+    off = max(0.0, float(((values - guess) ** 2).mean()) - noise)
+    weight = off / (off + variance)
+    return weight * values + (1 - weight) * guess, weight * variance

@@ -1,0 +1,184 @@
+"""Driving a protocol over known baskets: the conversation as it would be, with reports from a seeded source.
+
+There are two speeds. *Per person* makes the very reports devices would send and adds them up. *Aggregated* draws what
+those reports would add up to: from their exact joint law where there is one, otherwise each count from its own exact
+law, and then the outcome says it is marginal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, starts
+from ..errors import InputError, MisuseError
+from ..exact.checks import positive
+from ..kernels.devices import tickets
+from ..kernels.jit import in_threads
+from ..privacy.budget import Budget
+from .asking import Ask, Estimate, Wanted, converse, promised
+from .oracles.oracle import Answered, Counts
+from .outcome import Outcome, Round, as_patterns
+from .protocols.known import protocol as protocol_of
+from .protocols.protocol import Protocol
+from .stream import seed_of
+
+Speed: TypeAlias = Literal["person", "aggregated"]
+
+_BLOCK = 1 << 15  # people whose reports are made at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """People who hold baskets and answer questions, each from a stream of words of their own."""
+
+    baskets: Baskets
+    seed: int
+    speed: Speed
+    progress: Callable[[str, float], object] | None = None
+
+    def numbers(self) -> NDArray[np.uint32]:
+        """Return the number that each device draws once: the rounds go by it."""
+        drawn = np.empty(len(self.baskets), np.uint32)
+        with np.errstate(over="ignore"):
+            tickets(np.uint64(seed_of(self.seed, "number")), drawn)
+        return drawn
+
+    def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
+        """Put a question to those whose number it names."""
+        asked = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        seed = seed_of(self.seed, f"{ask.name}:{ask.who.start}")
+        edges = starts([len(part) for part in np.array_split(asked, max(1, -(-len(asked) // _BLOCK)))])
+
+        def count(block: int) -> Counts:
+            people = asked[edges[block] : edges[block + 1]]
+            with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
+                offsets, held = ask.question.answers(self.baskets, people)
+                answered = Answered(offsets=offsets, held=held, people=people)
+                if self.speed == "person":
+                    return ask.oracle.supports(ask.oracle.reports(answered, seed))
+                generator = np.random.default_rng([seed, block])
+                return ask.oracle.drawn(answered, seed, generator)
+
+        told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
+        supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)
+        return Estimate(ask, len(asked), supports)
+
+
+def simulate(
+    baskets: Any,
+    protocol: str | Protocol = "svsm",
+    *,
+    top: int,
+    epsilon: Any,
+    seed: int,
+    least: int = 1,
+    speed: Speed = "person",
+    score: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[str, float], object] | None = None,
+    **reading: Any,
+) -> Outcome:
+    """Run a local protocol over data that are known, as a study with these people would have gone.
+
+    Privacy: none is needed or given to the data at hand; the outcome shows what a collector who never sees them learns
+    at this epsilon. Everyone sends one report.
+
+    Parameters
+    ----------
+    baskets
+        The data: `Baskets`, or anything that :func:`discreet.read` reads, with its options in `reading`.
+    protocol
+        The name of a protocol, or a protocol.
+    top, least
+        How many patterns, and of how many items at least (1 or 2).
+    epsilon
+        What one report may give away.
+    seed
+        The same seed gives the same outcome.
+    speed
+        ``"person"``: every report is made. ``"aggregated"``: what they add up to is drawn.
+    score
+        Whether to compare with the truth.
+    settings
+        Settings of the protocol by name.
+    progress
+        Told the name of the round and the share of it that is done.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}] * 6000 + [{"bread"}] * 3000
+    >>> outcome = discreet.simulate(baskets, "svsm", top=3, epsilon=4, seed=7)
+    >>> print(outcome.guarantee)
+    local differential privacy, replace one person, epsilon = 4
+    """
+    if not isinstance(baskets, Baskets):
+        from ..baskets.read import read
+
+        baskets = read(baskets, **reading)
+    plan = protocol_of(protocol, settings)
+    wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
+    if speed not in ("person", "aggregated"):
+        raise MisuseError(f"speed is 'person' or 'aggregated'; {speed!r} was given.")
+    if not baskets.items:
+        raise InputError("Nobody holds anything and no items are listed: there is nothing to ask about.")
+    plan.check(wanted)
+    crowd = Crowd(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
+    numbers = crowd.numbers()
+    learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    everything = as_patterns(learnt, baskets.vocabulary, len(baskets))
+    best = everything.where(lengths=(wanted.least, None))[: wanted.top]
+    notes = list(learnt.notes)
+    if len(best) < wanted.top:
+        notes.append(f"{wanted.top:,} patterns were wanted and {len(best):,} were estimated.")
+    if any(not one.people for one in heard):
+        notes.append("Some rounds had nobody to ask: there are too few people for this protocol.")
+    outcome = Outcome(
+        patterns=best,
+        learnt=everything,
+        guarantee=promised([one.ask for one in heard]),
+        protocol=plan.name,
+        asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), "seed": seed, "speed": speed},
+        settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
+        rounds=tuple(map(Round.of, heard)),
+        facts=dict(learnt.facts),
+        notes=tuple(notes),
+        marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
+        scores=scored(baskets, best, wanted) if score else {},
+    )
+    return replace(outcome, patterns=replace(best, about=outcome.to_dict()))
+
+
+def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:
+    """Return how near the patterns are to the truth."""
+    from ..exact.metrics import cumulative_rank, f_score, squared_error
+    from ..exact.mine import mine
+
+    truth = mine(baskets, top=wanted.top, lengths=(wanted.least, None))
+    return {
+        "normalised cumulative rank": cumulative_rank(patterns, truth, top=wanted.top),
+        "F-score": f_score(patterns, truth),
+        "squared error": squared_error(patterns, truth),
+    }
+
+
+def _epsilon(given: Any) -> Fraction:
+    return Budget.of(given).epsilon
+
+
+def _least(least: Any) -> int:
+    if least not in (1, 2):
+        raise MisuseError(f"least is 1, or 2 to leave single items out; {least!r} was given.")
+    return int(least)
+
+
+def _seed(seed: Any) -> int:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise MisuseError(f"seed is a whole number from 0 on; {seed!r} was given.")
+    return seed
