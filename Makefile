@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 FULL := $(VENV)/.full
 
-.PHONY: demo test lint bench docs soak install clean help
+.PHONY: demo test lint bench evidence docs soak install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
 	@echo "make test   set everything up and run all tests (make soak: the long ones)"
-	@echo "make lint   ruff and mypy      make bench   speed against other miners      make docs   the documentation"
+	@echo "make lint   ruff and mypy      make docs   the documentation"
+	@echo "make bench  speed against other miners, and of releases     make evidence   what mechanisms find, beside their papers"
 
 $(BASE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -47,6 +48,12 @@ lint: install
 
 bench: install
 	$(BIN)/python -m benchmarks.mining
+	$(BIN)/python -m benchmarks.private
+	$(BIN)/python -m benchmarks.selection
+
+# Takes long: every mechanism on many data sets, ten seeds each.
+evidence: install
+	$(BIN)/python -m benchmarks.evidence
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -24,6 +24,8 @@ _HOMES = {
     "mechanisms": "catalogue",
     "count": "publish",
     "rank": "curator.rank",
+    "simulate": "local.simulate",
+    "Outcome": "local.outcome",
     "Ledger": "privacy.ledger",
     "Guarantee": "privacy.guarantee",
     "BudgetError": "errors",
@@ -44,6 +46,7 @@ __all__ = [
     "LimitError",
     "MisuseError",
     "NobodyError",
+    "Outcome",
     "Patterns",
     "Release",
     "Rules",
@@ -57,6 +60,7 @@ __all__ = [
     "rank",
     "read",
     "release",
+    "simulate",
 ]
 
 if TYPE_CHECKING:
@@ -71,6 +75,8 @@ if TYPE_CHECKING:
     from .exact.mine import mine
     from .exact.patterns import Patterns
     from .exact.rules import Rules
+    from .local.outcome import Outcome
+    from .local.simulate import simulate
     from .privacy.guarantee import Guarantee
     from .privacy.ledger import Ledger
     from .publish import count, release

@@ -1,8 +1,9 @@
-"""Every mechanism by name: those of this package, and those other packages bring along.
+"""Every mechanism, protocol and oracle by name: those of this package, and those other packages bring along.
 
-A mechanism of ours is a subclass of `Mechanism` in a file of `curator`, with a proof page of the same name beside it;
-it is found there, and refused without its page. Another package registers one under the entry point group
-`discreet.mechanisms`, with `proof` naming a page of its own.
+One of ours is a subclass of `Mechanism`, `Protocol`, `Oracle` or `MeanOracle` in a file of its room, with a proof page
+of the same name beside it; variants of a protocol or an oracle may share the page of their file. It is found there, and
+refused without its page. Another package registers one under the entry point group `discreet.mechanisms`,
+`discreet.protocols` or `discreet.oracles`; its attribute `proof` names a page beside the module.
 """
 
 from __future__ import annotations
@@ -12,51 +13,75 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from types import ModuleType
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from .errors import MisuseError
 
-if TYPE_CHECKING:
-    from .curator.mechanism import Mechanism
+What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 
-GROUP = "discreet.mechanisms"
+# Where other packages register theirs.
+GROUPS: dict[What, str] = {
+    "mechanism": "discreet.mechanisms",
+    "protocol": "discreet.protocols",
+    "oracle": "discreet.oracles",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known about a mechanism without running it."""
+    """What is known about a mechanism, a protocol or an oracle without running it.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    what
+        ``"mechanism"``, ``"protocol"`` or ``"oracle"``.
+    kind
+        Its class.
+    proof
+        The page beside its code that says why it keeps its promise.
+    package
+        Who brings it along.
+    """
 
     name: str
-    kind: type[Mechanism]
+    what: What
+    kind: type[Any]
     proof: Path
     package: str
 
     @property
     def model(self) -> str:
-        """``"central"``: a curator holds the data."""
-        return self.kind.model
+        """``"central"``: a curator holds the data; ``"local"``: devices keep them."""
+        return "central" if self.what == "mechanism" else "local"
 
     @property
     def summary(self) -> str:
         """One sentence."""
-        return self.kind.summary
+        return str(self.kind.summary)
 
     @property
     def citation(self) -> str:
         """Where it comes from."""
-        return self.kind.citation
+        return str(self.kind.citation)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What it can be asked: top, threshold, itemsets."""
-        return self.kind.answers
+        """What it can be asked: top, threshold, itemsets; an oracle: frequencies or a mean."""
+        if self.what == "oracle":
+            return ("frequencies",) if hasattr(self.kind, "supports") else ("mean",)
+        return tuple(self.kind.answers) if self.what == "mechanism" else ("top",)
 
     @property
     def guarantee(self) -> str:
         """What it promises, by what is given."""
+        if self.what != "mechanism":
+            return "epsilon"
         return {
             True: "(epsilon, delta)",
             False: "epsilon",
@@ -65,19 +90,30 @@ class Entry:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings and their defaults."""
-        return {setting.name: setting.default for setting in fields(self.kind)}  # type: ignore[arg-type]
+        """The settings and their defaults. An oracle has none: its numbers follow from the question."""
+        if self.what == "oracle":
+            return {}
+        usual = self.kind()
+        return {setting.name: getattr(usual, setting.name) for setting in fields(self.kind)}
 
-    def make(self, settings: Mapping[str, Any] | None = None) -> Mechanism:
-        """Return the mechanism with these settings, which may be text as typed on a command line."""
+    def make(self, settings: Mapping[str, Any] | None = None) -> Any:
+        """Return the mechanism or protocol with these settings, which may be text as typed on a command line.
+
+        An oracle is made for a question by its class: ``entry.kind.make(epsilon, size)``.
+        """
         given = dict(settings or {})
         known = self.settings
-        hints = get_type_hints(self.kind)
-        for name, value in given.items():
+        for name in given:
             if name not in known:
                 offered = f"it has {', '.join(known)}" if known else "it has none"
                 raise MisuseError(f"{self.name} has no setting {name!r}: {offered}.")
-            given[name] = _typed(value, hints[name], f"the setting {name} of {self.name}")
+        if self.what == "oracle":
+            raise MisuseError(f"{self.name} is an oracle: it is made for one question, by its class.")
+        if self.what == "mechanism":  # a protocol reads its settings itself
+            hints = get_type_hints(self.kind)
+            given = {
+                name: _typed(value, hints[name], f"the setting {name} of {self.name}") for name, value in given.items()
+            }
         return self.kind(**given)
 
 
@@ -114,34 +150,113 @@ def mechanisms() -> dict[str, Entry]:
     from . import curator
     from .curator.mechanism import Mechanism
 
+    return _found("mechanism", curator, Mechanism)
+
+
+@cache
+def protocols() -> dict[str, Entry]:
+    """Return every local protocol by name."""
+    from .local import protocols as room
+    from .local.protocols.protocol import Protocol
+
+    return _found("protocol", room, Protocol)
+
+
+@cache
+def oracles() -> dict[str, Entry]:
+    """Return every oracle by name: for frequencies and for means."""
+    from .local import oracles as room
+    from .local.oracles.mean import MeanOracle
+    from .local.oracles.oracle import Oracle
+
+    return _found("oracle", room, Oracle, MeanOracle)
+
+
+def everything() -> dict[str, Entry]:
+    """Return every mechanism, protocol and oracle by name; a name stands for one of them."""
     found: dict[str, Entry] = {}
-    for module in iter_modules(curator.__path__):
-        home = import_module(f"{curator.__name__}.{module.name}")
+    for some in (mechanisms(), protocols(), oracles()):
+        for one in some.values():
+            if one.name in found:
+                raise MisuseError(_two(found[one.name], one.what, one.package))
+            found[one.name] = one
+    return found
+
+
+def _found(what: What, room: ModuleType, *kinds: type[Any]) -> dict[str, Entry]:
+    """Return the subclasses that the modules of a room define, and those that other packages register."""
+    found: dict[str, Entry] = {}
+    for module in iter_modules(room.__path__):
+        home = import_module(f"{room.__name__}.{module.name}")
         for value in vars(home).values():
-            ours = isinstance(value, type) and issubclass(value, Mechanism) and value.__module__ == home.__name__
+            ours = isinstance(value, type) and issubclass(value, kinds) and value.__module__ == home.__name__
             if ours and hasattr(value, "name"):
-                _add(found, value, Path(home.__file__ or "").with_name(f"{value.name}.md"), "discreet")
-    for point in entry_points(group=GROUP):
-        kind = point.load()
-        _add(found, kind, Path(getattr(kind, "proof", "")), point.dist.name if point.dist else point.value)
+                own = Path(home.__file__ or "").with_name(f"{value.name}.md")
+                shared = own.with_name(f"{module.name.replace('_', '-')}.md")
+                _add(found, what, value, own if own.is_file() or what == "mechanism" else shared, "discreet")
+    for point in entry_points(group=GROUPS[what]):
+        package = point.dist.name if point.dist else point.value
+        kind = _loaded(point, package, what, kinds)
+        beside = Path(import_module(kind.__module__).__file__ or "").parent
+        _add(found, what, kind, beside / getattr(kind, "proof", ""), package)
     return dict(sorted(found.items()))
 
 
-def _add(found: dict[str, Entry], kind: type[Mechanism], proof: Path, package: str) -> None:
+def _loaded(point: EntryPoint, package: str, what: What, kinds: tuple[type[Any], ...]) -> type[Any]:
+    """Return what another package registers; what cannot be used is told with its name, as it stops every command."""
+    try:
+        kind = point.load()
+    except Exception as error:
+        raise MisuseError(
+            f"The {what} {point.name} of the package {package} cannot be loaded ({type(error).__name__}: {error}): "
+            "mend or uninstall that package."
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, kinds) and hasattr(kind, "name")):
+        taken = " or ".join(one.__name__ for one in kinds)
+        raise MisuseError(
+            f"{point.value} of the package {package} is no {what}: {GROUPS[what]} takes subclasses of {taken} with a "
+            "name. Mend or uninstall that package."
+        )
+    return kind
+
+
+def _add(found: dict[str, Entry], what: What, kind: type[Any], proof: Path, package: str) -> None:
     if not proof.is_file():
-        raise MisuseError(f"The mechanism {kind.name} of {package} has no proof page: {proof.name or 'none named'}.")
+        missing = f"{proof.name} has to lie beside it" if proof.suffix else "say which one in its attribute proof"
+        raise MisuseError(f"The {what} {kind.name} of the package {package} has no proof page: {missing}.")
     if kind.name in found:
-        raise MisuseError(f"There are two mechanisms called {kind.name}: {found[kind.name].package} and {package}.")
-    found[kind.name] = Entry(name=kind.name, kind=kind, proof=proof, package=package)
+        raise MisuseError(_two(found[kind.name], what, package))
+    found[kind.name] = Entry(name=kind.name, what=what, kind=kind, proof=proof, package=package)
+
+
+def _two(one: Entry, what: What, package: str) -> str:
+    both = f"two {what}s" if one.what == what else f"a {one.what} and a {what}"
+    return (
+        f"There are {both} called {one.name}, one of the package {one.package} and one of {package}: rename one, or "
+        "uninstall its package."
+    )
 
 
 def mechanism(name: str) -> Entry:
     """Return the entry of a mechanism; an unknown name is answered with those there are."""
-    known = mechanisms()
+    return _named(name, mechanisms(), "mechanism")
+
+
+def protocol(name: str) -> Entry:
+    """Return the entry of a protocol; an unknown name is answered with those there are."""
+    return _named(name, protocols(), "protocol")
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of that name, whatever it is; an unknown name is answered with those there are."""
+    return _named(name, everything(), "mechanism, protocol or oracle")
+
+
+def _named(name: str, known: Mapping[str, Entry], what: str) -> Entry:
     if name not in known:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise MisuseError(f"There is no mechanism {name!r}; there are {', '.join(known)}.{hint}")
+        raise MisuseError(f"There is no {what} {name!r}; there are {', '.join(known)}.{hint}")
     return known[name]

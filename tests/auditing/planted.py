@@ -246,7 +246,7 @@ class UnkeptCounts(Planted):
 
     delta: ClassVar[bool | None] = True
     finds: ClassVar[bool] = True
-    cap: ClassVar[int] = 8
+    cap: ClassVar[int] = 40
 
     def run(self, engine, asked, meter):
         counts = engine.answer(Supports(every_item(engine.items)))

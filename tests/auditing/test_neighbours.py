@@ -67,6 +67,29 @@ def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
     assert job.finding
 
 
+def test_backwards_a_new_item_comes_before_all_others():
+    loose = questions(Exponential(), Budget.of(1, "1e-6"))
+    question = next(question for question in loose if question.backwards)
+    assert str(question) == "top=3, lengths=1 over 12 items that are not listed, the last one first"
+    jobs = [
+        question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, database)
+        for database in ((((0, 2), 1),), (((11,), 1), ((0, 2), 1)))
+    ]
+    assert [list(job.baskets.vocabulary) for job in jobs] == [[9, 10, 11], list(range(12))]
+    assert [[set(row) for row in job.baskets] for job in jobs] == [[{9, 11}], [{0}, {9, 11}]]
+    # Others hold more items than may take part where items are found, and the person who differs a new one.
+    rows = {(pair.rows, pair.more) for pair in battery(question, ADDED, 1)}
+    assert ((tuple(range(11)), 300),) in {rest for rest, more in rows if more == (11,)}
+
+
+def test_baskets_with_more_subsets_than_could_be_listed():
+    crowded = [question for question in questions(Exponential(), Budget.of(1)) if question.items > 12]
+    assert [question.words for question in crowded] == [{"top": 3, "lengths": 12}]
+    met = list(battery(crowded[0], ADDED, 1))
+    assert str(met[1]) == "1 × {0, 1 … 39} (40 items); with and without one person who holds {0, 1 … 39} (40 items)"
+    assert {len(pair.rows) for pair in met} == {0, 1, 3}
+
+
 def test_a_question_that_is_refused_is_refused_by_its_own_error():
     with pytest.raises(MisuseError, match="top is 5, but 1 items have only 1 itemsets of 1 to 1 items"):
         Question(items=1, words={"top": 5, "lengths": 1}).job(Exponential(), Budget.of(1), ADDED, ())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from auditing import planted
+from discreet import Vocabulary
 from discreet.auditing.coupled import coupled
 from discreet.auditing.exact import exact
 from discreet.auditing.statistical import statistical
@@ -125,12 +126,12 @@ class TestFinding:
 
         def low(self, *given, **named):
             kept, noisy, threshold = right(self, *given, **named)
-            return kept, noisy, threshold - 40
+            return kept, noisy, threshold - 200
 
         monkeypatch.setattr(Meter, "find", low)
         attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
         assert attempt.why == (
-            "finding: what only one person holds is found with a probability of 0.00824; a delta of 0.001 was charged."
+            "finding: what only one person holds is found with a probability of 0.00168; a delta of 0.001 was charged."
         )
 
 
@@ -239,10 +240,18 @@ class TestLocality:
         assert attempt.why.startswith("counting: one person moves the answer by a sum of ")
         assert attempt.why.endswith("; the query says 1.")
 
+    def test_what_is_kept_goes_by_the_code(self, monkeypatch):
+        # Where the items are those of the data, a new one gives all others new codes. Right: by the label.
+        by_code = property(lambda vocabulary: np.arange(len(vocabulary), dtype=np.uint64))
+        monkeypatch.setattr(Vocabulary, "identities", by_code)
+        attempt = coupled(planted.Right(), LOOSE, ADDED, 1)
+        assert attempt.question == "min_count=100, lengths=1 over 12 items that are not listed, the last one first"
+        assert attempt.why.startswith("finding the items: one person moves ")
+
 
 def test_too_much_charged_is_found(monkeypatch):
     # A meter that forgets what it has spent lets a mechanism spend twice.
-    def forgetful(self, share):
+    def forgetful(self, share, what=None):
         self._spent = Fraction(0)
 
     monkeypatch.setattr(Meter, "_take", forgetful)

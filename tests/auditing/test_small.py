@@ -30,13 +30,14 @@ def test_the_same_answers(database, key):
         Supports(EVERY),
         Supports(EVERY, Truncation(2, key)),
         *(Kth(k, least, longest) for k in (1, 2, 7, 15) for least, longest in ((1, 2), (2, 4))),
+        *(Kth(k, 3, 4, rank) for k in (1, 3) for rank in (2, 6)),
         *(Largest(size, floor) for size in (1, 2, 5) for floor in (1, 4)),
     ]
     for query in queries:
         for _ in range(2):  # the second answer may come from memory
             assert np.array_equal(small.answer(query), local.answer(query)), query
-    for limit in (1, 3, 100):
-        one, other = (engine.above(1, 1, 3, limit) for engine in (small, local))
+    for limit, least in ((1, 1), (3, 1), (3, 2), (100, 1)):
+        one, other = (engine.above(1, least, 3, limit) for engine in (small, local))
         assert one.bound == other.bound
         assert dict(zip(to_tuples(one.itemsets), one.counts.tolist(), strict=True)) == dict(
             zip(to_tuples(other.itemsets), other.counts.tolist(), strict=True)

@@ -51,13 +51,13 @@ def test_cap_without_a_seed_differs() -> None:
 
 @pytest.mark.statistical
 def test_cap_is_uniform() -> None:
-    """Each of the 10 choices of 2 items of 5 is as likely as the others, whatever the person's number.
+    """Each of the 10 choices of 2 items of 5 is as likely as the others, whatever the basket.
 
     The seed is fixed; under the hypothesis a fresh seed fails once in 100,000 times (chi-square, 9 degrees).
     """
     people = 20_000
-    capped = discreet.read([range(5)] * people, max_items=2, seed=11)
-    pairs = capped.codes.reshape(people, 2)
+    capped = discreet.read([range(5 * person, 5 * person + 5) for person in range(people)], max_items=2, seed=11)
+    pairs = capped.codes.reshape(people, 2) % 5
     observed = np.bincount(pairs[:, 0] * 5 + pairs[:, 1], minlength=25)
     observed = observed[observed > 0]
     assert len(observed) == 10
@@ -68,6 +68,37 @@ def test_cap_is_uniform() -> None:
     joint = joint[joint > 0]
     assert len(joint) == 100
     assert ((joint - people / 200) ** 2 / (people / 200)).sum() < 171
+
+
+LABELS = st.sampled_from([*range(12), "tea", "milk", "bread", "007", "x"])
+
+
+@quick
+@given(
+    st.lists(st.lists(LABELS.map(str), max_size=9), max_size=5),
+    st.lists(LABELS.map(str), max_size=9),
+    st.integers(0, 5),
+    st.integers(1, 4),
+)
+def test_cap_is_local(rows: list[list[str]], more: list[str], place: int, limit: int) -> None:
+    """One more person anywhere: all others keep what they kept, in order too, although items get new codes."""
+    place = min(place, len(rows))
+
+    def capped(baskets: list[list[str]]) -> list[list[object]]:
+        found = discreet.read(baskets, ordered=True, max_items=limit, seed=3)
+        assert found.sequences is not None
+        spans = zip(found.sequences.offsets, found.sequences.offsets[1:], strict=False)
+        return [found.vocabulary.take(found.sequences.codes[a:b]).to_pylist() for a, b in spans]
+
+    before, after = capped(rows), capped([*rows[:place], more, *rows[place:]])
+    assert after[:place] + after[place + 1 :] == before
+
+
+def test_cap_does_not_see_that_someone_else_made_names_of_numbers() -> None:
+    rows = [range(8), range(3, 20), *([5, 10**17 + more, 2**63 - 1, 7] for more in range(5))]
+    numbers = discreet.read(rows, max_items=3, seed=4)
+    names = discreet.read([[str(item) for item in row] for row in rows] + [["tea", "007"]], max_items=3, seed=4)
+    assert [set(map(str, basket)) for basket in numbers] == list(names)[:-1]
 
 
 def test_time_sorts_events_and_breaks_ties_by_item() -> None:

@@ -29,6 +29,15 @@ def test_a_claim_that_stands():
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("name", "what"), [("svsm", "protocol"), ("olh", "oracle")])
+def test_the_local_side(name, what):
+    done = run(name, "--epsilon", "1", "--runs", 50)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{name} claims epsilon = 1, replace one person.\n")
+    told = json.loads(run(name, "--runs", 50, "--format", "json").stdout)
+    assert (told[what], told["stands"]) == (name, True)
+
+
 def test_json():
     done = run("count", "--neighbours", "replace", "--delta", "1e-3", "--runs", 50, "--format", "json", "--seed", 3)
     assert done.returncode == 0, done.stderr
@@ -49,7 +58,7 @@ def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["count", "--epsilon", "0"], "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
+        (["count", "--epsilon", "0"], "--epsilon must be over 0, such as 0.5 or 1; 0 was given."),
         (["count", "--set", "way=best"], "count has no setting 'way': it has none."),
         (["count", "--runs", "0"], "runs is 0, but it must be a whole number, 1 or more."),
     ],
@@ -62,7 +71,7 @@ def test_what_is_refused(arguments, message):
 def test_an_unknown_name():
     done = run("cuont")
     assert done.returncode == 1
-    assert done.stderr.startswith("discreet: There is no mechanism 'cuont'; there are ")
+    assert done.stderr.startswith("discreet: There is no mechanism, protocol or oracle 'cuont'; there are ")
     assert done.stderr.endswith("Did you mean 'count'?\n")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -146,7 +147,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--top", 0), "top is 0, but it must be a whole number, 1 or more."),
+            (("--top", 0), "--top is 0, but it must be a whole number, 1 or more."),
             (
                 ("--min-count", 99),
                 "--min-count is 99, but there are only 5 people: no pattern can reach it. Give at most 5.",
@@ -305,28 +306,47 @@ def test_progress_only_on_a_terminal(tmp_path):
     assert b"counting" in shown
 
 
-def test_demo_and_what_it_keeps(tmp_path):
+def test_demo_and_what_it_keeps(tmp_path, monkeypatch):
     done = run("demo", "--people", 2000, "--keep", tmp_path / "kept")
     assert done.returncode == 0
     assert "whole milk" in done.stdout
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {
-        "sales.csv", "patterns.json", "rules.csv", "report.html",
+        "sales.csv", "products.txt", "patterns.json", "rules.csv", "report.html",
     }  # fmt: skip
     assert isinstance(discreet.load(tmp_path / "kept" / "rules.csv"), discreet.Rules)
+    # What it prints as commands can be typed, from the first to the last.
+    typed = [line for line in done.stdout.splitlines() if re.match(r"  (import \w|\w+ = |\w+\.save\()", line)]
+    assert len(typed) == 8
+    monkeypatch.chdir(tmp_path / "kept")
+    exec("\n".join(line.strip() for line in typed), {})
     assert run("demo", "--people", 5).stderr == (
         "discreet: A demo needs at least 100 people to have patterns; 5 was given.\n"
     )
 
 
 def test_warmup_compiles_all_that_commands_use(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    done = run("warmup", env=environment)
-    assert done.returncode == 0
-    assert done.stdout.startswith("Compiled in ")
+    # In one process: what warming up left uncompiled, and what commands compile after it. The cache that is shared
+    # with everything else does no harm, as a kernel knows the types it was called with, compiled anew or not.
     (tmp_path / "b.dat").write_text("1 2\n1 2 3\n")
-    before = {path.name for path in tmp_path.rglob("*.nbc")}
-    run("mine", tmp_path / "b.dat", "--min-count", 1, env=environment, check=True)
-    assert {path.name for path in tmp_path.rglob("*.nbc")} == before
+    code = (
+        "import sys\n"
+        "from discreet.cli import main\n"
+        "from discreet.kernels.jit import _registry\n"
+        "def run(*words):\n"
+        "    sys.argv = ['discreet', *words]\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, words\n"
+        "run('warmup')\n"
+        "print([kernel.__name__ for kernel in _registry if not kernel.signatures])\n"
+        "before = {kernel: list(kernel.signatures) for kernel in _registry}\n"
+        "run('mine', 'b.dat', '--min-count', '1', '-o', 'm.json')\n"
+        "run('rules', 'm.json', '-o', 'r.json')\n"
+        "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '-o', 'p.json')\n"
+        "print([kernel.__name__ for kernel in _registry if before.get(kernel) != list(kernel.signatures)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    told, unused, late = done.stdout.splitlines()
+    assert told.startswith("Compiled in ")
+    assert (unused, late) == ("[]", "[]")
 
 
 def test_help_teaches_with_examples():
@@ -349,6 +369,16 @@ def test_help_teaches_with_examples():
         ("cap baskets with max_items= or raise memory=; see", "cap baskets with --max-items or raise --memory; see"),
         ("or raise limit= if memory allows", "or raise --limit if memory allows"),
         ("the top of the format", "the top of the format"),
+        ("say so with same_data=True.", "say so with --same-data."),
+        ("list them with segments=.", "list them with --segment."),
+        ("top is 0, but it must be", "--top is 0, but it must be"),
+        ("epsilon must be over 0", "--epsilon must be over 0"),
+        ("give top, not min_support or min_count.", "give --top, not --min-support or --min-count."),
+        ("give min_support or min_count, not top.", "give --min-support or --min-count, not --top."),
+        ("exactly one of top (how many)", "exactly one of --top (how many)"),
+        ("is public as it is: leave people out.", "is public as it is: leave --people out."),
+        ("names were given in contains or excludes.", "names were given in --contains or --excludes."),
+        ("segments of by=: give that too", "segments of --by: give that too"),
     ],
 )  # fmt: skip
 def test_messages_speak_the_language_of_the_command_line(python, typed):

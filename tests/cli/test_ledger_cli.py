@@ -72,7 +72,7 @@ class TestCreate:
         done = run("create", path, "--epsilon", "lots")
         assert (done.returncode, done.stderr) == (
             1,
-            "discreet: epsilon is a number such as 1, 0.5 or 1/3; lots was given.\n",
+            "discreet: --epsilon is a number such as 1, 0.5 or 1/3; lots was given.\n",
         )
         assert run("create", path).returncode == 2
         assert run("create", path, "--epsilon", "1", "--neighbours", "any").returncode == 2

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.catalogue import mechanisms
+from discreet.catalogue import everything, mechanisms
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
@@ -79,6 +85,69 @@ class TestRelease:
         assert (tmp_path / "r-north.html").exists()
         assert "which 2 segments there are, as found in the data" in north.about["guarantee"]["public"]
 
+    def test_segments_on_standard_output_are_one_object(self, asked):
+        told = json.loads(run(*asked, "--top", 1, "--by", "region", "--format", "json").stdout)
+        assert list(told) == ["north", "south"]
+        assert told["north"]["asked"]["segment"] == "north"
+        done = run(*asked, "--top", 1, "--by", "region", "--format", "csv")
+        assert (done.returncode, done.stdout, done.stderr) == (
+            1,
+            "",
+            "discreet: Tables of several segments cannot follow one another as csv: add -o FILE for a file each, or "
+            "take --format json.\n",
+        )
+
+    def test_every_segment_has_a_file_whatever_it_is_called(self, asked, sales, tmp_path):
+        named = {"north": "a/b", "south": "x" * 300}
+        sales.write_text(re.sub("north|south", lambda match: named[match[0]], sales.read_text()))
+        place = tmp_path / "out"
+        place.mkdir()
+        done = run(*asked, "--top", 1, "--by", "region", "-o", place / "r.json", "--report", place / "r.html")
+        assert done.returncode == 0, done.stderr
+        found = {discreet.load(path).about["asked"]["segment"] for path in place.glob("*.json")}
+        assert found == set(named.values())
+        assert len(list(place.glob("*.html"))) == 2
+
+    def test_notes_and_the_title(self, asked, tmp_path):
+        done = run(*asked, "--top", 1, "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")
+        assert done.stdout == ""
+        assert "privbasis was chosen" in done.stderr
+        page = (tmp_path / "r.html").read_text()
+        assert "<h1>What people hold together: sales.csv</h1>" in page
+        assert "mechanism auto, which chose privbasis." in page
+        assert "Its settings: spare = 11/10, largest = 12." in page
+        assert "PrivBasis: frequent itemset mining with differential privacy" in page
+        run(*asked, "--top", 1, "--report", tmp_path / "r.html", "--title", "Sales of 2026", check=True)
+        assert "<h1>Sales of 2026</h1>" in (tmp_path / "r.html").read_text()
+
+    def test_the_stages_are_shown_on_a_terminal(self, asked):
+        code = (
+            "import sys, time\n"
+            "from discreet.cli import progress\n"
+            "progress._PATIENCE = 0.01\n"
+            "from discreet.exact.engine import LocalEngine\n"
+            "answer = LocalEngine.answer\n"
+            "LocalEngine.answer = lambda *a: (time.sleep(0.5), answer(*a))[1]\n"
+            "from discreet.cli import main\n"
+            "sys.argv = ['discreet', *sys.argv[1:]]\n"
+            "main()\n"
+        )
+        master, terminal = pty.openpty()
+        command = [sys.executable, "-c", code, *map(str, asked), "--top", "1", "--mechanism", "exponential"]
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment)
+        os.close(terminal)
+        shown = b""
+        while select.select([master], [], [], 30)[0]:
+            try:
+                shown += os.read(master, 4096)
+            except OSError:
+                break
+        child.wait(timeout=30)
+        os.close(master)
+        assert b"releasing: counting the people" in shown
+        assert b"releasing: counting the patterns" in shown
+
     def test_settings_lengths_and_must_haves(self, asked):
         done = run(
             *asked, "--top", 1, "--lengths", 2, "--contains", "tea", "--excludes", "bread",
@@ -140,6 +209,105 @@ class TestMoney:
             assert "is read or pays for this release: write the result to another file." in done.stderr
             assert place.read_bytes() == kept
 
+    def spends(self, ledger):
+        return json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"]
+
+    def test_the_ledger_knows_all_segments(self, asked, ledger):
+        assert run(*asked, "--top", 1, "--by", "region", "--ledger", ledger).returncode == 0
+        assert self.spends(ledger)[0]["parameters"]["asked"] == {"top": 1, "items": 3, "segments": ["north", "south"]}
+
+    def test_a_segment_whose_file_cannot_be_written_costs_nothing(self, asked, ledger, tmp_path):
+        (tmp_path / "r-south.json").mkdir()
+        done = run(*asked, "--top", 1, "--by", "region", "-o", tmp_path / "r.json", "--ledger", ledger)
+        assert done.stderr == (
+            f"discreet: Cannot write {tmp_path / 'r-south.json'}: it is a directory; add a file name.\n"
+        )
+        assert self.spends(ledger) == []
+        (tmp_path / "r-south.json").rmdir()
+        ledger.rename(tmp_path / "r-south.json")
+        done = run(
+            *asked, "--top", 1, "--by", "region", "-o", tmp_path / "r.json", "--ledger", tmp_path / "r-south.json"
+        )
+        assert "is read or pays for this release" in done.stderr
+
+    def test_what_cannot_be_written_goes_to_standard_output(self, asked, ledger):
+        done = run(*asked, "--top", 2, "--ledger", ledger, "-o", "/dev/full", "--format", "csv")
+        assert (done.returncode, len(json.loads(done.stdout)["patterns"])) == (1, 2)
+        assert done.stderr == (
+            "discreet: Cannot write /dev/full: No space left on device. What was paid for went to standard output "
+            f"instead, as JSON: keep it. What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
+        )
+        with Path("/dev/full").open("w") as full:
+            command = [DISCREET, *map(str, asked), "--top", "1", "--ledger", str(ledger), "--format", "json"]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (done.returncode, done.stderr) == (
+            1,
+            "discreet: No space left on device. The result is lost. What was paid stays paid: spend 2 of "
+            f"{ledger}, epsilon = 50.\n",
+        )
+
+    def test_a_report_that_cannot_be_written_does_not_take_the_result_along(self, asked, tmp_path):
+        (tmp_path / "r.html").symlink_to("/dev/full")
+        asked = [*asked, "--top", 2, "--report", tmp_path / "r.html"]
+        done = run(*asked, "-o", tmp_path / "r.json")
+        assert (done.returncode, done.stdout) == (1, "")
+        problem = f"discreet: Cannot write {tmp_path / 'r.html'}: No space left on device."
+        assert done.stderr.splitlines()[-1] == f"{problem} The result itself was written."
+        assert len(discreet.load(tmp_path / "r.json")) == 2
+        # A table for the eye is not all of a result.
+        done = run(*asked)
+        assert len(json.loads(done.stdout[done.stdout.index("{") :])["patterns"]) == 2
+        assert done.stderr == (f"{problem} What was paid for went to standard output instead, as JSON: keep it.\n")
+
+    @pytest.mark.parametrize("where", ["Exponential.run = stop", "Release.save = stop", "Ledger.spend = stop"])
+    def test_interrupted_after_paying_the_spend_is_named(self, asked, ledger, tmp_path, where):
+        code = (
+            "import sys\n"
+            "from discreet.curator.exponential import Exponential\n"
+            "from discreet.curator.release import Release\n"
+            "from discreet.privacy.ledger import Ledger\n"
+            "def stop(*_, **__): raise KeyboardInterrupt\n"
+            f"{where}\n"
+            "from discreet.cli import main\n"
+            "sys.argv = ['discreet', *sys.argv[1:]]\n"
+            "main()\n"
+        )
+        arguments = [
+            *asked,
+            "--top",
+            1,
+            "--ledger",
+            ledger,
+            "--mechanism",
+            "exponential",
+            "--report",
+            tmp_path / "r.html",
+        ]
+        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+        paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50."
+        if "spend" in where:
+            paid = f"`discreet ledger show {ledger}` says what was paid."
+        assert (done.returncode, done.stderr) == (
+            130,
+            f"discreet: interrupted; {'not everything' if 'save' in where else 'no result'} was written. {paid}\n",
+        )
+
+    def test_same_data(self, asked, ledger, tmp_path):
+        assert run(*asked, "--top", 1, "--ledger", ledger).returncode == 0
+        (tmp_path / "other.dat").write_text("\n".join(map(str, range(400))))
+        other = ["release", tmp_path / "other.dat", "--top", 1, "--items", 400, "--epsilon", 1, "--ledger", ledger]
+        done = run(*other)
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"discreet: {ledger} is the ledger of other data: most of these baskets are not among them. Nothing was "
+            "spent. Use the ledger of these data. If they are the same data, much changed, say so with --same-data.\n",
+        )
+        assert run(*other, "--dry-run").returncode == 1
+        assert run(*other, "--same-data", "--dry-run").returncode == 0
+        assert len(self.spends(ledger)) == 1
+        assert run(*other, "--same-data").returncode == 0
+        assert [spend["changed"] for spend in self.spends(ledger)] == [False, True]
+
     def test_killed_after_paying_the_spend_stands(self, asked, ledger):
         # A mechanism that never comes back: the process is killed when the ledger shows the spend.
         code = (
@@ -180,6 +348,21 @@ class TestMoney:
         (["--segment", "north"], 1, "--segment lists the values of a column: say which one by --by."),
         (["--by", "product"], 1, "Everyone must have one value in the column 'product'"),
         (["--lengths", "two"], 2, "lengths are a number such as 3"),
+        (["--lengths", "0"], 2, "or a range such as 2-4 or 2-, from 1 on; '0' was given."),
+        (["--lengths", "3-2"], 2, "from 1 on; '3-2' was given."),
+        (["--people", "-5"], 1, "discreet: --people is -5, but it must be a whole number, 1 or more."),
+        (["--items", "."], 1, "discreet: . is a directory: give a file with one item a line as the list of items."),
+        (
+            ["--mechanism", "count"],
+            1,
+            "count counts itemsets that are named, and finds none: use discreet.count, on the command line `discreet "
+            "count FILE --itemsets WANTED`; or leave --mechanism out.",
+        ),
+        (
+            ["--contains", "tea", "--excludes", "tea"],
+            1,
+            "discreet: 'tea' is in both --contains and --excludes: no pattern can have it and not have it.",
+        ),
         (["--top", "999"], 1, "ask for at most so many."),
         (["--ledger", "nowhere.db"], 1, "nowhere.db"),
     ],
@@ -191,13 +374,51 @@ def test_mistakes(asked, change, status, message):
     assert done.stdout == ""
 
 
-def test_who_is_a_person_is_asked(sales, tmp_path):
-    done = run("release", sales, "--top", 2, "--epsilon", 1, "--items", "public")
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"discreet: A release protects people: say which column of {sales} holds the person (--person) and which the "
-        "item (--item); or say --one-row-a-person, if every line is one person's whole basket.\n"
+class TestWhoIsWho:
+    """Rows that may repeat a person are not taken for people: the person is asked for."""
+
+    ADVICE = (
+        "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every "
+        "row is one person's whole basket.\n"
     )
+    ASKED = ("--top", 1, "--epsilon", 1, "--items", "public")
+
+    @pytest.mark.parametrize("name", ["sales.csv", "sales.tsv", "sales.csv.gz", "sales.x"])
+    def test_text(self, tmp_path, name):
+        path = tmp_path / name
+        text = b"customer,product\n1,tea\n1,milk\n"
+        path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+        more = ["--input-format", "csv"] if name.endswith(".x") else []
+        done = run("release", path, *self.ASKED, *more)
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"discreet: {path}: which column is the person? A release protects people, and lines may repeat one. "
+            + self.ADVICE,
+        )
+        assert run("release", path, *self.ASKED, *more, "--one-row-a-person").returncode == 0
+
+    @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+    def test_tables_of_lists(self, tmp_path, suffix):
+        path = tmp_path / f"sales.{suffix}"
+        rows = [{"customer": 1, "items": ["tea"]}, {"customer": 1, "items": ["milk"]}]
+
+        def write(rows):
+            if suffix == "jsonl":
+                path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+            else:
+                pq.write_table(pa.Table.from_pylist(rows), path)
+
+        write(rows)
+        what = "records with fields" if suffix == "jsonl" else "rows with columns"
+        done = run("release", path, *self.ASKED)
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"discreet: {path}: which column is the person? A release protects people, and {what} beside the items "
+            f"(customer) may repeat one. {self.ADVICE}",
+        )
+        assert run("release", path, *self.ASKED, "--one-row-a-person").returncode == 0
+        write([{"items": row["items"]} for row in rows])
+        assert run("release", path, *self.ASKED).returncode == 0
 
 
 def test_no_epsilon(sales):
@@ -223,11 +444,39 @@ def test_count(sales, tmp_path):
     assert abs(first["count"] - 266) < 10
     assert abs(second["count"] - 133) < 10
 
+    done = run("count", sales, "--items", tmp_path / "wanted.txt", "--epsilon", 1)
+    assert done.stderr == (
+        f"discreet: Say what to count: --itemsets FILE, with one itemset a line. {tmp_path / 'wanted.txt'} was given "
+        "as --items, the list of all items.\n"
+    )
+
+
+def test_count_by_segment_and_beforehand(sales, tmp_path):
+    (tmp_path / "wanted.txt").write_text("tea milk\nbread\n")
+    asked = [
+        "count", sales, "--person", "customer", "--item", "product", "--itemsets", tmp_path / "wanted.txt",
+        "--epsilon", 50, "--by", "region",
+    ]  # fmt: skip
+    told = json.loads(run(*asked, "--format", "json").stdout)
+    both = [person for person in range(400) if person % 3]
+    for region, true in (("north", sum(bool(person % 4) for person in both)), ("south", sum(not p % 4 for p in both))):
+        assert abs(told[region]["patterns"][0]["count"] - true) < 10
+    done = run(*asked, "--dry-run")
+    assert "count would spend epsilon = 50:" in done.stdout
+    assert "2 segments, for the price of one." in done.stdout
+    (tmp_path / "products.txt").write_text("tea\nbread\n")
+    assert run(*asked, "--items", tmp_path / "products.txt").stderr == (
+        "discreet: 'milk' is not on the list of items that was given: add it there, or leave it out.\n"
+    )
+
 
 def test_mechanisms():
-    told = json.loads(run("mechanisms", "--format", "json").stdout)
+    told = json.loads(run("mechanisms", "--kind", "mechanism", "--format", "json").stdout)
     assert [entry["name"] for entry in told] == list(mechanisms())
+    told = json.loads(run("mechanisms", "--format", "json").stdout)
+    assert [entry["name"] for entry in told] == list(everything())
     table = run("mechanisms").stdout
     assert all(name in table for name in mechanisms())
+    assert "Bhaskar" in table
     assert "Bhaskar" in run("mechanisms", "laplace").stdout
     assert run("mechanisms", "dice").returncode == 1

@@ -28,7 +28,6 @@ from discreet.privacy.select import Chosen
 from discreet.privacy.source import SimulationSource
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
 SHOP = groceries(400, seed=3)
 ITEMS = 3
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
@@ -112,6 +111,51 @@ def test_ranks_run_over_the_universe_and_end_in_zeros():
     assert meter.seen[0][1].scores.tolist() == [-3, -1, -6, -6, -6, -6, -6]
 
 
+class TestCountsFarBelowTheThreshold:
+    """They are taken for more than they are, so that they need not be mined."""
+
+    @pytest.mark.parametrize("relation", [ADD, REPLACE])
+    @pytest.mark.parametrize("epsilon", [40, 2000])
+    def test_scores_still_move_by_one_at_most(self, relation, epsilon):
+        asked = asking(count=2)
+        for before, after in neighbours_of(relation):
+            meters = [watched(relation, epsilon) for _ in range(2)]
+            for people, meter in zip((before, after), meters, strict=True):
+                PrivBasis().choose_rank(engine(people), asked, meter, Fraction(1))
+            one, other = (meter.seen[0][1].scores for meter in meters)
+            assert np.abs(one - other).max() <= (1 if relation is ADD else 2)
+
+    def test_scores_and_what_is_listed(self):
+        asked = asking(count=100)
+        people = [{0}] * 110 + [{1}] * 99 + [{0, 1}] * 3 + [{2}] * 60
+        meter = watched(epsilon=2)
+        crowd = engine(people)
+        bounds = []
+        listing = crowd.above
+        crowd.above = lambda bound, *rest: bounds.append(bound) or listing(bound, *rest)
+        PrivBasis().choose_rank(crowd, asked, meter, Fraction(1))
+        # The rate is 1: told apart are counts down to 20 below, for the last of 7 ranks 23.
+        assert bounds == [77]
+        assert meter.seen[0][2] == 1
+        assert meter.seen[0][1].scores.tolist() == [-13, -2, -21, -22, -22, -23, -23]
+
+    def test_where_none_comes_near_few_are_chosen(self):
+        # A rank beyond 20 has a chance of about exp(-6) each time; the seeds are fixed.
+        for seed in range(20):
+            meter = Meter(Budget.of(1), ADD, SimulationSource(seed))
+            held = LocalEngine(discreet.read(SHOP))
+            asked = asking(count=10**6, items=held.items)
+            assert PrivBasis().choose_rank(held, asked, meter, Fraction(1, 20)) <= 20
+
+
+def test_no_more_pairs_are_picked_than_can_be_covered():
+    for least, longest in ((1, 12), (2, 3), (12, 12)):
+        for many in (500, 1_000):
+            asked = asking(top=100_000, least=least, longest=longest, items=5_000)
+            assert PrivBasis().pairs(asked, 100_000, many) == 2_000
+    assert PrivBasis().pairs(asking(top=100, longest=12, items=5_000), 100, 60) == 50
+
+
 def test_the_number_of_items_lies_within_public_bounds():
     meter = watched()
     people = [{0, 1, 2}] * 9 + [{0, 1}] * 3
@@ -142,40 +186,6 @@ class TestPlan:
             spent[charge.what] = spent.get(charge.what, 0) + charge.epsilon
         assert spent == dict(plan)
 
-    @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-    @pytest.mark.parametrize("epsilon", EPSILONS)
-    def test_pure_charges_add_up(self, epsilon, neighbours):
-        for question in (
-            {"top": 40},
-            {"top": 40, "lengths": (2, 3)},
-            {"min_count": 60},
-            {"min_support": "0.2", "counts": False},
-            {"top": 9, "lengths": 1},
-            {"top": 9, "lengths": 1, "counts": False},
-        ):
-            made = trial(
-                SHOP, seed=1, epsilon=epsilon, items="public", mechanism="privbasis", neighbours=neighbours, **question
-            )
-            assert made.guarantee.epsilon == Fraction(epsilon)
-            assert made.guarantee.delta == 0
-
-    @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-    @pytest.mark.parametrize("epsilon", ["0.05", "1", "8"])
-    def test_zcdp_stays_within_the_budget_and_close_to_it(self, epsilon, neighbours):
-        for question in ({"top": 40}, {"min_count": 60}, {"top": 9, "lengths": 1}):
-            made = trial(
-                SHOP,
-                seed=1,
-                epsilon=epsilon,
-                delta="1e-6",
-                items="public",
-                mechanism="privbasis",
-                neighbours=neighbours,
-                **question,
-            )
-            assert Fraction(epsilon) * Fraction(999, 1000) < made.guarantee.epsilon <= Fraction(epsilon)
-            assert made.guarantee.delta == Fraction("1e-6")
-
 
 class TestWithoutNoise:
     """At such an epsilon the noise is 0 and every choice is the best one."""
@@ -200,25 +210,6 @@ class TestWithoutNoise:
     def test_lengths_are_kept(self):
         found = trial(SHOP, seed=1, top=30, epsilon=1, items="public", mechanism="privbasis", lengths=(2, 3))
         assert {len(one.items) for one in found.patterns} <= {2, 3}
-
-
-DEGENERATE = [[], [set()], [set()] * 3, [{0}], [{0}] * 40, [{0, 1, 2, 3}], [{3}, {0, 1}], [set(range(4))] * 30]
-
-
-QUESTIONS = [
-    {"top": 1}, {"top": 15}, {"min_count": 1}, {"min_count": 10**9}, {"top": 4, "lengths": 1}, {"top": 1, "lengths": 4},
-    {"min_count": 3, "lengths": 3},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("delta", [0, "1e-6"])
-@pytest.mark.parametrize("question", QUESTIONS, ids=str)
-@pytest.mark.parametrize("people", DEGENERATE)
-def test_degenerate_data_are_no_trouble(people, question, delta):
-    for seed in range(3):
-        found = trial(people, seed=seed, epsilon="0.01", delta=delta, items=4, mechanism="privbasis", **question)
-        assert len(found.patterns) == question.get("top", len(found.patterns))
-        assert found.patterns.low is not None
 
 
 def test_a_single_item_and_lengths_that_none_has():

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import BudgetError, Ledger, MisuseError
-from discreet.curator.rank import FARTHEST, FINENESS, Entries, Table, carry_out, prepare
+from discreet.curator.rank import FARTHEST, FINENESS, SELECTING, Entries, Table, carry_out, prepare
 from discreet.exact.query import People
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
+from discreet.privacy.noise import short
 from discreet.privacy.source import SimulationSource
 
 REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
@@ -43,6 +44,31 @@ class TestGrid:
         assert (two >= one) if change >= 0 else (two <= one)
         assert 0 <= score / (sensitivity / FINENESS) - one < 1
 
+    @settings(max_examples=300, derandomize=True, deadline=None)
+    @given(
+        digits=st.tuples(st.integers(-(10**70), 10**70), st.integers(-(10**70), 10**70)),
+        places=st.tuples(st.integers(-140, 140), st.integers(-140, 140)),
+        sensitivity=st.sampled_from(["1e-60", "0.003", "1", "1e57", "1e60", "1/7"]),
+    )
+    def test_long_decimals_keep_their_order_and_are_rounded_down(self, digits, places, sensitivity):
+        # On both sides of every limit: what is not written out comes to the same as what is.
+        written = [f"{number}e{place}" for number, place in zip(digits, places, strict=True)]
+        one, two = prepare(dict(enumerate(written)), top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
+        exact = [number * Fraction(10) ** place for number, place in zip(digits, places, strict=True)]
+        step = Fraction(sensitivity) / FINENESS
+        assert [one, two] == [max(-FARTHEST, min(FARTHEST, number // step)) for number in exact]
+        assert (one >= two) if exact[0] >= exact[1] else (one <= two)
+
+    @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
+    @pytest.mark.parametrize("place", [-400, -61, -60, 59, 60, 61, 400])
+    def test_a_step_across_a_limit_stays_within_the_sensitivity(self, sensitivity, place):
+        for sign in ("", "-"):
+            score = Decimal(f"{sign}9.999e{place}")
+            other = Fraction(score) + Fraction(sensitivity)
+            contest = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity)
+            one, two = contest.scores.tolist()
+            assert 0 <= two - one <= FINENESS
+
     def test_the_grid_does_not_come_from_the_scores(self):
         # A common denominator of the scores would show in the noisy ones.
         for scores in ({"a": "1/3", "b": "1/7"}, {"a": 1, "b": 2}, {"a": "0.000001", "b": 10**12}):
@@ -64,7 +90,11 @@ class TestGrid:
             (-(10**40), -FARTHEST),
             (Decimal("1e999999"), FARTHEST),
             (Decimal("-1e999999"), -FARTHEST),
-            (Decimal("-1e-999999"), 0),
+            (Decimal("-1e-999999"), -1),
+            (Decimal("1e-999999"), 0),
+            ("0e999999999", 0),
+            ("-0e-999999999", 0),
+            ("1e999999999999", FARTHEST),
             (np.int64(5), 5000),
         ],
     )
@@ -131,6 +161,28 @@ def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, mon
         assert most / drawn["scale"] == Fraction(1, 2 * spare)
     else:
         assert squared / (2 * drawn["variance"]) == drawn["total"] / (2 * spare)
+
+
+@pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("epsilon", ["0.000001", 10**60])
+@pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
+def test_the_smallest_and_the_largest_of_everything_succeed(mechanism, epsilon, delta, sensitivity):
+    scores = {"a": "1e300", "b": "-1e300", "c": 0, "d": 7}
+    made = tried(
+        scores, top=4, epsilon=epsilon, delta=delta, sensitivity=sensitivity, mechanism=mechanism, neighbours="replace"
+    )
+    assert set(made.labels) == set(scores)
+    assert all(low <= score <= high for low, score, high in zip(made.low, made.scores, made.high, strict=True))
+
+
+def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
+    contest = prepare(
+        dict.fromkeys(range(100_000), 0), top=100_000, epsilon=Fraction(1_000_001, 10**12), neighbours="replace"
+    )
+    meter = Meter(contest.budget, contest.neighbours, SimulationSource(1))
+    scale, _ = meter.scale(contest.query(tuple(range(100_000))), 1 - SELECTING)
+    assert short(scale) >= scale
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -251,6 +303,12 @@ class TestLedger:
             discreet.rank({"a": "what"}, top=1, epsilon=1, ledger=path, who="me")
         assert Ledger.open(path).spends() == ()
 
+    @pytest.mark.parametrize("epsilon", ["1e-7", "1e-30", 10**400])
+    def test_what_could_only_fail_after_paying_is_refused_before(self, path, epsilon):
+        with pytest.raises(MisuseError):
+            discreet.rank(REGIONS, top=2, epsilon=epsilon, ledger=path, who="me")
+        assert Ledger.open(path).spends() == ()
+
     def test_a_release_is_not_lost_where_it_cannot_be_recorded(self, path, monkeypatch):
         def broken(self, spend, digest):
             raise MisuseError("the disk is full")
@@ -271,6 +329,28 @@ class TestLedger:
             {"sensitivity": 0},
             "sensitivity is by how much one person can change a score, over 0; 0 was given.",
         ),
+        (REGIONS, {"epsilon": "1e-9"}, "epsilon must lie between 0.000001 and 10^60 in a ranking; 1e-9 was given."),
+        (
+            REGIONS,
+            {"epsilon": 10**400},
+            f"epsilon must lie between 0.000001 and 10^60 in a ranking; 1{'0' * 59} was given.",
+        ),
+        (
+            REGIONS,
+            {"epsilon": "0.000001", "delta": "1e-12"},
+            "With a delta of 1e-12, an epsilon of 0.000001 leaves nothing to spend: raise either.",
+        ),
+        (
+            REGIONS,
+            {"sensitivity": 10**400},
+            "sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.",
+        ),
+        (
+            REGIONS,
+            {"sensitivity": Fraction(1, 10**61)},
+            "sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.",
+        ),
+        (dict.fromkeys(range(100_001), 0), {"top": 100_001}, "top is at most 100,000 in a ranking; 100,001 was given."),
         (REGIONS, {"mechanism": "gauss"}, "mechanism is 'exponential' or 'laplace'; 'gauss' was given."),
         (REGIONS, {"neighbours": "both"}, "neighbours is 'add-remove' or 'replace'; 'both' was given."),
         ({}, {}, "scores is a score for each label, such as {'north': 48, 'south': 21}; there is none."),

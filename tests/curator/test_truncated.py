@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from math import ceil, exp, log2
 
 import numpy as np
@@ -34,7 +34,6 @@ few = settings(
     max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
-EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
 BOTH = pytest.mark.parametrize("mechanism", ["truncated", "truncated-naive"])
 SWITCHES = [
     {"smart": smart, "double_standards": double, "keep": keep, "bound": bound}
@@ -93,15 +92,13 @@ def test_lengths_are_kept_to(noiseless, people, count, lengths):
 
 
 @BOTH
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", ["0.05", "1"])
 @pytest.mark.parametrize("longest", [None, 1, 3])
-def test_charges_add_up_to_epsilon(mechanism, epsilon, neighbours, longest):
+def test_charges_are_those_of_the_plan(mechanism, epsilon, longest):
     people = [{0, 1}, {1, 2, 3}, set(), {0, 1, 2}] * 40
-    public = {"people": 160} if neighbours == "add-remove" else {}
-    question = {"min_count": 60, "epsilon": epsilon, "neighbours": neighbours, "settings": {"longest": longest}}
+    question = {"min_count": 60, "epsilon": epsilon, "people": 160, "settings": {"longest": longest}}
     for seed in range(3):
-        done = run(people, seed=seed, mechanism=mechanism, **question, **public)
+        done = run(people, seed=seed, mechanism=mechanism, **question)
         assert done.guarantee.epsilon == Fraction(epsilon)
         spent = {}
         for charge in done.guarantee.charges:
@@ -115,55 +112,30 @@ def test_charges_add_up_to_epsilon(mechanism, epsilon, neighbours, longest):
         assert spent[ITEMSETS] >= plan[ITEMSETS] * Fraction(epsilon)
 
 
-@BOTH
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_zcdp_stays_within_the_budget(mechanism, epsilon):
-    done = run([{0, 1}, {2}] * 50, mechanism=mechanism, min_count=20, epsilon=epsilon, delta="1e-6", people=100)
-    spent = sum(charge.rho for charge in done.guarantee.charges)
-    assert Budget.of(epsilon, "1e-6").rho * (1 - Fraction(1, 10**9)) < spent <= Budget.of(epsilon, "1e-6").rho
-    assert done.guarantee.epsilon <= Fraction(epsilon)
-    assert all(charge.epsilon is None for charge in done.guarantee.charges)
-
-
-@BOTH
-@pytest.mark.parametrize("people", [[], [set()], [set()] * 5, [{0}], [{0, 1, 2, 3}] * 9])
-@pytest.mark.parametrize("items", [1, 2, 4])
-@pytest.mark.parametrize("delta", [0, "1e-6"])
-def test_odd_data_just_work(mechanism, people, items, delta):
-    for seed, (count, epsilon) in enumerate(product((1, 10**9), ("0.0001", "1", "1000000"))):
-        done = run(people, seed=seed, items=items, mechanism=mechanism, min_count=count, epsilon=epsilon, delta=delta)
-        assert done.patterns.to_arrow().column_names == ["items", "count", "support", "low", "high"]
-        assert np.isfinite(done.patterns.high).all()
-        if delta == 0:
-            assert done.guarantee.epsilon == Fraction(epsilon)
-    bare = run(people, items=items, mechanism=mechanism, min_count=1, epsilon=1, counts=False)
-    assert not bare.patterns.counted
-    if items > 1:
-        run(people, items=items, mechanism=mechanism, min_count=1, epsilon=1, lengths=(2, None))
-
-
 @pytest.mark.parametrize("kind", [*(Truncated(**switches) for switches in SWITCHES), TruncatedNaive()])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
-    every = list(product(combinations(SUBSETS, 3), SUBSETS))
+    every = list(product(combinations_with_replacement(SUBSETS, 3), SUBSETS))
     depths = set()
-    for number, (people, more) in enumerate(every[::151]):
+    for number, (people, more) in enumerate(every[::181]):
         runs = []
-        for data in (people, (*people, more), (more,)):
+        equal = people.count(more)
+        for data in (people, (*people, more), (more,) * equal, (more,) * (equal + 1)):
             meter = naive.Scripted(number)
             runs.append((meter.asked, kind.run(naive.engine(data, ALPHABET), asking(), meter)))
-        (before, found), (after, again), (alone, _) = runs
+        (before, found), (after, again), (equals, _), (alone, _) = runs
         assert found.itemsets.same(again.itemsets)
         assert (found.facts, found.notes) == (again.facts, again.notes)
         assert found.estimates.tolist() == again.estimates.tolist()
         depths.add(len(before))
-        for (what, query, share, answer), step, own in zip(before, after, alone, strict=True):
+        for (what, query, share, answer), step, others, own in zip(before, after, equals, alone, strict=True):
             assert (what, share) == (step[0], step[2])
             assert naive.same_query(query, step[1])
             assert np.abs(step[3] - answer).sum() <= query.most
             assert ((step[3] - answer) ** 2).sum() <= query.most_squared
             if not isinstance(query, Largest):
-                # Local, also under smart truncating (C6): what one person adds does not depend on the others.
-                assert (step[3] - answer == own[3]).all()
+                # Local, also under smart truncating (C6): what one person adds depends on nobody but those with an
+                # equal basket, and on their number.
+                assert (step[3] - answer == own[3] - others[3]).all()
     assert len(depths) > 1  # runs went different ways
 
 
@@ -287,7 +259,8 @@ def test_what_is_left_counts_again(mechanism):
     long = run(people, settings={"longest": 4}, **question)
     assert set(long.patterns.to_dict()) == {frozenset({0}), frozenset({1})}
     assert long.guarantee.epsilon == Fraction("0.05")
-    width, wider = (float((one.patterns.high - one.patterns.low).min()) for one in (short, long))
+    # Below the count it is noise alone.
+    width, wider = (float((one.patterns.counts - one.patterns.low).max()) for one in (short, long))
     assert wider < 1.7 * width  # a quarter of the budget alone would make it about four times as wide
     assert long.facts["candidates counted"][0] == 2
 
@@ -305,14 +278,17 @@ def test_counting_twice_weighs_by_noise():
 
     def level(values, wide, kept):
         noisy = Noisy(np.array(values), wide * scale, 2 * (wide * scale) ** 2)
-        return levels.Level(sets, np.zeros(2, np.int64), noisy, 3, kept, kept, 5.0)
+        return levels.Level(sets, np.zeros(2, np.int64), noisy, 3, kept, np.array([1.0, kept]))
 
     merged = level([100, 10], 2, 0.5).merged(level([200, 20], 1, 1.0))
     assert merged.noisy.values.tolist() == [180, 18]
     assert merged.noisy.variance == Fraction(4, 5) * 8
     assert float(merged.noisy.scale) == pytest.approx((3.2) ** 0.5)
     assert merged.kept == pytest.approx(0.9)
-    still = levels.Level(sets, np.zeros(2, np.int64), Noisy(np.array([3, 5]), Fraction(0), Fraction(0)), 1, 1.0, 1.0, 0)
+    assert merged.left == pytest.approx([1, 0.9])
+    still = levels.Level(
+        sets, np.zeros(2, np.int64), Noisy(np.array([3, 5]), Fraction(0), Fraction(0)), 1, 1.0, np.ones(1)
+    )
     assert still.merged(still).noisy.values.tolist() == [3, 5]
 
 
@@ -330,7 +306,7 @@ def test_double_standards_keep_what_cutting_hid():
     # Half of the people hold ten items and lose some: 400 of 1,000 are left of each, of 600 who hold it.
     def level():
         noisy = Noisy(np.array([400, 300]), Fraction(1), Fraction(2))
-        return levels.Level(naive.column([(0,), (1,)]), np.zeros(2, np.int64), noisy, 4, 0.75, 0.5, 0)
+        return levels.Level(naive.column([(0,), (1,)]), np.zeros(2, np.int64), noisy, 4, 0.75, np.ones(1))
 
     strict, lenient = Truncated(double_standards=False), Truncated()
     assert strict.estimates(level()).tolist() == strict.ceilings(level()).tolist() == [400, 300]

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet import Baskets, MisuseError, Vocabulary
+from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets.core import starts
+from discreet.exact import engine as engine_module
 from discreet.exact import layout, search
+from discreet.exact.checks import UNBOUNDED
 from discreet.exact.engine import LocalEngine
 from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
@@ -59,6 +61,7 @@ def queries() -> list[Query]:
         Cells(((0, 1), (1, 2, 3))),
         Cells(((2,), (0,), (3, 1))),
         *(Kth(k, least, longest) for k in (1, 3, 20) for least, longest in ((1, 4), (2, 2), (1, 1))),
+        *(Kth(k, 3, 4, rank) for k in (1, 3) for rank in (2, 6)),
         *(Largest(size, floor) for size in (1, 2, 4) for floor in (0, 1, 3)),
     ]
 
@@ -87,6 +90,15 @@ def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
+@given(people=baskets_of, k=st.integers(1, 4), rank=st.integers(1, 12))
+def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
+    falling = sorted(counts(people, 3, 4).values(), reverse=True)
+    shorter = sorted(counts(people, 1, 4).values(), reverse=True)
+    expected = max(falling[k - 1], shorter[max(rank, k - 1)])
+    assert engine(people).answer(Kth(k, 3, 4, rank)).tolist() == [expected]
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of, size=st.integers(1, 5), floor=st.integers(0, 4))
 def test_the_largest_count_of_a_size(people, size, floor):
     known = [count for one, count in counts(people).items() if len(one) == size]
@@ -105,6 +117,20 @@ def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, boun
     found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
     assert found == expected
     assert len(found) <= limit
+
+
+@settings(derandomize=True, max_examples=80, deadline=None)
+@given(people=baskets_of, bound=st.integers(0, 4), limit=st.integers(1, 6), looked_at=st.integers(1, 12))
+def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
+    known, shorter = counts(people, 3), sorted(counts(people).values(), reverse=True)
+    falling = sorted(known.values(), reverse=True)
+    raised = max(bound, falling[limit] if limit < len(falling) else 0, shorter[max(looked_at, limit)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_module, "LOOKED_AT", looked_at)
+        listed = engine(people).above(bound, 3, ITEMS, limit)
+    assert listed.bound == raised
+    found = dict(zip(listed.itemsets.sets(Vocabulary(range(ITEMS))), listed.counts.tolist(), strict=True))
+    assert found == {one: count for one, count in known.items() if count > raised}
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
@@ -192,6 +218,49 @@ def test_a_new_item_does_not_change_what_others_keep(kind):
     before, after = kept(people), kept([*people, {new}])
     assert after.pop(new) == 1
     assert after == before
+
+
+class TestMoreTiesThanCouldBeListed:
+    """A basket of thousands of items has more subsets than any memory holds, and nearly all of them are tied."""
+
+    def held(self, *baskets) -> LocalEngine:
+        return LocalEngine(discreet.read([set(basket) for basket in baskets]))
+
+    @pytest.mark.parametrize("copies", [1, 2, 3])
+    def test_the_count_of_a_rank(self, copies):
+        crowd = self.held(*[range(20_000)] * copies)
+        for least, longest in ((1, 6), (12, 12), (1, UNBOUNDED), (3, 3)):
+            assert crowd.answer(Kth(100_000, least, longest)).tolist() == [copies]
+
+    def test_what_lies_above(self):
+        one = self.held(range(5_000), range(2_500, 7_500), [7, 8])
+        for limit in (1, 4096, 1_000_000):
+            listed = one.above(0, 2, 5, limit)
+            assert (listed.bound, len(listed.counts)) == (2, 0)
+        assert one.above(1, 1, 1, 10_000).counts.tolist() == [2] * 2_502
+        assert one.answer(Largest(3, 1)).tolist() == [2]
+        assert one.answer(Largest(5_001, 1)).tolist() == [2]  # no less than the count of so high a rank
+
+    def test_people_who_are_nearly_alike(self):
+        # The patterns of twelve items have more parts than can be looked at: what is not is not told apart.
+        generator = np.random.default_rng(5)
+        dense = self.held(*(np.flatnonzero(generator.random(200) < 0.9).tolist() for _ in range(64)))
+        kth = int(dense.answer(Kth(100, 12, 12, 1_000))[0])
+        assert kth == dense.answer(Kth(1_001, 1, 12))[0]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine_module, "LOOKED_AT", 1_000)
+            listed = dense.above(0, 12, 12, 100)
+        assert (listed.bound, len(listed.counts)) == (kth, 0)
+
+
+def test_too_much_to_mine_is_said_without_a_number():
+    offsets = np.array([0, np.iinfo(np.int32).max], np.int64)
+    codes = np.broadcast_to(np.int32(0), offsets[-1])
+    with pytest.raises(LimitError) as caught:
+        LocalEngine(Baskets(offsets, codes, Vocabulary(range(1))))
+    assert str(caught.value) == (
+        "These baskets hold more items in all than can be mined at once: cap them with max_items=."
+    )
 
 
 class Unknown(Query):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels import assemble, counting, mining
+from discreet.exact import search
+from discreet.exact.layout import Rows
+from discreet.kernels import assemble, counting, laying, mining
 from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
 from naive import mining as naive
@@ -24,7 +29,7 @@ def csr(rows, dtype=np.int32):
 def lay(rows, rank, dtype=np.int16):
     offsets, codes = csr(rows)
     flat = np.full(len(codes) + len(rows) + 1, -9, dtype)
-    end = mining.rank_rows(offsets, codes, np.array(rank, dtype), 0, len(rows), flat, 0)
+    end = laying.rank_rows(offsets, codes, np.array(rank, dtype), 0, len(rows), flat, 0)
     return flat, end
 
 
@@ -49,11 +54,11 @@ def test_positions(rows):
     flat, end = lay(rows, list(range(10)))
     twin = naive.positions(flat[:end].tolist(), 10)
     tally = np.zeros(10, np.int64)
-    mining.count_positions(flat, 0, end, tally)
+    laying.count_positions(flat, 0, end, tally)
     assert tally.tolist() == [len(places) for places in twin]
     heads = np.concatenate(([0], np.cumsum(tally)))
     found = np.empty(heads[-1], np.int32)
-    mining.fill_positions(flat, 0, end, heads[:-1].copy(), found)
+    laying.fill_positions(flat, 0, end, heads[:-1].copy(), found)
     assert found.tolist() == [place for places in twin for place in places]
 
 
@@ -63,6 +68,38 @@ def count_bits(words):
     for word in words:
         total += popcount(word)
     return total
+
+
+@kernel
+def choose(free, least, most, enough):
+    return mining.choices(free, least, most, enough)
+
+
+@quick
+@given(st.integers(0, 40), st.integers(-3, 42), st.integers(-3, 45), st.integers(1, 10**6))
+def test_choices(free, least, most, enough):
+    ways = sum(comb(free, many) for many in range(max(least, 0), min(most, free) + 1))
+    assert choose(free, least, most, enough) == min(ways, enough)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@quick
+@given(
+    rows_of.map(lambda rows: [frozenset(row) for row in rows]),
+    st.integers(1, 200),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.integers(0, 300),
+)
+def test_the_count_of_a_rank(dense, rows, rank, least, more, work):
+    offsets, codes = csr([sorted(row) for row in rows])
+    held = Rows.plain(offsets, codes, 10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_is_dense", lambda rows, counts: dense)
+        patch.setattr(search, "_FEW", 3)
+        patch.setattr(search, "_SOME", 3)
+        found = search.count_of_rank(held, rank, least, least + more, rank + work)
+    assert found == naive.count_of_rank(rows, rank, least, least + more, rank + work)
 
 
 @kernel
@@ -90,7 +127,7 @@ def test_bitmaps(rows, dropped):
     rank = np.array([r - dropped if r >= dropped else 10 for r in range(10)], np.int16)
     offsets, codes = csr(rows)
     bitmaps = np.zeros((11, 1), np.uint64)
-    mining.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
+    laying.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
     for r in range(10):
         assert int(bitmaps[r, 0]) == sum(1 << i for i, row in enumerate(rows) if r + dropped in row)
 
@@ -215,10 +252,10 @@ def test_rows_holding(rows, wanted):
 def test_count_sets(rows, sets):
     flat, end = lay(rows, list(range(10)))
     tally = np.zeros(10, np.int64)
-    mining.count_positions(flat, 0, end, tally)
+    laying.count_positions(flat, 0, end, tally)
     heads = np.concatenate(([0], np.cumsum(tally)))
     places = np.empty(heads[-1], np.int32)
-    mining.fill_positions(flat, 0, end, heads[:-1].copy(), places)
+    laying.fill_positions(flat, 0, end, heads[:-1].copy(), places)
     falling = sorted(sorted(items, reverse=True) for items in sets)
     offsets, ranks = csr(falling)
     groups = np.searchsorted([row[0] for row in falling], np.arange(11)).astype(np.int64)
@@ -234,7 +271,7 @@ def test_count_sets(rows, sets):
 )
 def test_count_columns(rows, sets):
     bitmaps = np.zeros((7, (len(rows) + 63) // 64), np.uint64)
-    mining.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
+    laying.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
     offsets, places = csr([sorted(items) for items in sets])
     counts = np.full(len(sets), -1, np.int64)
     counting.count_columns(bitmaps, offsets, places, 0, len(sets), counts)

@@ -122,18 +122,6 @@ def test_sort_and_close(rows: list[list[int]]) -> None:
 
 
 @quick
-@given(ROWS, st.integers(1, 12), st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)))
-def test_cap(rows: list[list[int]], limit: int, keys: tuple[int, int]) -> None:
-    rows = naive.sort_rows(rows)
-    offsets, codes = to_csr(rows)
-    sizes = np.empty(len(rows), np.int32)
-    kernels.cap_rows(offsets, codes, limit, np.array(keys, np.uint64), sizes)
-    kernels.close_gaps(offsets, codes, sizes)
-    expected = [naive.cap_row(row, person, limit, keys) for person, row in enumerate(rows)]
-    assert to_rows(offsets, codes[: offsets[-1]]) == expected
-
-
-@quick
 @given(ROWS, st.sets(st.integers(0, 40)))
 def test_held(rows: list[list[int]], kept: set[int]) -> None:
     offsets, codes = to_csr(rows)

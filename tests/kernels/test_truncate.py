@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from collections import Counter
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet.kernels.pieces import pieces
-from discreet.kernels.truncate import keep_smart, keep_some, trim_columns
+from discreet.kernels.truncate import keep_some, number_equal
+from discreet.kernels.truncate_smart import keep_smart, trim_columns
 from naive import truncate as naive
 
 quick = settings(derandomize=True, max_examples=120, deadline=None)
@@ -43,13 +45,14 @@ def to_rows(offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> list[list[i
     return [codes[a:b].tolist() for a, b in pairwise(offsets)]
 
 
-def some(rows: list[list[int]], most: int, key: int) -> list[list[int]]:
-    return to_rows(*keep_some(*to_csr(rows), most, key))
+def some(rows: list[list[int]], most: int, key: int, copies=None) -> list[list[int]]:
+    return to_rows(*keep_some(*to_csr(rows), most, key, copies=copies))
 
 
-def smart(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int]) -> list[list[int]]:
+def smart(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int], copies=None):
     sets = to_csr([list(one) for one in scores])
-    return to_rows(*keep_smart(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64)))
+    values = np.array(list(scores.values()), np.int64)
+    return to_rows(*keep_smart(*to_csr(rows), ITEMS, most, key, *sets, values, copies))
 
 
 @quick
@@ -74,7 +77,58 @@ def test_keep_smart(rows, most, key, scores):
             assert left == row
 
 
-def trimmed(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int]) -> list[set[int]]:
+EQUAL_ROWS = st.lists(
+    st.sampled_from([[], [3], [1, 2, 5], [1, 2, 6], [0, 1, 2, 3, 4, 5, 6], [2, 3, 5, 9]]), max_size=30
+)
+
+
+@quick
+@given(EQUAL_ROWS, KEYS)
+def test_number_equal(rows, key):
+    found = number_equal(*to_csr(rows), key)
+    assert found.tolist() == naive.number_equal(rows)
+
+
+@quick
+@given(EQUAL_ROWS, MOST, KEYS, candidates())
+def test_equal_rows_may_have_fates_of_their_own(rows, most, key, scores):
+    copies = number_equal(*to_csr(rows), key)
+    each = list(zip(rows, copies.tolist(), strict=True))
+    assert some(rows, most, key, copies) == [naive.keep_some(row, most, key, copy) for row, copy in each]
+    kept = smart(rows, most, key, scores, copies)
+    assert kept == [naive.keep_smart(row, most, key, scores, copy) for row, copy in each]
+    for row, found, left in zip(rows, trimmed(rows, most, key, scores, copies), kept, strict=True):
+        assert found <= set(row)
+        assert all((set(one) <= found) == (set(one) <= set(left)) for one in scores)
+
+
+@pytest.mark.parametrize("way", ["some", "smart"])
+def test_one_more_row_is_one_more_cut_row(way):
+    """All databases of up to four rows over four baskets, one more at every place; and one replaced by another."""
+    kinds = [[0, 1, 2, 3], [1, 2, 3, 4], [0, 4], [0, 2, 3, 4, 5]]
+    scores = {(0, 1, 2): 5, (2, 3, 4): 4, (0, 3, 5): 4}
+
+    def cut(rows):
+        copies = number_equal(*to_csr(rows), 5)
+        kept = some(rows, 2, 5, copies) if way == "some" else smart(rows, 2, 5, scores, copies)
+        assert all(len(left) <= 2 for left in kept)
+        return Counter(map(tuple, kept))
+
+    seen = {rows: cut(list(rows)) for many in range(5) for rows in product(map(tuple, kinds), repeat=many)}
+    for rows, kept in seen.items():
+        for place, more in product(range(len(rows) + 1), map(tuple, kinds)) if len(rows) < 4 else ():
+            after = seen[*rows[:place], more, *rows[place:]]
+            assert not kept - after  # nobody else keeps anything else
+            (added,) = (after - kept).elements()
+            assert set(added) <= set(more)
+        for place, other in product(range(len(rows)), map(tuple, kinds)):
+            after = seen[*rows[:place], other, *rows[place + 1 :]]
+            assert (kept - after).total() == (after - kept).total() <= 1
+
+
+def trimmed(
+    rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int], copies=None
+) -> list[set[int]]:
     """Return what each row has left in columns of the codes of candidates."""
     used = sorted({code for one in scores for code in one})
     bitmaps = np.zeros((len(used), (len(rows) + 63) // 64), np.uint64)
@@ -82,7 +136,7 @@ def trimmed(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, 
         held = [place for place, code in enumerate(used) if code in row]
         bitmaps[held, number // 64] |= np.uint64(1 << number % 64)
     sets = to_csr([list(one) for one in scores])
-    trim_columns(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64), bitmaps)
+    trim_columns(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64), bitmaps, copies)
     bits = [[int(word) >> bit & 1 for word in line for bit in range(64)] for line in bitmaps]
     return [{code for code, line in zip(used, bits, strict=True) if line[number]} for number in range(len(rows))]
 
@@ -184,7 +238,7 @@ def test_pieces_cover_all_rows_once(sizes, many):
 def test_every_code_is_kept_about_as_often():
     """Over keys, and over rows under one key; and keeping one code says nothing about its neighbour.
 
-    Fixed keys. Each chi-square below raises a false alarm once in a million; there are three.
+    Fixed keys. Each chi-square below raises a false alarm once in a million; there are four.
     """
     row = [3, 4, 5, 900, 901, 40_000, 41_000, 2**31 - 2]
     runs, most = 4000, 3
@@ -200,6 +254,10 @@ def test_every_code_is_kept_about_as_often():
     # The counts of the eight codes always add up, so that 7/8 of the sum of squares is a chi-square of seven.
     spread = 7 / 8 * sum((count - runs * 3 / 8) ** 2 for count in held) / (runs * 3 / 8 * 5 / 8)
     assert stats.chi2.sf(spread, 7) > 1e-6
+    # Equal rows that are told apart: under one key the 56 sets are equally likely again.
+    copies = some([row] * runs, most, 12, np.arange(runs, dtype=np.int32))
+    assert stats.chisquare(list(Counter(map(tuple, copies)).values())).pvalue > 1e-6
+    assert len(set(map(tuple, copies))) == 56
     # Keys that differ in one bit only.
     first = [some([row], 1, 1 << bit | turn << 40)[0][0] for bit in range(40) for turn in range(50)]
     assert stats.chisquare([first.count(code) for code in row]).pvalue > 1e-6

@@ -51,6 +51,14 @@ def mine(
     return ordered(baskets, {x: c for x, c in frequent.items() if least <= len(x) <= most})
 
 
+def count_of_rank(baskets: list[Basket], rank: int, least: int, most: int, work: int) -> int:
+    """The count of a rank, or that of rank `work` among the sets of any length up to the most, where it is more."""
+    found = {items: count for items, count in supports(baskets).items() if len(items) <= most}
+    wanted = [count for items, count in found.items() if len(items) >= least]
+    falling = [(rank, sorted(wanted, reverse=True)), (work, sorted(found.values(), reverse=True))]
+    return max(counts[place - 1] if place <= len(counts) else 0 for place, counts in falling)
+
+
 # Twins of the single kernels, in lists and dictionaries.
 
 

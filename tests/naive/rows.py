@@ -45,21 +45,3 @@ def quoted_fields(line: str) -> list[str]:
 def sort_rows(rows: list[list[int]]) -> list[list[int]]:
     """Return each row as a sorted set."""
     return [sorted(set(row)) for row in rows]
-
-
-def cap_row(row: list[int], person: int, limit: int, keys: tuple[int, int]) -> list[int]:
-    """Return the codes of a row whose keyed hash is among the `limit` smallest, in order."""
-    if len(row) <= limit:
-        return row
-    wrap = 2**64
-    shift = (person * 0x9E3779B97F4A7C15 + keys[0]) % wrap
-    ranked = []
-    for code in row:
-        value = code
-        for _ in range(3):
-            value = (value + shift) * 0xBF58476D1CE4E5B9 % wrap
-            value = ((value ^ (value >> 31)) + keys[1]) % wrap
-            value = value * 0x94D049BB133111EB % wrap
-            value ^= value >> 31
-        ranked.append((value, code))
-    return sorted(code for _, code in sorted(ranked)[:limit])

@@ -1,4 +1,4 @@
-"""Slow twins of `discreet.kernels.truncate`: the paper's algorithms, a row at a time, in plain Python."""
+"""Slow twins of `discreet.kernels.truncate` and `truncate_smart`: a row at a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ def mix(word: int) -> int:
     return word ^ (word >> 31)
 
 
-def marks(row: list[int], key: int) -> dict[int, int]:
-    """Return the mark of each code of a row."""
+def number_equal(rows: list[list[int]]) -> list[int]:
+    return [rows[:place].count(row) for place, row in enumerate(rows)]
+
+
+def marks(row: list[int], key: int, copy: int = 0) -> dict[int, int]:
+    """Return the mark of each code of a row that so many equal ones come before."""
+    key ^= mix(copy)
     own = {code: mix(key ^ code) for code in row}
     together = mix(reduce(xor, own.values(), 0))
     return {code: mix(mark ^ together) for code, mark in own.items()}
 
 
-def keep_some(row: list[int], most: int, key: int) -> list[int]:
-    mark = marks(row, key)
+def keep_some(row: list[int], most: int, key: int, copy: int = 0) -> list[int]:
+    mark = marks(row, key, copy)
     return row if len(row) <= most else sorted(sorted(row, key=lambda code: (mark[code], code))[:most])
 
 
-def keep_smart(row: list[int], most: int, key: int, scores: dict[Set, int]) -> list[int]:
+def keep_smart(row: list[int], most: int, key: int, scores: dict[Set, int], copy: int = 0) -> list[int]:
     """Do what algorithm 8 of Zeng, Naughton, Cai says, with errata C6 and C7."""
     if len(row) <= most:
         return row
-    mark = marks(row, key)
+    mark = marks(row, key, copy)
     weights = {one: Fraction(score) for one, score in sorted(scores.items()) if set(one) <= set(row)}
     shares = {one: weight / len(one) for one, weight in weights.items()}
     kept: set[int] = set()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet import MisuseError
-from discreet.privacy import select
+from discreet.privacy import lazy, rough, select
+from discreet.privacy.race import Gumbel, Laplace, Member
 from discreet.privacy.select import Tallies, exponential, gumbel, members, noisy_top, permute_and_flip
 from discreet.privacy.source import SimulationSource, SystemSource
 
@@ -129,7 +130,7 @@ def test_a_choice_that_needs_more_bits_is_settled(monkeypatch):
 
 
 def test_few_bits_at_first_make_no_difference(monkeypatch):
-    monkeypatch.setattr(select.lazy, "FIRST_BITS", 4)
+    monkeypatch.setattr(lazy, "FIRST_BITS", 4)
     source = SimulationSource(6)
     seen = Counter(tuple(gumbel(source, SMALL, RATE, 1)) for _ in range(2_000))
     assert agrees(seen, peeled(SMALL, RATE, 1))
@@ -204,6 +205,172 @@ def test_floating_point_never_changes_a_pick(scores, unlisted, rate, seed):
     picks = min(len(scores), 12)
     quick = exponential(SimulationSource(seed), tallies, rate, picks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(select._Rough, "MARGIN", 1.0)
+        patch.setattr(rough, "WIDER", 1e30)
         slow = exponential(SimulationSource(seed), tallies, rate, picks)
     assert quick == slow
+
+
+class Steady(SimulationSource):
+    """Words of a seed, but always the same single bits: however many are drawn, what follows is not moved."""
+
+    def bits(self, count: int) -> int:
+        return (1 << count) // 3
+
+
+@pytest.mark.parametrize("routine", [gumbel, permute_and_flip, noisy_top])
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(
+    scores=st.lists(st.integers(-50, 400), min_size=1, max_size=30),
+    unlisted=st.integers(0, 10**13),
+    rate=st.fractions(Fraction(1, 1000), 30, max_denominator=1000),
+    seed=st.integers(0, 10**6),
+)
+def test_bounds_never_change_a_pick(routine, scores, unlisted, rate, seed):
+    tallies = Tallies.of(np.array(scores), (-60, unlisted))
+    picks = min(len(scores), 8)
+    given_rate = 1 / rate if routine is noisy_top else rate
+    quick = routine(Steady(seed), tallies, given_rate, picks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rough, "ENDS", 2**63)  # no word says enough: all is decided by intervals
+        slow = routine(Steady(seed), tallies, given_rate, picks)
+    assert quick == slow
+
+
+class Scripted(SimulationSource):
+    """A source that begins with given words."""
+
+    def __init__(self, *given: list[int]) -> None:
+        super().__init__(1)
+        self._given = list(given)
+
+    def words(self, count: int) -> np.ndarray:
+        if not self._given:
+            return super().words(count)
+        words = np.array(self._given.pop(0), np.uint64)
+        assert len(words) == count
+        return words
+
+
+def test_a_number_that_says_too_little_sets_nobody_aside():
+    # The largest noise of 10^13 candidates is 30 for a uniform number of one half, but 26.1 for the smallest word there
+    # is. A single candidate one step behind has 27.5 here and must win.
+    near_one = 2**64 - int(exp(-27.5) * 2**64)
+    tallies = Tallies((1, 0), (10**13, 1))
+    heads = [near_one >> 56 << 8]
+    source = Scripted(heads, [0, (near_one & (2**56 - 1)) << 8])
+    assert permute_and_flip(source, tallies, Fraction(1, 10**9), 1) == [1]
+
+
+LONG = 10**400
+
+
+@pytest.mark.parametrize("routine", [exponential, gumbel, permute_and_flip, noisy_top])
+@pytest.mark.parametrize("many", [LONG, 10**6000], ids=["long", "longer"])
+def test_universes_no_float_can_hold(routine, many):
+    weak = Fraction(20) if routine is noisy_top else Fraction(1, 20)
+    assert routine(SystemSource(), Tallies((5, 0), (3, many)), weak, 4) == [1] * 4
+    strong = Fraction(1, 10**9) if routine is noisy_top else Fraction(10**6)
+    assert routine(SystemSource(), Tallies((5, 0), (3, many)), strong, 4) == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("routine", [exponential, gumbel, permute_and_flip, noisy_top])
+def test_scores_and_rates_at_the_edges(routine):
+    # As far apart as whole numbers of 64 bits can be, further, and rates that no float can hold.
+    for far in (2**63, 2**70):
+        assert routine(SystemSource(), Tallies((far, 3, 2, -far), (1, 1, 1, 9)), Fraction(1), 1) == [0]
+    for rate in (Fraction(10**400), Fraction(1, 10**400)):
+        chosen = routine(SystemSource(), SMALL, 1 / rate if routine is noisy_top else rate, 6)
+        assert Counter(chosen) == {0: 1, 1: 2, 2: 3}
+        assert rate < 1 or chosen == [0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.statistical
+def test_levels_make_no_difference(monkeypatch):
+    # A level that is often not reached, and one a tally: both ways of a pick are taken.
+    monkeypatch.setattr(rough, "_FEW", 3)
+    monkeypatch.setattr(rough, "_RIVALS", 2)
+    law: Counter[tuple[int, ...]] = Counter()
+    for (one,), chance in flipped(SMALL, RATE).items():
+        left = [many - (place == one) for place, many in enumerate(SMALL.many)]
+        kept = [place for place, many in enumerate(left) if many]
+        rest = Tallies(tuple(SMALL.scores[place] for place in kept), tuple(left[place] for place in kept))
+        for (two,), after in flipped(rest, RATE).items():
+            law[one, kept[two]] += chance * after
+    source = SimulationSource(8)
+    assert agrees(Counter(tuple(permute_and_flip(source, SMALL, RATE, 2)) for _ in range(8_000)), dict(law))
+
+
+class TestBounds:
+    """What floating point says holds what is true; words next to 0 and 1 are among the drawn ones."""
+
+    WORDS = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 2**26), st.integers(2**64 - 2**26, 2**64 - 1))
+    MANY = st.one_of(st.integers(1, 50), st.integers(1, 10**15), st.integers(10**300, 10**310))
+
+    @settings(derandomize=True, max_examples=200, deadline=None)
+    @given(word=WORDS)
+    def test_of_waits(self, word):
+        low, high = rough.waits(np.array([word], np.uint64))
+        least, most = lazy.negative(lazy.ln(lazy.Uniform(Steady(1), word, 64).within(64), 40))
+        assert Fraction(float(low[0])) <= Fraction(max(least, 0))
+        assert np.isinf(high[0]) or Fraction(float(high[0])) >= Fraction(most)
+        assert np.isinf(high[0]) == (word < 2**24 or word >= 2**64 - 2**24)
+
+    @settings(derandomize=True, max_examples=100, deadline=None)
+    @given(
+        word=WORDS,
+        many=MANY,
+        score=st.integers(-(2**63), 0),
+        rate=st.fractions(Fraction(1, 10**6), 10**3),
+        more=st.integers(0, 2),
+    )
+    def test_of_gumbel_keys(self, word, many, score, rate, more):
+        race = Gumbel(Steady(1), (0, score - 1), (1, many), rate)
+        member = Member(race, 1, word, tuple(float(end[0]) for end in rough.waits(np.array([word], np.uint64))))
+        for _ in range(min(more, many - 1)):
+            member.next()
+        low, high = member.exact().interval
+        # The largest key is the one of the smallest time.
+        assert member._low <= -low
+        assert member._high >= -high
+        assert np.isinf(member._low) or member._high - member._low < 1e-5 + 1e-12 * abs(member._low)
+
+    @settings(derandomize=True, max_examples=150, deadline=None)
+    @given(
+        word=WORDS,
+        many=MANY,
+        score=st.one_of(st.integers(-1000, 0), st.integers(-(2**63), 0)),
+        scale=st.fractions(Fraction(1, 10**3), 10**6),
+        more=st.integers(0, 2),
+    )
+    def test_of_noisy_scores(self, word, many, score, scale, more):
+        race = Laplace(Steady(1), (0, score - 1), (1, many), scale)
+        member = Member(race, 1, word, tuple(float(end[0]) for end in rough.waits(np.array([word], np.uint64))))
+        for _ in range(min(more, many - 1)):
+            member.next()
+        assert member._low <= member.exact().value <= member._high
+
+    @settings(derandomize=True, max_examples=100, deadline=None)
+    @given(word=WORDS, many=MANY, behind=st.integers(1, 2**62), rate=st.fractions(Fraction(1, 10**6), 10**3))
+    def test_of_flips(self, word, many, behind, rate):
+        flips = rough.Flips((0, -behind), (1, many), rate)
+        low, high = flips._keys(np.array([1]), np.array([word], np.uint64))
+        key = select._largest_exponential(lazy.Uniform(Steady(1), word, 64), many, -rate * behind)
+        least, most = key(96)
+        assert low[0] <= most
+        assert high[0] >= least
+
+    @settings(derandomize=True, max_examples=60, deadline=None)
+    @given(seed=st.integers(0, 10**6), rate=st.fractions(Fraction(1, 1000), 5), many=MANY, level=st.floats(-5, 40))
+    def test_of_levels(self, seed, rate, many, level):
+        # A word beyond the limit belongs to a key below the level.
+        rng = np.random.default_rng(seed)
+        counts = [1, *rng.integers(1, 50, 28).tolist(), many]
+        flips = rough.Flips(tuple(range(30, 0, -1)), counts, rate)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rough, "_FEW", 2)
+            flips._raise(np.full(30, level))
+        for place in range(30):
+            word = 2**64 - 2 - int(flips._limits[place])
+            if word > 0:
+                key = select._largest_exponential(lazy.Uniform(Steady(1), word, 64), counts[place], -rate * place)
+                assert key(128)[0] <= level

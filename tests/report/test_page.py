@@ -24,7 +24,7 @@ VOID = {"meta"}
 KNOWN = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1", "h2", "h3",
     "p", "ul", "li", "a", "dl", "dt", "dd", "div", "strong", "bdi", "table", "caption", "thead", "tbody", "tr", "th",
-    "td", "figure", "figcaption", "pre", "code", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon",
+    "td", "figure", "figcaption", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon",
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def sound(text):
 
 
 def test_a_page_says_everything():
-    seen = sound(page(tell(command="discreet release sales.csv --top 5")))
+    seen = sound(page(tell()))
     for part in (
         "What 100 people hold together Made on 2026-11-20 with discreet 0.1, mechanism exponential.",
         "Central differential privacy, add or remove one person, epsilon = 1.",
@@ -91,14 +91,15 @@ def test_a_page_says_everything():
         "choosing 5 patterns 0.25 25.0 %",
         "noise on 5 counts 0.75 75.0 %",
         "The count of tea is given as 80, with an interval from 70 to 90.",
-        "Typical margin of a count ± 10",
+        "Typical margin ± 10",
         "2 of 2 rules with one item on the right",
         "Left out: 2 rules that cannot be measured",
         "milk → tea 55 91.7 % 64.3 % 100.0 % 1.15",
         "People, with noise 100",
         "A note.",
-        "Bhaskar et al. 2010. discreet, version 0.1: frequent patterns",
-        "discreet release sales.csv --top 5",
+        "Its settings: selecting = 1/2.",
+        "A margin of ± 10 people means that in 95 of 100 cases the true number lies no further than that from the",
+        "Bhaskar et al. 2010. Someone else. discreet, version 0.1: frequent patterns",
         "Items Count from to Support tea 80 70 90 80.0 % milk 60 50 70 60.0 %",
     ):
         assert part in seen.text.replace(" ,", ","), part
@@ -130,8 +131,8 @@ def test_everything_from_outside_is_escaped():
     names = {frozenset({EVIL}): 9, frozenset({EVIL, "b"}): 8, frozenset({"b"}): 7}
     promise = Guarantee.from_charges([Charge.pure(EVIL, Fraction(1))], public=(EVIL,))
     told = tell(
-        patterns=bounded(names, 20), title=EVIL, asked={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citation=EVIL,
-        facts={EVIL: EVIL}, notes=[EVIL], when=EVIL, version=EVIL, command=EVIL, guarantee=promise,
+        patterns=bounded(names, 20), title=EVIL, asked={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citations=[EVIL],
+        settings={EVIL: EVIL}, facts={EVIL: EVIL}, notes=[EVIL], when=EVIL, version=EVIL, guarantee=promise,
     )  # fmt: skip
     text = page(told)
     seen = sound(text)
@@ -243,6 +244,6 @@ def test_what_was_spent():
 
 
 def test_little_to_tell():
-    seen = sound(page(tell(asked={}, summary="", citation="", facts={}, notes=[], when="")))
+    seen = sound(page(tell(asked={}, summary="", settings={}, citations=[], facts={}, notes=[], when="")))
     assert not {"asked", "notes"} & set(seen.ids)
     assert "Made with discreet 0.1" in seen.text

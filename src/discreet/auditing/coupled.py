@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..baskets.core import Baskets
+from ..baskets.core import Baskets, Item
 from ..curator.mechanism import Mechanism
 from ..curator.release import Release
 from ..errors import MisuseError
@@ -109,14 +109,14 @@ class _Trial:
 
     def _recorded(self, job: Job, place: int) -> tuple[list[Step], dict[str, Any]]:
         meter = Recorder(job.budget, job.neighbours, self.source, finding=job.own_delta)
-        meter.record(MOODS[place % len(MOODS)], self.generator)
+        meter.record(MOODS[place % len(MOODS)], self.generator, _labels(job))
         told = ended(job, meter, self.engines)
         return meter.tape, told
 
     def _replayed(self, job: Job, tape: list[Step], told: dict[str, Any]) -> float:
         """Return the loss that the differences of this pair amount to, in epsilon."""
         meter = Replayer(job.budget, job.neighbours, self.source, finding=job.own_delta)
-        meter.replay(tape, self.generator)
+        meter.replay(tape, self.generator, _labels(job))
         again = ended(job, meter, self.engines)
         meter.done()
         self.steps += len(tape)
@@ -126,6 +126,12 @@ class _Trial:
         if meter.pure:
             return float(sum(loss.epsilon or 0 for loss in meter.losses))
         return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
+
+
+def _labels(job: Job) -> list[Item]:
+    """Return the labels of the items that a pattern may have, where they are found."""
+    labels = list(job.baskets.vocabulary)
+    return [labels[code] for code in job.allowed.tolist()]
 
 
 def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
@@ -164,7 +170,7 @@ def seen(release: Release) -> dict[str, Any]:
         "question": dict(release.asked),
         "settings": dict(release.settings),
         "public assumptions": release.guarantee.public,
-        "mechanism": (release.mechanism, release.summary, release.citation),
+        "mechanism": (release.mechanism, release.summary, release.citations),
         "items": list(patterns.vocabulary),
     }
 

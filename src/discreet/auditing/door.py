@@ -1,4 +1,4 @@
-"""The door to the audit: a mechanism by name, its claim, and the three ways of trying to break it."""
+"""The door to the audit: a mechanism, protocol or oracle by name, its claim, and the ways of trying to break it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from ..catalogue import mechanism as entry_of
+from ..catalogue import entry as entry_of
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
 from ..exact.checks import is_whole, positive
+from ..local.oracles.mean import MeanOracle
+from ..local.oracles.oracle import Oracle
+from ..local.protocols.protocol import Protocol
 from ..privacy.budget import Budget, Neighbours
 from ..publish import Relation
+from . import local, local_talk
 from .coupled import coupled
 from .exact import exact
 from .statistical import statistical
-from .verdict import Verdict
+from .verdict import Attempt, Verdict
 
 # Where a mechanism cannot do without a delta: a large one, so that what it allows shows in few runs.
 _DELTA = Fraction(1, 1000)
 
 
 def audit(
-    mechanism: str | Mechanism,
+    mechanism: str | Mechanism | Protocol | Oracle | MeanOracle | type[Oracle] | type[MeanOracle],
     *,
     epsilon: Any = 1,
     delta: Any = None,
@@ -32,7 +36,7 @@ def audit(
     seed: int = 1,
     settings: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Try to break the claim of a mechanism, on made-up neighbours, in three ways.
+    """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours, in up to three ways.
 
     Nothing of anyone's data is looked at, and nothing is spent. A claim that stands is not proved: see the page about
     the audit for what each way can and cannot show.
@@ -40,13 +44,14 @@ def audit(
     Parameters
     ----------
     mechanism
-        A name of the catalogue, or a mechanism itself.
+        A name of the catalogue, or a mechanism or protocol itself; an oracle, or its class for several small questions.
     epsilon, delta
         The claim. Without a delta it is pure, or 0.001 where the mechanism needs one.
     neighbours
-        ``"add-remove"`` or ``"replace"``.
+        ``"add-remove"`` or ``"replace"``. On the local side, where nobody sees who takes part, one person's basket is
+        replaced by any other, whatever is given.
     runs
-        How often the mechanism is run on each of two neighbours for the statistical bound.
+        How often the mechanism, or a device, is run on each of two neighbours for the statistical bound.
     seed
         The same seed tries the same.
     settings
@@ -66,16 +71,13 @@ def audit(
     >>> [attempt.means for attempt in verdict.attempts]
     ['coupled', 'exact', 'statistical']
     """
-    if isinstance(mechanism, Mechanism):
-        if settings:
-            raise MisuseError("Settings belong to a mechanism given by name: put them into the object instead.")
-        how = mechanism
-    else:
-        how = entry_of(mechanism).make(settings)
+    how = _given(mechanism, settings)
     relation = Neighbours.typed(neighbours)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = positive("runs", runs)
+    if not isinstance(how, Mechanism):
+        return _local(how, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
     if delta is None:
         delta = _DELTA if how.delta is True else 0
     budget = Budget.of(epsilon, delta)
@@ -86,10 +88,48 @@ def audit(
     )
     return Verdict(
         name=how.name,
-        settings=tuple((field.name, str(getattr(how, field.name))) for field in fields(how)),  # type: ignore[arg-type]
+        settings=_settings(how),
         neighbours=relation,
         epsilon=budget.epsilon,
         delta=budget.delta,
         attempts=attempts,
+        seed=seed,
+    )
+
+
+def _given(named: Any, settings: Mapping[str, Any] | None) -> Any:
+    """Return what is to be audited: an object, or a class of oracles."""
+    if isinstance(named, str):
+        entry = entry_of(named)
+        return entry.kind if entry.what == "oracle" and not settings else entry.make(settings)
+    if settings:
+        what = "protocol" if isinstance(named, Protocol) else "mechanism"
+        raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
+    return named
+
+
+def _settings(how: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, str(getattr(how, field.name))) for field in fields(how))
+
+
+def _local(how: Any, budget: Budget, runs: int, seed: int) -> Verdict:
+    """Audit a protocol or an oracle: reports by themselves, and for a protocol all that is around them."""
+    if not budget.pure:
+        raise MisuseError(f"{how.name} promises a pure epsilon: leave delta out.")
+    attempts: tuple[Attempt, ...] = ()
+    if isinstance(how, Protocol):
+        around, cases = local_talk.coupled(how, budget.epsilon, seed)
+        attempts = (around,)
+    else:
+        cases = local.cases_of(how, budget.epsilon)
+    enumerated, losses = local.exact(cases)
+    return Verdict(
+        what="protocol" if isinstance(how, Protocol) else "oracle",
+        name=how.name,
+        settings=() if isinstance(how, type) else _settings(how),
+        neighbours=Neighbours.REPLACE,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        attempts=(*attempts, enumerated, local.statistical(cases, losses, runs, seed)),
         seed=seed,
     )

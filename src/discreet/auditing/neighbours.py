@@ -1,8 +1,9 @@
 """What a mechanism is tried on: questions, and pairs of small data sets that differ in one person.
 
 The data are made up to be hard: empty, with an item that only one person holds, with a basket far longer than the
-others, with ties, with counts around the numbers at which a mechanism decides something. Hundreds of people cost no
-more than two, so counts may be large where the number of different baskets is small.
+others, with ties, more of them than could be listed, with counts around the numbers at which a mechanism decides
+something. Hundreds of people cost no more than two, so counts may be large where the number of different baskets is
+small.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _ALL = {1: 4, 2: 3, 3: 2}
 _MANY = 300
 # So many databases are drawn at random for each question.
 _DRAWN = 8
+# So many items have 5,586,853,480 subsets of twelve.
+_CROWDED = 40
 
 RELATIONS: dict[Relation, Neighbours] = {"add-remove": Neighbours.ADD_REMOVE, "replace": Neighbours.REPLACE}
 
@@ -62,21 +65,22 @@ class Pair:
 class Question:
     """A question as a user would put it, over items that are numbered from 0.
 
-    `listed` says that the list of items is public; otherwise it has to be found in the data. `turn` says which part of
-    all small databases it is asked about, as questions over as many items share them.
+    `listed` says that the list of items is public; otherwise it has to be found in the data, where the items carry
+    their numbers or, `backwards`, those from the last to the first: so an item nobody else holds comes before all
+    others and moves them. `turn` says which part of all small databases it is asked about, as questions over as many
+    items share them.
     """
 
     items: int
     words: dict[str, Any] = field(hash=False)
     listed: bool = True
+    backwards: bool = False
     turn: tuple[int, int] = (0, 1)
 
     def job(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Job:
         """Return the job that answers this question about a database; what is refused is refused by its error."""
-        # The data's own items are those up to the last one held: so an item has the same number in both data sets.
-        held = max((item for basket, _ in database for item in basket), default=-1) + 1
         jobs = prepare(
-            baskets(database, self.items if self.listed else held),
+            self._data(database),
             mechanism=mechanism,
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -86,6 +90,16 @@ class Question:
         )
         return next(iter(jobs.values()))
 
+    def _data(self, database: Database) -> Baskets:
+        """Return a database as the baskets of the question; without a list, over the items up to the last one held."""
+        if self.listed:
+            return baskets(database, self.items)
+        held = max((item for basket, _ in database for item in basket), default=-1) + 1
+        if not self.backwards:
+            return baskets(database, held)
+        turned = tuple((tuple(held - 1 - item for item in basket[::-1]), times) for basket, times in database)
+        return replace(baskets(turned, held), vocabulary=_vocabulary(self.items - held, self.items))
+
     @property
     def marks(self) -> list[int]:
         """Counts around which something may be decided: 1 and 2, a threshold and a twentieth of it (C1)."""
@@ -94,7 +108,8 @@ class Question:
 
     def __str__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
-        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed'}"
+        order = ", the last one first" if self.backwards else ""
+        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed' + order}"
 
 
 @lru_cache(maxsize=4096)
@@ -102,12 +117,12 @@ def baskets(database: Database, items: int) -> Baskets:
     """Return a database as baskets over items numbered from 0."""
     rows = [basket for basket, times in database for _ in range(times)]
     codes = np.array([item for row in rows for item in row], np.int32)
-    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(items))
+    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(0, items))
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(items: int) -> Vocabulary:
-    return Vocabulary(list(range(items)))
+def _vocabulary(first: int, items: int) -> Vocabulary:
+    return Vocabulary(list(range(first, items)))
 
 
 def _shown(basket: Basket) -> str:
@@ -128,6 +143,7 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
             (3, {"top": 2, "lengths": (2, 3), "counts": False}),
             (3, {"top": 2, "contains": [0]}),
             (8, {"top": 5, "lengths": (1, 3), "excludes": [3]}),
+            (_CROWDED, {"top": 3, "lengths": 12}),
         ]
     if "threshold" in mechanism.answers:
         asked += [
@@ -137,6 +153,7 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
             (3, {"min_count": 100, "lengths": (1, 2)}),
             (3, {"min_count": 2, "lengths": (2, 3), "contains": [0]}),
             (8, {"min_count": 20, "lengths": (1, 3), "excludes": [3]}),
+            (_CROWDED, {"min_count": 2, "lengths": 12}),
         ]
     if "itemsets" in mechanism.answers:
         asked += [
@@ -148,6 +165,9 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
     if not budget.pure:
         hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
         found += [Question(items=3, words=words, listed=False) for words in hidden]
+        # More items than a basket may bring in where they are found, so that baskets are cut there.
+        short = [{**words, "lengths": 1} for words in hidden[:1]]
+        found += [Question(items=12, words=words, listed=False, backwards=True) for words in short]
     sizes = [question.items for question in found]
     return [
         replace(question, turn=(sizes[:place].count(question.items), sizes.count(question.items)))
@@ -158,6 +178,8 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
 def battery(question: Question, neighbours: Neighbours, seed: int) -> Iterator[Pair]:
     """Yield pairs of neighbours for a question: small ones, then planned ones, then some drawn at random."""
     generator = np.random.default_rng(seed)
+    if question.items == _CROWDED:
+        return pairs(crowded(question.items), neighbours)
     turn, turns = question.turn
     cases = small(question.items, neighbours)[turn::turns]
     cases += planned(question.items, question.marks)
@@ -197,6 +219,7 @@ def planned(items: int, marks: Sequence[int]) -> list[Case]:
         ((((0,), _MANY),), [last, rest, whole]),  # an item that nobody else holds; one very long basket
         (((whole, 3),), [whole, (), (0,)]),  # a basket equal to others
         (((whole, 6), ((0,), 2)), [whole, last, (0,)]),  # baskets that are cut
+        (((whole[:-1], _MANY),), [last, whole]),  # the same, and an item that is new to all
         ((((0,), 6), (last, 12)), [(0,), last]),  # one that is mostly chosen, and one that moves against it (E8)
     ]
     for mark, off in product(marks, (-1, 0)):
@@ -209,6 +232,19 @@ def planned(items: int, marks: Sequence[int]) -> list[Case]:
     lengths = tuple(whole[:size] for size in range(1, min(items, 8) + 1))
     cases.append((tuple((basket, 2) for basket in lengths), list(lengths)))
     return cases
+
+
+def crowded(items: int) -> list[Case]:
+    """Return baskets with more subsets than any list can hold, tied by the thousand million: alone, and beside others.
+
+    One person more must not be one more than fit.
+    """
+    whole = tuple(range(items))
+    return [
+        ((), [whole]),
+        (((whole, 1),), [whole, whole[1:], (0,)]),
+        (((whole, 2), (whole[1:], 1), (whole[::2], 3)), [whole, whole[:-1]]),
+    ]
 
 
 def _drawn(items: int, marks: Sequence[int], generator: np.random.Generator) -> Case:

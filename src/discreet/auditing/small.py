@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Codes, Item, Offsets, starts
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.itemsets import Itemsets
-from ..exact.query import Query, Supports
+from ..exact.query import LOOKED_AT, Query, Supports
 from ..kernels.cells import supersets
 from ..privacy.meter import I64
 
@@ -53,9 +53,7 @@ class Small(LocalEngine):
         key = (bound, least, longest, limit)
         if key not in self._known:
             masks, counts = self._ranked(least, longest)
-            bound = max(bound, 0)
-            if len(counts) > limit:
-                bound = max(bound, int(counts[limit]))
+            bound = max(bound, 0, self._kth(limit + 1, least, longest, (limit if least <= 1 else LOOKED_AT) + 1))
             many = int(np.count_nonzero(counts > bound))
             rows = [[item for item in range(self.items) if mask >> item & 1] for mask in masks[:many].tolist()]
             codes = np.array([item for row in rows for item in row], np.int32)
@@ -63,10 +61,9 @@ class Small(LocalEngine):
         known: Listed = self._known[key]
         return known
 
-    def _kth(self, k: int, least: int, longest: int, count: int) -> int:
-        _, counts = self._ranked(least, longest)
-        found = int(counts[k - 1]) if k <= len(counts) else 0
-        return found if found >= count else 0
+    def _kth(self, k: int, least: int, longest: int, work: int) -> int:
+        ranked = (k, self._ranked(least, longest)[1]), (work, self._ranked(1, longest)[1])
+        return max(int(counts[rank - 1]) if rank <= len(counts) else 0 for rank, counts in ranked)
 
     @cached_property
     def _table(self) -> I64:

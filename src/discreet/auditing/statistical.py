@@ -92,10 +92,10 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     best: tuple[float, int, Event, bool] | None = None
     for place, (_, _, jobs) in enumerate(cases):
         results = [[run(job) for _ in range(each)] for job in jobs]
-        for event in _events(results):
+        for event in events(results):
             for swapped in (False, True):
                 one, other = (event.among(side) for side in (reversed(results) if swapped else results))
-                score = _promise(one, other, each, float(budget.delta))
+                score = promise(one, other, each, float(budget.delta))
                 if best is None or score > best[0]:
                     best = score, place, event, swapped
     if best is None:
@@ -178,7 +178,7 @@ def _tail(hits: int, runs: int, chance: float) -> float:
     return total
 
 
-def _promise(one: int, other: int, runs: int, delta: float) -> float:
+def promise(one: int, other: int, runs: int, delta: float) -> float:
     """Return about the bound that so many hits would give, to compare events by."""
 
     def off(hits: int) -> float:
@@ -188,7 +188,7 @@ def _promise(one: int, other: int, runs: int, delta: float) -> float:
     return log(least / most) if least > 0 else -inf
 
 
-def _events(results: Sequence[Sequence[Told]]) -> Iterator[Event]:
+def events(results: Sequence[Sequence[Told]]) -> Iterator[Event]:
     """Yield events that cut the numbers told in two, at places where there are results."""
     names = sorted({name for side in results for one in side for name in one})
     for name in names:

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..baskets.core import Item
 from ..curator.mechanism import to_tuples
 from ..exact.query import Query
 from ..privacy.budget import Charge, Neighbours
 from ..privacy.meter import I64, Candidates, Noisy, Way
 
-Name: TypeAlias = int | tuple[int, ...]
+Name: TypeAlias = Item | tuple[Item, ...]
 
 # Probabilities are added up in floating point: so much more than was charged is still as charged.
 _ROUNDING = 1 + 1e-9

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.core import Item
 from ..curator.mechanism import to_tuples
 from ..exact.engine import Engine, Listed
 from ..exact.itemsets import Itemsets
@@ -62,10 +63,11 @@ class Recorder(Meter):
     tape: list[Step]
     mood: Mood
     generator: np.random.Generator
+    labels: Sequence[Item]
 
-    def record(self, mood: Mood, generator: np.random.Generator) -> None:
-        """Begin an empty tape."""
-        self.tape, self.mood, self.generator = [], mood, generator
+    def record(self, mood: Mood, generator: np.random.Generator, labels: Sequence[Item]) -> None:
+        """Begin an empty tape. Things that are found are known by the labels of the items: codes may not last."""
+        self.tape, self.mood, self.generator, self.labels = [], mood, generator, labels
 
     def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
         """Count, and write it down."""
@@ -140,7 +142,7 @@ class Recorder(Meter):
             kept = self.generator.random(len(counts)) < _FINDS
             above = threshold + self.generator.integers(0, 5, len(counts))
             noisy = Noisy(np.where(kept, above, threshold - 1), noisy.scale, noisy.variance)
-        names = _names(things, len(counts))
+        names = self._things(things, len(counts))
         found = zip(names, noisy.values.tolist(), kept.tolist(), strict=True)
         self.tape.append(
             Kept(
@@ -156,6 +158,14 @@ class Recorder(Meter):
             )
         )
         return kept, noisy, threshold
+
+    def _things(self, things: Itemsets | I64 | None, many: int) -> list[Name]:
+        """Return the names by which things are followed from one run to the other."""
+        if things is None:
+            return list(range(many))
+        if isinstance(things, Itemsets):
+            return [tuple(self.labels[code] for code in itemset) for itemset in to_tuples(things)]
+        return [self.labels[code] for code in things.tolist()]
 
     def secret(self) -> int:
         """Draw a key, and write it down."""
@@ -173,9 +183,9 @@ class Recorder(Meter):
 class Replayer(Recorder):
     """A meter that answers on other data what was answered before, and compares what it would have had to hide."""
 
-    def replay(self, tape: Sequence[Step], generator: np.random.Generator) -> None:
+    def replay(self, tape: Sequence[Step], generator: np.random.Generator, labels: Sequence[Item]) -> None:
         """Begin at the first step of a tape."""
-        self.record("fair", generator)
+        self.record("fair", generator, labels)
         self.before = tape
         self.losses: list[Loss] = []
 
@@ -234,7 +244,7 @@ class Replayer(Recorder):
         """Find, compare, and give what the other run found; noisy counts of other things are made up, to be no use."""
         _, noisy, threshold = super().find(what, counts, most, share, least, things=things)
         before = cast(Kept, self._next())
-        names = _names(things, len(counts))
+        names = self._things(things, len(counts))
         if not before.kept.keys() <= set(names):
             raise Unlikely
         kept = np.array([name in before.kept for name in names], np.bool_)
@@ -251,12 +261,3 @@ class Replayer(Recorder):
         """Give the number of the other run."""
         super().below(bound)
         return cast(Drew, self._next()).value
-
-
-def _names(things: Itemsets | I64 | None, many: int) -> list[Name]:
-    """Return the names by which things are followed from one run to the other."""
-    if things is None:
-        return list(range(many))
-    if isinstance(things, Itemsets):
-        return list(to_tuples(things))
-    return [int(thing) for thing in things.tolist()]

@@ -56,12 +56,12 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What :func:`discreet.audit` returns: whether a mechanism's claim stands, after trying to break it.
+    """What :func:`discreet.audit` returns: whether a claim stands, after trying to break it.
 
     Parameters
     ----------
-    name, settings
-        The mechanism, and its settings as text.
+    name, settings, what
+        The mechanism, protocol or oracle, its settings as text, and which of the three it is.
     neighbours, epsilon, delta
         The claim.
     attempts
@@ -77,6 +77,7 @@ class Verdict:
     delta: Fraction
     attempts: tuple[Attempt, ...]
     seed: int
+    what: Literal["mechanism", "protocol", "oracle"] = "mechanism"
 
     @property
     def stands(self) -> bool:
@@ -131,7 +132,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values, exact numbers as text."""
         return {
-            "mechanism": self.name,
+            self.what: self.name,
             "settings": dict(self.settings),
             "stands": self.stands,
             "claim": {

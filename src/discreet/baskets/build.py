@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
 from ..kernels.jit import in_threads, threads
-from ..kernels.rows import cap_rows, close_gaps, held, mark, sort_rows, translate
+from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
+from ..kernels.truncate import keep_some
 from .arrow import as_arrow, as_numpy
 from .core import Baskets, Codes, Offsets, Pairs, Sequences, Vocabulary
 
@@ -258,17 +259,18 @@ def finish(
 
 
 def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
-    """Keep a uniform random choice of at most `max_items` items of each basket, and of what goes with them."""
+    """Keep a uniform random choice of at most `max_items` items of each basket, and of what goes with them.
+
+    What a basket keeps is a function of its labels and of the seed or a secret, of nothing else: not of its place, nor
+    of who else there is. So one more person is one more basket also after capping, as a release needs it; and equal
+    baskets are capped alike.
+    """
     if not len(baskets) or int(baskets.sizes.max()) <= max_items:
         return baskets
-    # A keyed hash of row and item ranks the items, so each person's choice is independent of everyone else's data.
-    secret = secrets.token_bytes(16) if seed is None else np.random.default_rng(seed).bytes(16)
-    keys = np.frombuffer(secret, np.uint64)
-    offsets, codes = baskets.offsets.copy(), baskets.codes.copy()
-    sizes = np.empty(len(baskets), np.int32)
-    cap_rows(offsets, codes, max_items, keys, sizes)
-    close_gaps(offsets, codes, sizes)
-    codes = _shorten(codes, int(offsets[-1]))
+    secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
+    offsets, codes = keep_some(
+        baskets.offsets, baskets.codes, max_items, int.from_bytes(secret), baskets.vocabulary.identities
+    )
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
         kept = _held(sequences.offsets, sequences.codes, offsets, codes)

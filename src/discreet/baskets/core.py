@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
-from .arrow import as_arrow
+from .arrow import as_arrow, as_numpy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +57,16 @@ class Vocabulary:
     def _codes(self) -> dict[Item, int]:
         return {label: code for code, label in enumerate(self.labels.to_pylist())}
 
+    @cached_property
+    def identities(self) -> NDArray[np.uint64]:
+        """A number for each item that its label alone decides, where its code depends on all labels there are.
+
+        A name that reads as a number has the number of it, as the same labels may come in as either.
+        """
+        if self.numeric:
+            return as_numpy(self.labels).astype(np.int64, copy=False).view(np.uint64)
+        return np.fromiter(map(_identity, self.labels.to_pylist()), np.uint64, len(self))
+
     def __contains__(self, label: object) -> bool:
         return label in self._codes
 
@@ -85,6 +96,12 @@ class Vocabulary:
         if not self.numeric and isinstance(label, int):
             return ": its items are names, not numbers; put it in quotes"
         return ""
+
+
+def _identity(name: str) -> int:
+    if name.isascii() and name.isdigit() and len(name) < 20 and str(int(name)) == name and int(name) < 2**63:
+        return int(name)
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
 
 
 def _label_array(labels: Sequence[Item]) -> pa.Array:

@@ -23,6 +23,7 @@ from .streams import Progress, blocks
 
 _BATCH = 1 << 16
 _FOLLOW = "items are whole numbers or names (text)"
+_FIELDS = {"items", "pairs"}
 
 
 @dataclass(frozen=True)
@@ -173,11 +174,17 @@ def column_labels(labels: Any, columns: int, what: str) -> Any:
     return found
 
 
-def read_json_lines(path: Path, compression: str | None, *, labels: Labels, progress: Progress = None) -> Rows:
-    """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`."""
+def read_json_lines(
+    path: Path, compression: str | None, *, labels: Labels, progress: Progress = None
+) -> tuple[Rows, list[str]]:
+    """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`.
+
+    Returns the names of the other fields too: they do not enter the baskets.
+    """
     items = _Items(str(path), labels)
     line = 0
     people = 0
+    others: dict[str, None] = {}
     pair_people: list[NDArray[np.int64]] = []
     pair_counts: list[NDArray[np.int64]] = []
     for block in blocks(path, compression, progress):
@@ -185,6 +192,9 @@ def read_json_lines(path: Path, compression: str | None, *, labels: Labels, prog
         last = line + len(texts) - (not texts[-1])
         numbers = [line + i for i, text in enumerate(texts, 1) if not text.isspace() and text]
         baskets = [_parse(path, number, texts[number - line - 1]) for number in numbers]
+        for basket in baskets:
+            if isinstance(basket, dict) and not basket.keys() <= _FIELDS:
+                others.update(dict.fromkeys(name for name in basket if name not in _FIELDS))
         pairs = [_pairs(path, number, basket) for number, basket in zip(numbers, baskets, strict=True)]
         rows = [_row(path, number, basket, pair) for number, basket, pair in zip(numbers, baskets, pairs, strict=True)]
         items.add(_sizes(rows), list(chain.from_iterable(rows)), _Names(f"{path}, line", numbers))
@@ -194,7 +204,7 @@ def read_json_lines(path: Path, compression: str | None, *, labels: Labels, prog
         line, people = last, people + len(rows)
     if not people:
         raise NobodyError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
-    return _with_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people))
+    return _with_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people)), list(others)
 
 
 def _parse(path: Path, number: int, text: bytes) -> Any:

@@ -100,6 +100,7 @@ def read(
         Keep the order of the items in each line or list, repeats included, as `Baskets.sequences`.
     max_items
         Keep at most so many items of each basket, chosen uniformly at random. Order and pairs keep the chosen items.
+        The choice depends on the basket alone, so equal baskets keep the same items.
     nulls
         What to do with rows that have no person (or an item without a time): ``"error"`` or ``"drop"``. The person
         of an item without a time stays.
@@ -132,8 +133,6 @@ def read(
     >>> [sorted(basket) for basket in discreet.read(sales, person="customer", item="product")]
     [['tea'], ['milk', 'tea']]
     """
-    check_cap(max_items, seed)
-    check_memory(memory)
     call = _Call(
         person=person,
         item=item,
@@ -147,15 +146,33 @@ def read(
         memory=memory,
         progress=progress,
     )
+    return _read(source, call, max_items, seed)
+
+
+def read_people(
+    source: Any = None, *, otherwise: str, max_items: int | None = None, seed: int | None = None, **options: Any
+) -> Baskets:
+    """Read as :func:`read` does, but ask who is who instead of taking rows for people.
+
+    A table that has other columns beside its items may hold several rows of one person, and so may a CSV file. Unless
+    `person` is among the options this is refused, with `otherwise` to say what to do.
+    """
+    return _read(source, _Call(**options, otherwise=otherwise), max_items, seed)
+
+
+def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> Baskets:
+    check_cap(max_items, seed)
+    check_memory(call.memory)
     if isinstance(source, Baskets):
         call.refuse("Baskets pass through as they are", *_TABLE, "query", "format", "labels", "ordered")
         return source if max_items is None else cap(source, max_items, seed)
     name, rows = call.rows(source)
-    if ordered and rows.pairs is not None:
+    if call.ordered and rows.pairs is not None:
         raise MisuseError(f"{name}: ordered=True does not go with given pairs, which have no order.")
-    baskets = finish(rows, name=name, ordered=ordered or time is not None, max_items=max_items, seed=seed)
-    if progress is not None:
-        progress(1.0)
+    ordered = call.ordered or call.time is not None
+    baskets = finish(rows, name=name, ordered=ordered, max_items=max_items, seed=seed)
+    if call.progress is not None:
+        call.progress(1.0)
     return baskets
 
 
@@ -165,19 +182,23 @@ _TABLE = ("person", "item", "time", "pair", "nulls")
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """The options of one call, and the choice of the reader by them."""
+    """The options of one call, and the choice of the reader by them.
 
-    person: str | None
-    item: str | None
-    time: str | None
-    pair: tuple[str, str] | None
-    query: str | None
-    format: str | None
-    labels: Literal["numbers", "names"] | Sequence[Item] | None
-    ordered: bool
-    nulls: Literal["error", "drop"]
-    memory: str
-    progress: Progress
+    `otherwise` is what to do where rows may repeat a person; None takes every row for a person.
+    """
+
+    person: str | None = None
+    item: str | None = None
+    time: str | None = None
+    pair: tuple[str, str] | None = None
+    query: str | None = None
+    format: str | None = None
+    labels: Literal["numbers", "names"] | Sequence[Item] | None = None
+    ordered: bool = False
+    nulls: Literal["error", "drop"] = "error"
+    memory: str = "2GB"
+    progress: Progress = None
+    otherwise: str | None = None
 
     def __post_init__(self) -> None:
         for option in ("person", "item", "time", "query"):
@@ -216,6 +237,14 @@ class _Call:
             if given is not None and given is not False and (option, given) != ("nulls", "error"):
                 shown_as = f'"{given}"' if isinstance(given, str) else shown(given)
                 raise MisuseError(f"{what}, so {option}={shown_as} means nothing here; leave it out.")
+
+    def ask_whose(self, name: str, columns: str = "") -> None:
+        """Ask for the person, unless every row was said to be one."""
+        if self.otherwise is not None:
+            raise MisuseError(
+                f"{name}: which column is the person? A release protects people, and {columns or 'lines'} may repeat "
+                f"one. {self.otherwise}"
+            )
 
     def rows(self, source: Any) -> tuple[str, Rows]:
         """Return what to call the source in messages, and its rows."""
@@ -340,7 +369,12 @@ class _Call:
         if format_ == "json":
             from .memory import read_json_lines
 
-            return read_json_lines(path, compression, labels=self._kind(), progress=self.progress)
+            rows, others = read_json_lines(path, compression, labels=self._kind(), progress=self.progress)
+            if others:
+                self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
+            return rows
+        if format_ != "fimi":
+            self.ask_whose(str(path))
         from .text import read_lines
 
         return read_lines(
@@ -395,8 +429,15 @@ class _Call:
                 f"{table.name} needs person= and item=, the columns of the people and of what they hold; "
                 f"{table.listing}."
             )
+        others = [column.name for column in table.columns if column is not found[0]]
+        if others:
+            self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
         self.refuse(f"{table.name} is read a basket a row, without people", "nulls")
         return lists(work, table, found[0], self._kind())
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from . import options as given
 from .audit import app as audit
 from .groups import Reading, Writing, grouped
 from .ledger import app as ledger
+from .mechanisms import app as mechanisms
 from .progress import Bar
 from .rank import app as rank
 from .release import app as curator
+from .simulate import app as simulation
 from .words import labels, lengths_of, read_itemsets
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ app = typer.Typer(
 )
 app.add_typer(curator)
 app.add_typer(rank)
+app.add_typer(simulation)
+app.add_typer(mechanisms)
 app.add_typer(audit)
 app.add_typer(ledger, name="ledger")
 

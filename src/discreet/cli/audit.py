@@ -16,7 +16,9 @@ app = typer.Typer()
     epilog="[bold]Examples[/bold]\n\n"
     "discreet audit exponential --epsilon 0.5\n\n"
     "discreet audit truncated --neighbours replace --set bound=binomial\n\n"
-    "discreet audit count --delta 1e-6 --format json"
+    "discreet audit count --delta 1e-6 --format json\n\n"
+    "discreet audit svsm --epsilon 2\n\n"
+    "discreet audit olh"
 )
 def audit(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")],
@@ -35,7 +37,7 @@ def audit(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed tries the same.")] = 1,
     form: given.ViewOption = given.View.table,
 ) -> None:
-    """Try to break the claim of a mechanism, on made-up neighbours.
+    """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.
 
     Ends with status 0 where the claim stands and with 1 where it was broken. No data are read, nothing is spent.
     """

@@ -49,9 +49,11 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     console = Console(highlight=False)
     begun = perf_counter()
 
-    def step(said: str, typed: str) -> None:
+    def step(said: str, *typed: str) -> None:
         console.print(f"\n[bold]{said}[/bold]  [dim]{perf_counter() - begun:.1f} s[/dim]")
-        console.print(f"  [cyan]{typed}[/cyan]\n")
+        for line in typed:
+            console.print(f"  {line}", style="cyan", markup=False, soft_wrap=True)
+        console.print()
 
     import pyarrow.csv as csv
 
@@ -59,11 +61,17 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     rows = groceries_rows(people, seed=seed)
     with written(sales) as stream:
         csv.write_csv(rows, stream)
+    with written(folder / "products.txt") as stream:
+        stream.write("".join(f"{product}\n" for product in groceries_catalogue()).encode())
     buyers = len(rows["person"].unique())
-    step(f"Made up {len(rows):,} purchases of {buyers:,} people.", "sales.csv: person, item, time")
+    step(f"Made up {len(rows):,} purchases of {buyers:,} people: sales.csv, with the columns person, item and time.")
 
     baskets = read(sales, person="person", item="item")
-    step("Read the table: one basket a person.", 'baskets = discreet.read("sales.csv", person="person", item="item")')
+    step(
+        "Read the table: one basket a person.",
+        "import discreet",
+        'baskets = discreet.read("sales.csv", person="person", item="item")',
+    )
     console.print(f"  {baskets!r}")
 
     patterns = mine(baskets, min_support=0.01)
@@ -75,14 +83,14 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     step("Found what follows from what.", 'rules = patterns.rules(min_confidence=0.5).sort("lift")')
     console.print(table(rules, rows=_EACH))
 
-    release = publish(baskets, top=50, epsilon=1, items=groceries_catalogue())
+    release = publish(baskets, top=50, epsilon=1, items=folder / "products.txt")
     step(
         "Published the fifty most frequent patterns without giving anyone away.",
         'release = discreet.release(baskets, top=50, epsilon=1, items="products.txt")',
     )
     console.print(table(release.patterns.where(lengths=(2, 99)), rows=_EACH))
     console.print(f"\n  {release.guarantee.in_words()}")
-    true = patterns.to_dict()
+    true = mine(baskets, itemsets=[one.items for one in release.patterns]).to_dict()
     inside = sum((one.low or 0) <= true.get(one.items, 0) <= (one.high or 0) for one in release.patterns)
     looked = f"{inside} of {len(release)} intervals hold the true count"
     console.print(f"\n  (These people are made up, so we may look: {looked}.)")
@@ -90,12 +98,19 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     if kept:
         patterns.save(folder / "patterns.json")
         rules.save(folder / "rules.csv")
-        release.save(folder / "report.html")
+        release.save(folder / "report.html", title="What people of a made-up shop buy together")
         step(
-            f"Kept in {folder}: sales.csv, patterns.json, rules.csv, report.html.",
-            f"discreet rules {folder / 'patterns.json'}",
+            f"Kept in {folder}: sales.csv, products.txt, patterns.json, rules.csv, report.html. All commands here work "
+            "in that folder.",
+            'patterns.save("patterns.json")',
+            'rules.save("rules.csv")',
+            'release.save("report.html", title="What people of a made-up shop buy together")',
         )
     console.print(
         f"\nDone in {perf_counter() - begun:.1f} s. The first two results are exact, the last one is private.\n"
-        "Next: discreet release --help" + ("" if kept else ", or discreet demo --keep FOLDER for the report") + "\n"
+        + (
+            "Next: discreet release --help\n"
+            if kept
+            else "Next: discreet demo --keep FOLDER keeps the files, so that you can type these commands yourself.\n"
+        )
     )

@@ -7,7 +7,7 @@ options, and hands the filled group to the command.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -48,26 +48,29 @@ class Reading:
         """Say whether nothing but the file was given."""
         return self == Reading(file=self.file)
 
-    def baskets(self) -> Baskets:
-        """Read the data."""
-        from ..baskets.read import read
+    def baskets(self, otherwise: str | None = None) -> Baskets:
+        """Read the data; with `otherwise` to say what to do, rows that may repeat a person are refused."""
+        from ..baskets.read import read, read_people
 
         if self.file is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
-        options: dict[str, Any] = {"format": self.input_format}
         with Bar("reading") as bar:
-            return read(
-                self.file,
-                person=self.person,
-                item=self.item,
-                query=self.query,
-                labels=self.labels.value if self.labels is not None else None,
-                max_items=self.max_items,
-                seed=self.seed,
-                memory=self.memory,
-                nulls=self.nulls.value,
-                progress=bar,
-                **options,
+            options: dict[str, Any] = {
+                "person": self.person,
+                "item": self.item,
+                "query": self.query,
+                "format": self.input_format,
+                "labels": self.labels.value if self.labels is not None else None,
+                "max_items": self.max_items,
+                "seed": self.seed,
+                "memory": self.memory,
+                "nulls": self.nulls.value,
+                "progress": bar,
+            }
+            return (
+                read(self.file, **options)
+                if otherwise is None
+                else read_people(self.file, otherwise=otherwise, **options)
             )
 
 
@@ -80,12 +83,6 @@ class Writing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", check(self.format, self.output))
-
-    def beside(self, segment: object | None) -> Writing:
-        """Return how to write one of several results: into a file of its own; None for the only one."""
-        if segment is None or self.output is None:
-            return self
-        return replace(self, output=given.beside(self.output, segment))
 
     def write(self, result: Patterns | Rules) -> None:
         """Write the result."""

@@ -57,11 +57,9 @@ def create(
     name: Annotated[str, typer.Option(metavar="TEXT", help="What you call the data.", show_default=False)] = "",
 ) -> None:
     """Make the ledger of a data set. It is kept for life, as it is made."""
-    from ..privacy.budget import Neighbours
     from ..privacy.ledger import Ledger
 
-    relation = Neighbours.typed(neighbours.value)
-    made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=relation, most=most, name=name)
+    made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=neighbours.typed, most=most, name=name)
     typer.echo(f"Made {path}: {_budget(made.state())}. Keep it as you keep the data.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -50,6 +50,11 @@ class Relation(StrEnum):
 
     added = "add-remove"
     replaced = "replace"
+
+    @property
+    def typed(self) -> Literal["add-remove", "replace"]:
+        """The word that functions take."""
+        return "add-remove" if self is Relation.added else "replace"
 
 
 class View(StrEnum):
@@ -232,7 +237,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the mechanism. Can be given again.",
+        help="A setting of the mechanism or protocol. Can be given again.",
         rich_help_panel=HOW,
         show_default=False,
     ),
@@ -241,13 +246,38 @@ Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=OUT, show_default=False),
 ]
+Title = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="The title of the report.  \\[default: with FILE's name]",
+        rich_help_panel=OUT,
+        show_default=False,
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="One release for each value of this column, for the price of one; everyone has one value.",
+        rich_help_panel=HOW,
+        show_default=False,
+    ),
+]
+Segments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--segment",
+        metavar="VALUE",
+        help="A value of --by, where the list of them is not what the data hold. Can be given again.",
+        rich_help_panel=HOW,
+        show_default=False,
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
+]
 RelationOption = Annotated[
     Relation, typer.Option("--neighbours", help="Adding or removing one person, or replacing one.")
 ]
 ViewOption = Annotated[View, typer.Option("--format", help="How to show it.")]
-
-
-def beside(path: Path, segment: object) -> Path:
-    """Return the file of one of several results: its name with the segment before the suffix."""
-    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in str(segment))
-    return path.with_name(f"{path.stem}-{name}{path.suffix}")

@@ -19,7 +19,7 @@ class Bar:
     """
 
     def __init__(self, what: str) -> None:
-        self._what = what
+        self._for = self._what = what
         self._share: float | None = None
         self._progress: Any = None
         self._task: Any = None
@@ -33,6 +33,13 @@ class Bar:
         with self._lock:
             if self._progress is not None:
                 self._progress.update(self._task, completed=share, total=1.0)
+
+    def stage(self, name: str) -> None:
+        """Say what is being done now, beside what it is done for."""
+        with self._lock:
+            self._what = f"{self._for}: {name}"
+            if self._progress is not None:
+                self._progress.update(self._task, description=self._what)
 
     def _show(self) -> None:
         from rich.console import Console

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError
 from . import options as given
 from .release import user
 
 if TYPE_CHECKING:
-    from ..curator.rank import Ranking
+    from ..curator.rank import Contest, Ranking
 
 app = typer.Typer()
 
@@ -29,7 +29,8 @@ class Way(StrEnum):
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --monotone\n\n"
-    "discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores"
+    "discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores "
+    "--dry-run"
 )
 def rank(
     file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table with a label and a score in each row.")],
@@ -53,21 +54,32 @@ def rank(
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.", show_default=False)
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing. No score is looked at.")
+    ] = False,
     form: given.ViewOption = given.View.table,
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
+    from ..curator.rank import prepare
     from ..curator.rank import rank as choose
 
+    question: dict[str, Any] = {
+        "top": top,
+        "epsilon": epsilon,
+        "delta": delta,
+        "sensitivity": sensitivity,
+        "monotone": monotone,
+        "mechanism": mechanism.value,
+        "counts": scores,
+        "neighbours": neighbours.value,
+    }
+    if dry_run:
+        # The labels are public; that each has a score of 0 is as good as any other score here.
+        _forecast(prepare(dict.fromkeys(_column(file, label, score), 0), **question), ledger, form)
+        return
     made = choose(
-        _scores(file, label, score),
-        top=top,
-        epsilon=epsilon,
-        delta=delta,
-        sensitivity=sensitivity,
-        monotone=monotone,
-        mechanism=mechanism.value,
-        counts=scores,
-        neighbours=neighbours.value,
+        _column(file, label, score),
+        **question,
         ledger=ledger,
         who=(who or user()) if ledger is not None else "",
     )
@@ -77,27 +89,62 @@ def rank(
         _show(made)
 
 
-def _scores(file: Path, label: str, score: str) -> dict[str, str]:
+def _column(file: Path, label: str, score: str) -> dict[str, str]:
     """Read labels and scores as they are written; a label has one score."""
     import csv
 
+    found: dict[str, str] = {}
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
+            rows = csv.DictReader(stream, strict=True)
+            columns = list(rows.fieldnames or ())
+            for column in (label, score):
+                if column not in columns:
+                    has = ", ".join(columns) or "none"
+                    raise InputError(f"{file} has no column {column!r}; there are {has}.")
+            for row in rows:
+                where = f"{file}, line {rows.line_num}"
+                if None in row:
+                    raise InputError(f"{where} has more values than columns: put a value with a comma into quotes.")
+                for column in (label, score):
+                    if row[column] is None:
+                        raise InputError(f"{where} has no value in column {column!r}.")
+                if row[label] in found:
+                    raise InputError(f"{where}: the label {row[label]!r} has a score already.")
+                found[row[label]] = row[score].strip()
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file} cannot be read as CSV: {error}.") from None
-    found: dict[str, str] = {}
-    for line, row in enumerate(rows, 2):
-        for column in (label, score):
-            if row.get(column) is None:
-                has = ", ".join(name for name in row if name) or "none"
-                raise InputError(f"{file}, line {line} has no column {column!r}; there are {has}.")
-        if row[label] in found:
-            raise MisuseError(f"{file}, line {line}: the label {row[label]!r} has a score already.")
-        found[row[label]] = row[score].strip()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{file} cannot be read as CSV in UTF-8: it holds something else.") from None
+    if not found:
+        raise InputError(f"{file} has columns but no rows: give a label and a score in each.")
     return found
+
+
+def _forecast(contest: Contest, ledger: Path | None, form: given.View) -> None:
+    """Say what a ranking would spend."""
+    from ..privacy.budget import shown
+
+    budget = contest.budget
+    left = None if ledger is None else shown(contest.left(ledger))
+    if form is given.View.json:
+        told = {
+            "epsilon": shown(budget.epsilon),
+            "delta": shown(budget.delta),
+            "shares": {what: str(share) for what, share in contest.plan()},
+            "left": left,
+        }
+        typer.echo(json.dumps(told, indent=2))
+        return
+    delta = "" if budget.pure else f", delta = {shown(budget.delta)}"
+    typer.echo(f"rank would spend epsilon = {shown(budget.epsilon)}{delta}:\n")
+    for what, share in contest.plan():
+        typer.echo(f"{what}  {float(share):.0%}")
+    if left is not None:
+        typer.echo(f"\nThe ledger {ledger} allows it, and would have epsilon = {left} left.")
+    typer.echo("\nNothing was spent.")
 
 
 def _show(made: Ranking) -> None:

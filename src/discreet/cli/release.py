@@ -1,10 +1,9 @@
-"""The curator's commands: publish patterns, count given itemsets, list the mechanisms."""
+"""The curator's commands: publish patterns, and count given itemsets."""
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,16 +11,20 @@ import typer
 
 from ..errors import InputError, MisuseError, NobodyError
 from . import options as given
+from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
 from .progress import Bar
-from .words import labels, lengths_of, read_itemsets
+from .words import labels, lengths_of, public_itemsets, typed
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
-    from ..curator.release import Release
     from ..publish import Job
 
 _PRIVACY = "What may be lost, and who pays"
+_WHOSE = (
+    "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
+    "is one person's whole basket."
+)
 
 app = typer.Typer()
 
@@ -95,7 +98,7 @@ class Paying:
         bool,
         typer.Option(
             "--one-row-a-person",
-            help="Every line of a .csv or .tsv file is the whole basket of one person.",
+            help="Every row is the whole basket of one person, whatever stands beside the items.",
             rich_help_panel=_PRIVACY,
         ),
     ] = False
@@ -104,14 +107,8 @@ class Paying:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
-        suffixes = Path(reading.file or "").suffixes
-        if reading.person is None and {".csv", ".tsv"} & set(suffixes) and not self.one_row_a_person:
-            raise MisuseError(
-                f"A release protects people: say which column of {reading.file} holds the person (--person) and which "
-                "the item (--item); or say --one-row-a-person, if every line is one person's whole basket."
-            )
         try:
-            return reading.baskets()
+            return reading.baskets(None if self.one_row_a_person else _WHOSE)
         except NobodyError:
             from ..baskets.core import nobody
 
@@ -129,7 +126,7 @@ class Paying:
             "delta": self.delta,
             "items": items,
             "people": self.people,
-            "neighbours": self.neighbours.value,
+            "neighbours": self.neighbours.typed,
         }
 
     def account(self) -> dict[str, Any]:
@@ -174,29 +171,11 @@ def release(
             help="Publish counts too, or spend all that is left on finding the patterns.", rich_help_panel=given.HOW
         ),
     ] = True,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="One release for each value of this column, for the price of one; everyone has one value.",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
-    ] = None,
-    segments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--segment",
-            metavar="VALUE",
-            help="A value of --by, where the list of them is not what the data hold. Can be given again.",
-            rich_help_panel=given.HOW,
-            show_default=False,
-        ),
-    ] = None,
+    by: given.By = None,
+    segments: given.Segments = None,
     report: given.Report = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=given.HOW)
-    ] = False,
+    title: given.Title = None,
+    dry_run: given.DryRun = False,
     *,
     paying: Paying,
     reading: Reading,
@@ -216,104 +195,64 @@ def release(
         "settings": settings_of(settings),
         "counts": counts,
     }
-    _check_places(report, writing, paying, reading)
+    read = places_read(reading, paying.ledger, paying.items)
+    delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading)
-    question |= {"contains": labels(contains, baskets), "excludes": labels(excludes, baskets)}
-    if by is not None:
-        question |= _segments(reading, by, segments, len(baskets))
-    elif segments:
-        raise MisuseError("--segment lists the values of a column: say which one by --by.")
-    if dry_run:
-        _forecast(baskets, question, paying)
-        return
-    from ..publish import release as publish
+    for name, texts in (("contains", contains), ("excludes", excludes)):
+        question[name] = labels(texts, baskets) if paying.items in (None, "public") else typed(texts)
+    question |= _segmented(reading, by, segments, len(baskets))
+    from ..publish import prepare
 
-    with Bar("releasing") as bar:
-        done = publish(baskets, **question, **paying.account(), progress=bar)
-    for segment, made in done.items() if isinstance(done, dict) else [(None, done)]:
-        _show(made, segment, writing, report)
+    _answer(baskets, prepare(baskets, **question), paying, delivery, dry_run)
 
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
-    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2"
+    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2\n\n"
+    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region"
 )
 @grouped
 def count(
     itemsets: given.Itemsets = None,
+    by: given.By = None,
+    segments: given.Segments = None,
     report: given.Report = None,
+    title: given.Title = None,
+    dry_run: given.DryRun = False,
     *,
     paying: Paying,
     reading: Reading,
     writing: Writing,
 ) -> None:
-    """Count given itemsets under differential privacy: --itemsets names a file with one a line."""
+    """Count given itemsets under differential privacy: --itemsets names a file with one a line.
+
+    The items of the itemsets are public, as you write them down; --items need not be given.
+    """
     if itemsets is None:
-        raise MisuseError("Say what to count: --itemsets FILE, with one itemset a line.")
-    budget = paying.budget()
-    _check_places(report, writing, paying, reading)
+        other = f" {paying.items} was given as --items, the list of all items." if paying.items is not None else ""
+        raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset a line.{other}")
+    question = paying.budget()
+    read = places_read(reading, paying.ledger, paying.items, itemsets)
+    delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading)
-    wanted = read_itemsets(itemsets, baskets)
-    from ..publish import count as publish
+    wanted = public_itemsets(itemsets)
+    question |= _segmented(reading, by, segments, len(baskets))
+    from ..publish import prepare_count
 
-    _show(publish(baskets, wanted, **budget, **paying.account()), None, writing, report)
+    _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
 
 
-@app.command()
-def mechanisms(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Tell everything about one.", show_default=False)
-    ] = None,
-    form: given.ViewOption = given.View.table,
-) -> None:
-    """List the mechanisms: what they answer, what they promise, where they come from."""
-    from ..catalogue import mechanism, mechanisms
-
-    entries = [mechanism(name)] if name is not None else list(mechanisms().values())
-    told = [
-        {
-            "name": entry.name,
-            "model": entry.model,
-            "answers": list(entry.answers),
-            "guarantee": entry.guarantee,
-            "summary": entry.summary,
-            "settings": {setting: _plain(value) for setting, value in entry.settings.items()},
-            "citation": entry.citation,
-            "package": entry.package,
-        }
-        for entry in entries
-    ]
-    if form is given.View.json:
-        typer.echo(json.dumps(told, indent=2))
+def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery: Delivery, dry_run: bool) -> None:
+    """Check where results go, pay, carry out and hand over; or say what that would cost."""
+    delivery.check(jobs)
+    if dry_run:
+        _forecast(baskets, jobs, paying)
         return
-    from rich.console import Console
-    from rich.table import Table
+    from ..publish import answer
 
-    console = Console()
-    if name is not None:
-        for word, value in told[0].items():
-            console.print(f"[bold]{word}[/bold]  ", end="")
-            console.print(_listed(value), markup=False, highlight=False)
-        return
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "answers", "guarantee", "what it does"):
-        table.add_column(column, overflow="fold", no_wrap=column == "name")
-    for row in told:
-        table.add_row(str(row["name"]), ", ".join(row["answers"]), str(row["guarantee"]), str(row["summary"]))
-    console.print(table)
-    console.print("\n`discreet mechanisms NAME` shows settings and citation.")
-
-
-def _listed(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={setting}" for name, setting in value.items()) or "none"
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    from fractions import Fraction
-
-    return str(value) if isinstance(value, Fraction) else value
+    with delivery.guarded(), Bar("releasing") as bar:
+        done = answer(baskets, jobs, **paying.account(), progress=bar, stage=bar.stage, paid=delivery.paid)
+    delivery.hand_over(done)
 
 
 def settings_of(texts: list[str] | None) -> dict[str, str]:
@@ -327,56 +266,33 @@ def settings_of(texts: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _check_places(report: Path | None, writing: Writing, paying: Paying, reading: Reading) -> None:
-    """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
-    read = [Path(place) for place in (reading.file, paying.ledger, paying.items) if place is not None]
-    for place in (writing.output, report):
-        if place is not None and any(_same(place, other) for other in read):
-            raise MisuseError(f"{place} is read or pays for this release: write the result to another file.")
-    if report is not None and writing.output is not None and _same(report, writing.output):
-        raise MisuseError(f"{report} cannot hold both the result and the report: give two names.")
-    if report is None:
-        return
-    from ..exact.writing import check_place
-
-    if report.suffix.lower() not in (".html", ".htm"):
-        raise MisuseError(f"A report is a page: give a name that ends in .html instead of {report}.")
-    check_place(report)
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve()
-    except OSError:
-        return False
-
-
-def _segments(reading: Reading, by: str, segments: list[str] | None, people: int) -> dict[str, Any]:
+def _segmented(reading: Reading, by: str | None, segments: list[str] | None, people: int) -> dict[str, Any]:
     """Return the one value each person has in a column, and the values that were typed, as the column has them."""
-    from dataclasses import replace
-
+    if by is None:
+        if segments:
+            raise MisuseError("--segment lists the values of a column: say which one by --by.")
+        return {}
     if reading.person is None:
         raise MisuseError("--by needs a table with a person in each row: say which column by --person.")
     try:
         values = replace(reading, item=by).baskets()
     except NobodyError:
-        return {"by": [], "segments": segments}
+        return {"by": [], "segments": typed(segments) or None}
     if len(values) != people or (values.sizes != 1).any():
         raise InputError(f"Everyone must have one value in the column {by!r}: some people have none, or several.")
     found: list[Item] = values.vocabulary.take(values.codes).to_pylist()
-    return {"by": found, "segments": labels(segments, values) if segments else None}
+    return {"by": found, "segments": typed(segments) or None}
 
 
-def _forecast(baskets: Baskets, question: dict[str, Any], paying: Paying) -> None:
+def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:
     """Say what a release would spend."""
     from rich.console import Console
     from rich.table import Table
 
     from ..privacy.budget import shown
-    from ..publish import prepare, quote
+    from ..publish import quote
 
-    jobs = prepare(baskets, **question)
-    job: Job = next(iter(jobs.values()))
+    job = next(iter(jobs.values()))
     table = Table(box=None, pad_edge=False)
     table.add_column("for")
     table.add_column("share of the budget", justify="right")
@@ -393,18 +309,3 @@ def _forecast(baskets: Baskets, question: dict[str, Any], paying: Paying) -> Non
 
         console.print(f"\n{affordable(job, baskets, paying.ledger, paying.same_data)}")
     console.print("\nNothing was spent.")
-
-
-def _show(made: Release, segment: Item | None, writing: Writing, report: Path | None) -> None:
-    """Write one release where it is wanted; of several, each into a file of its own."""
-    if segment is not None and writing.output is None:
-        typer.echo(f"\n{segment}")
-    writing.beside(segment).write(made.patterns)
-    if writing.output is None and writing.format is given.Format.table:
-        for note in made.notes:
-            typer.echo(f"\n{note}")
-    if report is not None:
-        place = report if segment is None else given.beside(report, segment)
-        made.save(place)
-        if sys.stderr is not None:
-            sys.stderr.write(f"report written to {place}\n")

@@ -15,12 +15,29 @@ from ..errors import DiscreetError
 # Parameters that are also ordinary words are taken for an option only where an equals sign follows. A value of one
 # word loses its quotes: labels="names" is typed --labels names.
 _OPTIONS = re.compile(
-    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items|same_data)\b=?"
+    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b=?"
     r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed"
     r"|epsilon|delta|items|people|mechanism|neighbours|by|ledger)="
     r")(?:[\"'](\w+)[\"'])?"
 )
+# A name that opens a message is an option too, and so is one that is to be left out.
+_OPENING = re.compile(
+    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed)"
+    r"(?= (?:is|are|must|has)\b)"
+    r"|(?<=\bleave )(people|delta|lengths|mechanism)(?= out\b)"
+    r"|(?<=\bgive )top(?=, not\b)|(?<=\bnot )top(?=\.)|(?<= of )top(?=\.| \()"
+)
+_PHRASES = {
+    "contains and excludes": "--contains and --excludes",
+    "contains or excludes": "--contains or --excludes",
+    "same_data=True": "--same-data",
+    "segments=": "--segment",
+}
 _INTERRUPTED = "interrupted; no result was written."
+
+
+class Interrupted(Exception):  # noqa: N818
+    """The user broke off, and something has to be said about it."""
 
 
 def main() -> None:
@@ -31,6 +48,8 @@ def main() -> None:
         app()
     except DiscreetError as error:
         _fail(as_options(str(error)))
+    except Interrupted as told:
+        _fail(as_options(str(told)), 130)
     except KeyboardInterrupt:
         _fail(_INTERRUPTED, 130)
     except SystemExit as end:
@@ -59,9 +78,12 @@ def as_options(message: str) -> str:
         name = "input-format" if name == "format" else name.replace("_", "-")
         follows = message[match.end() : match.end() + 1]
         value = match[3] or ""
-        apart = "=" in match[0] and (value or (follows and follows not in " ),;."))
+        apart = "=" in match[0] and (value or (follows and follows not in " ),;:."))
         return f"--{name}{' ' if apart else ''}{value}"
 
+    for python, typed in _PHRASES.items():
+        message = message.replace(python, typed)
+    message = _OPENING.sub(lambda match: f"--{match[0]}", message)
     return _OPTIONS.sub(option, message)
 
 

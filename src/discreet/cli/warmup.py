@@ -44,19 +44,46 @@ def _exercise(folder: Path) -> None:
         for kind in ("all", "closed", "maximal"):
             mine(baskets, min_support=0.02, kind=kind)
         mine(baskets, min_count=20, contains=[baskets.vocabulary.label(int(baskets.item_counts.argmax()))])
+    _scatter(folder)
     _publish()
+
+
+def _scatter(folder: Path) -> None:
+    """Run the kernels for tables, for items that few people share, and for results too large to try here."""
+    import numpy as np
+
+    from .. import mine, read
+    from ..baskets.generate import quest
+    from ..kernels.assemble import unsubsumed_by_lists
+    from ..kernels.cells import count_cells
+
+    (folder / "events.csv").write_text("who,what,when\n1,tea,3\n1,milk,2\n2,tea,1\n2,milk,1\n2,bread,5\n")
+    read(folder / "events.csv", person="who", item="what", time="when", max_items=2)
+    wide = quest(3_000, 2_000, 4, 2, seed=1)
+    for kind in ("all", "closed", "maximal"):
+        mine(wide, min_count=3, kind=kind)
+    mine(wide, itemsets=[p.items for p in mine(wide, min_count=1, lengths=2)])
+    offsets, codes, groups = np.array([0, 2, 3]), np.array([1, 0, 1], np.int32), np.array([0, 2])
+    unsubsumed_by_lists(offsets, codes, groups, 2)
+    count_cells(offsets, np.array([0, 1, 1], np.int32), 2, np.array([0, 2]), np.array([0, 1], np.int32))
 
 
 def _publish() -> None:
     """Run the kernels that private mechanisms use, on people who are made up."""
+    from fractions import Fraction
+
     from ..baskets.generate import groceries
     from ..catalogue import mechanisms
     from ..lab.trial import trial
+    from ..privacy.noise import discrete_laplace
+    from ..privacy.source import SystemSource
 
+    # The words of the system's source cannot be written to, which is another type to the compiler.
+    discrete_laplace(SystemSource(), Fraction(3), 10)
     baskets = groceries(300, seed=1)
     for name, entry in mechanisms().items():
         delta = "1e-6" if entry.kind.delta else 0
-        for question in ({"top": 5}, {"min_count": 40}):
+        for question in ({"top": 5}, {"top": 60}, {"min_count": 40}):
             if ("top" if "top" in question else "threshold") in entry.answers:
                 trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
     trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")

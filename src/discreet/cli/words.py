@@ -18,8 +18,11 @@ def lengths_of(text: str | None) -> tuple[int, int | None] | None:
     if text is None:
         return None
     least, dash, most = (part.strip() for part in text.partition("-"))
-    if not _WHOLE.fullmatch(least) or (most and not _WHOLE.fullmatch(most)):
-        raise typer.BadParameter(f"lengths are a number such as 3, or a range such as 2-4 or 2-; {text!r} was given.")
+    whole = _WHOLE.fullmatch(least) and (not most or _WHOLE.fullmatch(most))
+    if not whole or not 1 <= int(least) <= int(most or least):
+        raise typer.BadParameter(
+            f"lengths are a number such as 3, or a range such as 2-4 or 2-, from 1 on; {text!r} was given."
+        )
     if not dash:
         return int(least), int(least)
     return int(least), int(most) if most else None
@@ -33,6 +36,23 @@ def labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
 def label(text: str, baskets: Baskets) -> Item:
     """Return what the user typed as an item of these baskets, whose items may be numbers."""
     return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
+
+
+def typed(texts: list[str] | None) -> list[Item]:
+    """Return what the user typed as items, whatever the data have: numbers if all of it is."""
+    from ..curator.public import as_items
+
+    return as_items(texts or [])
+
+
+def public_itemsets(path: Any) -> list[list[Item]]:
+    """Return the itemsets of a file, one a line, whatever the data have: numbers if all of them are."""
+    from ..baskets.read import read
+    from ..curator.public import as_items
+
+    itemsets = read(path, labels="names")
+    items = as_items(itemsets.vocabulary.labels.to_pylist())
+    return [[items[code] for code in itemsets.vocabulary.codes(itemset)] for itemset in itemsets]
 
 
 def read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:

@@ -48,7 +48,7 @@ class Auto(Mechanism):
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "Chooses the mechanism by public facts and small measurements, and says which and why."
-    citation: ClassVar[str] = "That of the mechanism that was chosen, which the notes name."
+    citation: ClassVar[str] = "The choice among mechanisms is discreet's own; cite the one that was chosen as well."
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
     def check(self, asked: Asked, budget: Budget) -> None:
@@ -171,8 +171,8 @@ def _first(found: Found, asked: Asked) -> Found:
 
 def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int]) -> Found:
     """Say what was chosen and why, beside what it says itself."""
-    note = f"{how.name} was chosen: {why}. {how.citation}"
-    return replace(found, facts={"mechanism chosen": how.name, **facts, **found.facts}, notes=(note, *found.notes))
+    told = {"mechanism chosen": how.name, **facts, **found.facts}
+    return replace(found, facts=told, notes=(f"{how.name} was chosen: {why}.", *found.notes), chosen=how)
 
 
 def _truncated() -> Mechanism:

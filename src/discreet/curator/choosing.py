@@ -103,7 +103,8 @@ def choose_and_count(
     # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
     # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
     kth = int(engine.answer(Kth(top, asked.least, asked.longest))[0])
-    bound = max(kth - gamma, ceil(floor * gamma), 0)
+    least = ceil(floor * gamma)
+    bound = max(kth - gamma, least, 0)
     listed = engine.above(bound, asked.least, asked.longest, LISTED)
     candidates = Candidates(
         listed.counts, rest=listed.bound, unlisted=universe.many - len(listed.counts), itemsets=listed.itemsets
@@ -116,8 +117,9 @@ def choose_and_count(
         lambda many: universe.others(to_tuples(listed.itemsets), many, meter.below),
     )
     itemsets = from_tuples(picked)
+    promise = _promise(asked, gamma, least, universe.many, doubt)
     if not asked.counts:
-        return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(_promise(gamma, doubt),))
+        return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(promise,))
     noisy = meter.count("counting the patterns", engine, Supports(itemsets), shares["counting the patterns"])
     margin = noisy.margin()
     values = noisy.values.astype(np.float64)
@@ -128,28 +130,45 @@ def choose_and_count(
         low=values - margin,
         high=values + margin,
         facts={"gamma": gamma, "eta": eta},
-        notes=(_promise(gamma, doubt), _accuracy(eta, doubt), _worth(gamma, int(values.min()), asked.people)),
+        notes=(promise, _accuracy(asked, eta, doubt), _worth(asked, gamma, least, int(values.min()))),
     )
 
 
-def _promise(gamma: int, doubt: Fraction) -> str:
+def _promise(asked: Asked, gamma: int, least: int, many: int, doubt: Fraction) -> str:
+    """Say what is promised about the choice, and under which condition on the true counts (E3)."""
+    last = f"the last of the true top {asked.top:,}"
+    conditions = [f"{last} is held by {gamma + least:,} people or more"] if least else []
+    if many > LISTED:
+        conditions.append(f"at most {LISTED:,} patterns are held by more people than {last} less {gamma:,}")
+    given = f", provided that {' and that '.join(conditions)}" if conditions else ""
+    last = "it" if conditions else last
     return (
-        f"With a probability of at least {1 - float(doubt):g}, every pattern here is held by at most {gamma:,} people "
-        f"fewer than the last pattern of the true top, and every pattern held by {gamma:,} people more is here."
+        f"{_with(asked)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
+        f"by at most {gamma:,} people fewer than {last}, and every pattern held by {gamma:,} people more than {last} "
+        "was chosen."
     )
 
 
-def _accuracy(eta: int, doubt: Fraction) -> str:
-    return f"With a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
+def _accuracy(asked: Asked, eta: int, doubt: Fraction) -> str:
+    return (
+        f"{_with(asked)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
+    )
 
 
-def _worth(gamma: int, last: int, people: int) -> str:
-    """Say whether the promise says anything, judged from the smallest released count in place of the true K-th."""
-    if last <= 0 or gamma / last >= min(1.0, people / last - 1):
+def _with(asked: Asked) -> str:
+    return f"Among the {asked.among}, with" if asked.among else "With"
+
+
+def _worth(asked: Asked, gamma: int, least: int, last: int) -> str:
+    """Say whether the promise says anything, judged from the smallest released count in place of the true K-th.
+
+    How many could hold a pattern is known only where all of the list of items is to choose from.
+    """
+    could = "" if asked.among else f" among {asked.people:,}"
+    if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= asked.people - last):
         return (
             f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
-            f"the smallest count of {max(last, 0):,} among {people:,}. More epsilon, fewer patterns or shorter ones "
-            "would help."
+            f"the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones would help."
         )
     return (
         f"Judged from the released counts, that promise is worth having: {gamma:,} people are {gamma / last:.0%} of "

@@ -29,9 +29,14 @@ class Count(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("itemsets",)
 
     def check(self, asked: Asked, budget: Budget) -> None:
-        """Refuse an empty list."""
+        """Refuse an empty list, and questions that name no itemsets."""
+        if asked.itemsets is None:
+            raise MisuseError(
+                "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
+                "`discreet count FILE --itemsets WANTED`; or leave mechanism out."
+            )
         super().check(asked, budget)
-        if asked.itemsets is None or not len(asked.itemsets):
+        if not len(asked.itemsets):
             raise MisuseError("There is no itemset to count: give at least one.")
 
     def plan(self, asked: Asked) -> Plan:

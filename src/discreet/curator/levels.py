@@ -35,7 +35,6 @@ from .truncating import (
     check_choice,
     check_numbers,
     check_shares,
-    interval,
     sizing,
     supports,
 )
@@ -53,8 +52,8 @@ _SCORE = 2**40
 class Level:
     """The candidates of one length, counted: in baskets that were cut, and with noise.
 
-    `scores` are what the candidates came with, `kept` is the share of people that the cut is taken to leave, `fewest`
-    the same at its most pessimistic, and `cut` how many people had their baskets cut at most.
+    `scores` are what the candidates came with, `kept` is the share of people that the cut is taken to leave, `left` the
+    same by the sizes of their baskets.
     """
 
     itemsets: Itemsets
@@ -62,8 +61,7 @@ class Level:
     noisy: Noisy
     longest: int
     kept: float
-    fewest: float
-    cut: float
+    left: F64
 
     def only(self, places: I64) -> Level:
         """Return the candidates at these places."""
@@ -76,9 +74,6 @@ class Level:
         weight = other / (one + other) if one + other else Fraction(1, 2)
         share = float(weight)
 
-        def mean(first: float, second: float) -> float:
-            return share * first + (1 - share) * second
-
         variance = weight**2 * one + (1 - weight) ** 2 * other
         # The sum of two Laplace variables has lighter tails than one of the same variance: the margin is no smaller.
         scale = None if self.noisy.scale is None else Fraction(sqrt(variance / 2))
@@ -86,9 +81,8 @@ class Level:
         return replace(
             self,
             noisy=Noisy(values, scale, variance),
-            kept=mean(self.kept, again.kept),
-            fewest=mean(self.fewest, again.fewest),
-            cut=mean(self.cut, again.cut),
+            kept=share * self.kept + (1 - share) * again.kept,
+            left=share * self.left + (1 - share) * again.left,
         )
 
 
@@ -200,15 +194,14 @@ class Levels(Mechanism):
         truncation = self.truncation(situation, size, sets, scores, share)
         query = supports(self.bound, sets, truncation)
         noisy = situation.meter.count(ITEMSETS, situation.engine, query, share)
-        spread, at = situation.spread, min(truncation.longest, situation.spread.longest)
+        spread = situation.spread
         return Level(
             itemsets=sets,
             scores=scores,
             noisy=noisy,
             longest=truncation.longest,
-            kept=self.kept(spread, size, at),
-            fewest=float(spread.fewest(size)[at]),
-            cut=spread.cut(at),
+            kept=self.kept(spread, size, min(truncation.longest, spread.longest)),
+            left=spread.left(size, truncation.longest),
         )
 
     def _again(self, situation: Situation, levels: list[Level]) -> list[Level]:
@@ -230,7 +223,7 @@ class Levels(Mechanism):
             if int(level.itemsets.sizes[0]) < asked.least:
                 continue
             estimates = self.estimates(level)
-            low, high = interval(level.noisy, level.fewest, level.cut)
+            low, high = situation.spread.interval(level.noisy, level.left)
             places = np.flatnonzero(estimates >= situation.count)
             several.append(level.itemsets.take(places))
             for column, values in zip(

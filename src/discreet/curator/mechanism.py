@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -40,14 +40,17 @@ class Asked:
     items
         How many items the public list has. Patterns are of codes from 0 to before it. Very many where there is no list
         and the mechanism finds the items itself.
-    people
-        The number of people: public, or released with noise.
+    people, people_margin
+        The number of people: public, or released with noise; then how far off it may be, with 95 % confidence.
     counts
         Whether the counts are wanted too, or the patterns only.
     itemsets
         The itemsets to count, where they are given.
     epsilon
         What the whole release may spend, for mechanisms that plan in absolute numbers.
+    among
+        Which patterns there are to find, in words, where it is not all of the list of items: what is promised about
+        the result is promised about these.
     """
 
     top: int | None = None
@@ -57,9 +60,11 @@ class Asked:
     bounded: bool = False
     items: int
     people: int
+    people_margin: int = 0
     counts: bool = True
     itemsets: Itemsets | None = None
     epsilon: Fraction | None = None
+    among: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +83,8 @@ class Found:
         Numbers that were found on the way and released, by name in plain words.
     notes
         Sentences for the reader: what was chosen and why, and what is promised about the result.
+    chosen
+        The mechanism that did the work, where another one chose it.
     """
 
     itemsets: Itemsets
@@ -86,6 +93,7 @@ class Found:
     high: NDArray[np.float64] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    chosen: Mechanism | None = None
 
 
 class Mechanism(ABC):
@@ -119,6 +127,12 @@ class Mechanism(ABC):
     @abstractmethod
     def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
         """Find the patterns. From here on nothing but what the meter returns may depend on the data."""
+
+
+def settings_of(how: Mechanism) -> dict[str, Any]:
+    """Return the settings a mechanism has, as plain values."""
+    values = {setting.name: getattr(how, setting.name) for setting in fields(how)}  # type: ignore[arg-type]
+    return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
 
 
 def from_tuples(itemsets: list[tuple[int, ...]]) -> Itemsets:

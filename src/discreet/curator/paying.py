@@ -5,13 +5,14 @@ The price is all that a release may spend, whatever it will: it is known beforeh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ..errors import DiscreetError
-from ..privacy.budget import Budget, Neighbours
+from ..errors import DiscreetError, MisuseError
+from ..privacy.budget import Budget, Neighbours, shown
 from ..privacy.meter import Meter
 from ..privacy.source import SystemSource
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..baskets.core import Baskets
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger import Ledger, Spend
 
 
 class Price(TypedDict):
@@ -30,6 +31,32 @@ class Price(TypedDict):
     rho: Fraction
     own_delta: Fraction
     neighbours: Neighbours
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What shows that a release was paid for; called with the digest of the release once there is one."""
+
+    ledger: Ledger | None = None
+    spend: Spend | None = None
+
+    def __call__(self, digest: str) -> None:
+        """Write the digest beside the spend."""
+        if self.ledger is None or self.spend is None:
+            return
+        # The spend stands, and the ledger shows it without a release: a ledger that cannot be written any more is no
+        # reason to lose what was paid for.
+        with suppress(DiscreetError):
+            self.ledger.record(self.spend, digest)
+
+    def __str__(self) -> str:
+        """Say which spend it is, for whoever has lost what was paid for."""
+        if self.ledger is None or self.spend is None:
+            return ""
+        return (
+            f"What was paid stays paid: spend {self.spend.number} of {self.ledger.path}, epsilon = "
+            f"{shown(self.spend.epsilon)}."
+        )
 
 
 def price(budget: Budget, neighbours: Neighbours, own_delta: Fraction = Fraction(0)) -> Price:
@@ -53,22 +80,25 @@ def pay(
     who: str,
     baskets: Baskets | None,
     same_data: bool = False,
-) -> Callable[[str], object]:
-    """Spend, and return what is to be called with the digest of the release once there is one.
-
-    Without a ledger nothing is spent and nothing recorded.
-    """
+) -> Receipt:
+    """Spend, and return the receipt. Without a ledger nothing is spent and nothing recorded."""
     if ledger is None:
-        return lambda digest: None
+        return Receipt()
+    account = ledger_of(ledger)
+    spend = account.spend(**cost, what=what, parameters=parameters, who=who, baskets=baskets, same_data=same_data)
+    return Receipt(account, spend)
+
+
+def ledger_of(given: Any) -> Ledger:
+    """Return the ledger that was given, open or by its path."""
+    from os import PathLike
+
     from ..privacy.ledger import Ledger
 
-    account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    spend = account.spend(**cost, what=what, parameters=parameters, who=who, baskets=baskets, same_data=same_data)
-
-    def record(digest: str) -> None:
-        # The spend stands, and the ledger shows it without a release: a ledger that cannot be written any more is no
-        # reason to lose what was paid for.
-        with suppress(DiscreetError):
-            account.record(spend, digest)
-
-    return record
+    if isinstance(given, Ledger):
+        return given
+    if not isinstance(given, str | PathLike):
+        raise MisuseError(
+            f"ledger is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given."
+        )
+    return Ledger.open(given)

@@ -25,15 +25,20 @@ from ..exact.query import LARGEST_BASIS, Cells, Kth, Supports
 from ..kernels.cells import supersets
 from ..privacy.budget import Budget, exact, shown
 from ..privacy.meter import Candidates, Meter, Noisy
+from ..report.text import number_of
 from .choosing import check_top
 from .cover import Basis, cover, groups
 from .mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples
 from .universe import Universe
 
-# No more items than this are picked: all pairs of them are counted.
+# No more items than this are picked: all pairs of them are counted. And no more pairs: covering them takes seconds, and
+# of ten times as many hours.
 ITEMS = 1_000
+PAIRS = 2_000
 # A threshold is taken for the count of one of the first so many patterns, told apart in steps of a quarter.
 RANKS = 4_096
+# Scores are told apart down to where one is chosen about exp(20) times less often than the best could be.
+FAR = 20
 
 _RANK = "choosing how many patterns"
 _MANY = "choosing how many items"
@@ -125,11 +130,17 @@ class PrivBasis(Mechanism):
         ranks = [1]
         while ranks[-1] < most:
             ranks.append(min(max(ranks[-1] + 1, ranks[-1] * 5 // 4), most))
-        listed = engine.above(0, asked.least, longest, RANKS)
+        threshold = asked.count or 0
+        # Where a score is so far below 0 that it is chosen next to never, it makes no difference how far: counts that
+        # far below the threshold are taken for more than they are, and need not be mined. The later ranks for a little
+        # less, so that where no pattern comes near the threshold, few are chosen.
+        rate = meter.rate(1, share, "exponential", monotone=False)
+        lowest = np.array([max(0, threshold - ceil((FAR + Fraction(place, 2)) / rate)) for place in range(len(ranks))])
+        listed = engine.above(int(lowest[-1]), asked.least, longest, RANKS)
         # Each count is an order statistic over the public universe, and 0 where fewer occur (E11).
         counts = np.full(ranks[-1], listed.bound)
         counts[: len(listed.counts)] = listed.counts
-        scores = -np.abs(counts[np.array(ranks) - 1] - (asked.count or 0))
+        scores = -np.abs(np.maximum(counts[np.array(ranks) - 1], lowest) - threshold)
         return ranks[meter.choose(_RANK, Candidates(scores, monotone=False), 1, share).candidates[0]]
 
     def choose_many(self, engine: Engine, asked: Asked, top: int, meter: Meter, share: Fraction) -> int:
@@ -156,11 +167,11 @@ class PrivBasis(Mechanism):
         """
         if many <= self.largest or asked.longest == 1:
             return 0
-        wanted = self.wanted(asked, top)
+        wanted, most = self.wanted(asked, top), min(comb(many, 2), PAIRS)
         if asked.least > 1:
-            return min((asked.least - 1) * wanted, comb(many, 2))
+            return min((asked.least - 1) * wanted, most)
         missing = max(0, wanted - many)
-        return min(missing, isqrt(missing * many), comb(many, 2))
+        return min(missing, isqrt(missing * many), most)
 
     def from_items(self, engine: Engine, asked: Asked, top: int, many: int, meter: Meter) -> Found:
         """Pick so many items and their pairs with four ninths of what is left, and count with the rest.
@@ -225,8 +236,9 @@ def _found(bases: list[Basis], noisy: Noisy, asked: Asked, longest: int, facts: 
 
 def _told(facts: dict[str, int]) -> str:
     items, pairs, bases = facts["items picked"], facts["pairs picked"], facts["bases counted"]
-    also = f" and {pairs:,} pairs of them" if pairs else ""
-    return f"{items:,} items{also} were picked and covered with {bases:,} {'basis' if bases == 1 else 'bases'}."
+    also = f" and {number_of(pairs, 'pair')} of them" if pairs else ""
+    were = "was" if items == 1 and not pairs else "were"
+    return f"{number_of(items, 'item')}{also} {were} picked and covered with {number_of(bases, 'basis', 'bases')}."
 
 
 def add_up(bases: list[Basis], noisy: Noisy, least: int, longest: int) -> tuple[Itemsets, F64, F64]:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.build import parse_labels
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..errors import InputError, MisuseError
 from ..exact.checks import is_whole
+from ..kernels.rows import sort_rows
 
 MOST_ITEMS = 10_000_000
 CHOICES = (
@@ -28,65 +30,73 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
     if items is None:
         return None, ""
     if isinstance(items, str) and items == "public":
-        return baskets.vocabulary, f"which {baskets.items:,} items there are, as found in the data"
+        return baskets.vocabulary, _told(baskets.items, "as found in the data")
     if is_whole(items):
         if not 1 <= items <= MOST_ITEMS:
             raise MisuseError(f"items is how many items there are, from 1 to {MOST_ITEMS:,}; {items} was given.")
-        return _numbered(int(items), baskets), f"which {items:,} items there are, as declared"
+        return _numbered(int(items)), _told(int(items), "as declared")
     if isinstance(items, str | os.PathLike):
-        labels = _from_file(Path(items), baskets.vocabulary.numeric if baskets.items else None)
+        labels = _from_file(Path(items))
     elif isinstance(items, Iterable):
         labels = list(items)
     else:
         raise MisuseError(f"{items!r} is not a list of items. {CHOICES}")
     if not labels:
         raise MisuseError("The list of items is empty: there is nothing to find.")
-    vocabulary = _declared(labels, baskets)
-    return vocabulary, f"which {len(vocabulary):,} items there are, as declared"
+    vocabulary = Vocabulary(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
+    return vocabulary, _told(len(vocabulary), "as declared")
 
 
-def _from_file(path: Path, numeric: bool | None) -> list[Item]:
-    """Read one item a line, as numbers or names like those of the data; None where these have none to go by."""
+def _told(many: int, how: str) -> str:
+    return f"which {many:,} items there are, {how}" if many != 1 else f"which item there is, {how}"
+
+
+def _from_file(path: Path) -> list[Item]:
+    """Read one item a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(
             f"There is no file {path} with a list of items. For the items found in the data write items='public'."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The list of items in {path} cannot be read: {error}.") from None
-    names = [line.strip() for line in lines if line.strip()]
-    if numeric is False:
-        return list(names)
-    try:
-        return [int(name) for name in names]
-    except ValueError:
-        if numeric is None:
-            return list(names)
-        raise InputError(
-            f"The items of this data are numbers, but {path} lists names: one whole number a line is needed."
-        ) from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory: give a file with one item a line as the list of items.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The list of items in {path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise InputError(f"The list of items in {path} cannot be read: {error.strerror}.") from None
+    return as_items([line.strip() for line in lines if line.strip()])
 
 
-def _numbered(many: int, baskets: Baskets) -> Vocabulary:
+def as_items(texts: list[str]) -> list[Item]:
+    """Return texts as items: numbers if all of them are plain ones, names otherwise."""
     import pyarrow as pa
 
-    if baskets.items and not baskets.vocabulary.numeric:
-        raise MisuseError("The items of this data are names, but the list of items has numbers.")
+    numbers, _ = parse_labels(pa.array(texts, pa.large_string()), plain=True)
+    return list(texts) if numbers is None else numbers.to_pylist()
+
+
+def like(label: Item, vocabulary: Vocabulary) -> Item:
+    """Return an item as a list has it: the number 7 is the name '7' on a list of names, and the other way round."""
+    other: Item = label
+    if isinstance(label, str):
+        (other,) = as_items([label])
+    elif is_whole(label):
+        other = str(label)
+    return other if label not in vocabulary and other in vocabulary else label
+
+
+def _numbered(many: int) -> Vocabulary:
+    import pyarrow as pa
+
     return Vocabulary(pa.array(np.arange(many, dtype=np.int64)))
 
 
-def _declared(labels: list[Item], baskets: Baskets) -> Vocabulary:
-    distinct = set(labels)
-    vocabulary = Vocabulary(sorted(distinct, key=lambda label: (isinstance(label, str), label)))
-    if len(baskets.vocabulary) and vocabulary.numeric != baskets.vocabulary.numeric:
-        kinds = ("numbers", "names") if baskets.vocabulary.numeric else ("names", "numbers")
-        raise MisuseError(f"The items of this data are {kinds[0]}, but the list of items has {kinds[1]}.")
-    return vocabulary
-
-
 def onto(baskets: Baskets, vocabulary: Vocabulary) -> Baskets:
-    """Return the baskets over another list of items: items that are not on it are dropped."""
+    """Return the baskets over another list of items: items that are not on it are dropped.
+
+    Whether items are numbers or names is for the list to say: the baskets' are compared as text where theirs differ.
+    """
     if vocabulary is baskets.vocabulary or vocabulary == baskets.vocabulary:
         return baskets
     import pyarrow as pa
@@ -94,7 +104,8 @@ def onto(baskets: Baskets, vocabulary: Vocabulary) -> Baskets:
 
     if len(baskets.vocabulary) == 0:
         return replace(baskets, vocabulary=vocabulary, sequences=None, pairs=None)
-    kind = pa.int64() if vocabulary.numeric else pa.large_string()
+    alike = vocabulary.numeric == baskets.vocabulary.numeric
+    kind = pa.int64() if vocabulary.numeric and alike else pa.large_string()
     places = pc.index_in(baskets.vocabulary.labels.cast(kind), value_set=vocabulary.labels.cast(kind))
     table = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     return _recoded(baskets, table, vocabulary)
@@ -118,13 +129,15 @@ def rows(baskets: Baskets, kept: NDArray[np.int64]) -> Baskets:
 
 
 def _recoded(baskets: Baskets, table: NDArray[np.int32], vocabulary: Vocabulary) -> Baskets:
-    """Give the items new numbers; codes that map to -1 are dropped. Rows stay sorted where the table rises."""
-    codes = table[baskets.codes]
+    """Give the items new numbers; codes that map to -1 are dropped."""
+    codes, offsets = table[baskets.codes], baskets.offsets
     kept = codes >= 0
-    if kept.all():
-        return Baskets(baskets.offsets, codes, vocabulary)
-    before = np.concatenate(([0], np.cumsum(kept)))
-    return Baskets(before[baskets.offsets], codes[kept], vocabulary)
+    if not kept.all():
+        before = np.concatenate(([0], np.cumsum(kept)))
+        codes, offsets = codes[kept], before[offsets]
+    if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
+        sort_rows(offsets.copy(), codes, 0, len(baskets), np.empty(len(baskets), np.int32))
+    return Baskets(offsets, codes, vocabulary)
 
 
 def lengths_for(top: int, least: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Candidates, Meter
 from ..privacy.source import Source, SystemSource
 from .choosing import slack
-from .paying import pay, price
+from .paying import ledger_of, pay, price
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -47,7 +48,10 @@ DOUBT = Fraction(1, 10)
 _CHOOSE = "choosing the labels"
 _MEASURE = "measuring their scores"
 _WAYS = ("exponential", "laplace")
-_LONGEST = 60  # digits before or after the point: beyond, a score is far or nothing
+# Bounds that keep all noise below 2^54 and all that is said within what a number of the machine holds.
+_SMALLEST = Fraction(1, 10**6)
+_LARGEST = 10**60
+_MOST = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +165,20 @@ class Contest:
     way: Literal["exponential", "laplace"]
     counts: bool
 
+    def plan(self) -> list[tuple[str, Fraction]]:
+        """Return what the budget is spent on, as shares by name."""
+        if not self.counts:
+            return [(_CHOOSE, Fraction(1))]
+        return [(_CHOOSE, SELECTING), (_MEASURE, 1 - SELECTING)]
+
+    def query(self, places: tuple[int, ...]) -> Entries:
+        """Return the question for the scores at some places."""
+        return Entries(places, FINENESS, self.neighbours is Neighbours.REPLACE and not self.monotone)
+
+    def left(self, ledger: str | PathLike[str] | Ledger) -> Fraction:
+        """Return the epsilon a ledger would have left; a budget it does not have is an error, as it would be then."""
+        return ledger_of(ledger).check(**price(self.budget, self.neighbours), baskets=None).epsilon_left
+
 
 def rank(
     scores: Mapping[Any, Score],
@@ -262,16 +280,24 @@ def prepare(
 ) -> Contest:
     """Check a question and put its scores on the grid. Nothing is spent here."""
     budget = Budget.of(epsilon, delta)
+    if not _SMALLEST <= budget.epsilon <= _LARGEST:
+        raise MisuseError(f"epsilon must lie between 0.000001 and 10^60 in a ranking; {epsilon!s:.60} was given.")
+    if not budget.pure and budget.rho == 0:
+        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
     relation = Neighbours.typed(neighbours)
     if mechanism not in _WAYS:
         raise MisuseError(f"mechanism is {' or '.join(map(repr, _WAYS))}; {mechanism!r} was given.")
     most = exact(sensitivity, "sensitivity")
     if most <= 0:
         raise MisuseError(f"sensitivity is by how much one person can change a score, over 0; {shown(most)} was given.")
+    if not Fraction(1, _LARGEST) <= most <= _LARGEST:
+        raise MisuseError("sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.")
     if not isinstance(scores, Mapping) or not scores:
         raise MisuseError("scores is a score for each label, such as {'north': 48, 'south': 21}; there is none.")
     if positive("top", top) > len(scores):
         raise MisuseError(f"top is {top:,}, but there are only {len(scores):,} labels: ask for at most so many.")
+    if top > _MOST:
+        raise MisuseError(f"top is at most {_MOST:,} in a ranking; {top:,} was given.")
     grid = most / FINENESS
     return Contest(
         labels=tuple(scores),
@@ -295,15 +321,22 @@ def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
             f"The score of {label!r} is not a number: a score is a whole number, a fraction such as '1/3' or a decimal "
             "number such as '0.25'."
         )
-    if isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST:
-        number = Fraction(0) if number.adjusted() < 0 else Fraction(10**_LONGEST * (-1 if number < 0 else 1))
+    if isinstance(number, Decimal):
+        # Numbers that are certainly cut, or certainly within a step of 0, come to the same as below, but are never
+        # written out: they may have a billion digits.
+        if number == 0:
+            return 0
+        if number.adjusted() > ceil(FARTHEST * grid).bit_length():
+            return FARTHEST if number > 0 else -FARTHEST
+        if number.adjusted() < -grid.denominator.bit_length():
+            return 0 if number > 0 else -1
     return int(max(-FARTHEST, min(FARTHEST, Fraction(number) // grid)))
 
 
 def carry_out(contest: Contest, source: Source) -> Ranking:
     """Choose, measure, and say what is promised; with a seeded source the result is marked as simulated."""
     meter = Meter(contest.budget, contest.neighbours, source)
-    choosing = SELECTING if contest.counts else Fraction(1)
+    choosing = dict(contest.plan())[_CHOOSE]
     candidates = Candidates(contest.scores, step=FINENESS, monotone=contest.monotone)
     rate = meter.rate(contest.top, choosing, contest.way, monotone=contest.monotone, step=FINENESS)
     # Rounding down moves a score by less than one step of the grid: hence one more in every promise.
@@ -311,9 +344,7 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     chosen = meter.choose(_CHOOSE, candidates, contest.top, choosing, contest.way).candidates
     values = margin = eta = None
     if contest.counts:
-        apart = contest.neighbours is Neighbours.REPLACE and not contest.monotone
-        query = Entries(chosen, FINENESS, apart)
-        noisy = meter.count(_MEASURE, Table(contest.scores), query, meter.left)
+        noisy = meter.count(_MEASURE, Table(contest.scores), contest.query(chosen), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
         chosen = tuple(chosen[place] for place in order.tolist())
         values, margin = noisy.values[order].tolist(), noisy.margin()

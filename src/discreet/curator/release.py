@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from ..exact.rules import Rules
 
 
+TITLE = "What people hold together"
+# What the letters of the papers stand for, in people.
+_FACTS = {
+    "gamma": "People by which a pattern may fall short of the true top (gamma)",
+    "eta": "People by which a count may be off (eta)",
+}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """What :func:`discreet.release` returns.
@@ -42,6 +50,8 @@ class Release:
         Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
     when
         The day it was made.
+    citations, summary
+        What to cite, the mechanism that did the work first, and what the mechanism does in one sentence.
 
     Examples
     --------
@@ -61,9 +71,8 @@ class Release:
     notes: tuple[str, ...] = ()
     simulated: bool = False
     when: str = ""
-    citation: str = ""
+    citations: tuple[str, ...] = ()
     summary: str = ""
-    title: str = ""
 
     def __len__(self) -> int:
         return len(self.patterns)
@@ -101,6 +110,7 @@ class Release:
             "settings": dict(self.settings),
             "facts": dict(self.facts),
             "notes": list(self.notes),
+            "citations": list(self.citations),
             "when": self.when,
         }
 
@@ -110,8 +120,8 @@ class Release:
         content = {"about": self.to_dict(), "people": self.people, "patterns": table.to_pylist()}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report to send on."""
+    def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report to send on, with a title."""
         from pathlib import Path
 
         from ..exact.writing import written
@@ -120,22 +130,30 @@ class Release:
             self.patterns.save(path)
             return
         with written(path) as stream:
-            stream.write(self.report().encode())
+            stream.write(self.report(title=title).encode())
 
-    def report(self) -> str:
-        """Return the report as one HTML page that needs nothing else."""
+    def report(self, *, title: str = TITLE) -> str:
+        """Return the report as one HTML page that needs nothing else.
+
+        Parameters
+        ----------
+        title
+            What the page is about: a good place for the name of the data.
+        """
         from .. import __version__
         from ..report.page import Told, page
 
+        chosen = self.facts.get("mechanism chosen")
         told = Told(
-            title=self.title or "What people hold together",
+            title=title,
             patterns=self.patterns,
             guarantee=self.guarantee,
             asked=_question(self.asked),
-            mechanism=self.mechanism,
+            mechanism=self.mechanism if chosen is None else f"{self.mechanism}, which chose {chosen}",
             summary=self.summary,
-            citation=self.citation,
-            facts={name: _shown(value) for name, value in self.facts.items()},
+            settings={name.replace("_", " "): _shown(value) for name, value in self.settings.items()},
+            citations=self.citations,
+            facts={_FACTS.get(name, name[:1].upper() + name[1:]): _shown(value) for name, value in self.facts.items()},
             notes=self.notes,
             simulated=self.simulated,
             when=self.when,
@@ -161,6 +179,8 @@ def _put(name: str, value: Any) -> tuple[str, str]:
             return "Patterns", f"{value:,} that were named"
         case "lengths":
             return "Items in a pattern", _lengths(value)
+        case "segment":
+            return "Segment", str(value)
     plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
     return plain.get(name, name.capitalize()), _shown(value)
 
@@ -172,7 +192,9 @@ def _lengths(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool) or value is None:
+        return "yes" if value else "no" if value is False else "not set"
+    if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.4g}"

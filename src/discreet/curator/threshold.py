@@ -20,6 +20,7 @@ from ..exact.checks import LARGEST
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..exact.query import Truncation
+from ..privacy.budget import Budget
 from ..privacy.meter import Meter
 from .mechanism import Answers, Asked, Found, Mechanism, Plan, to_tuples
 
@@ -61,14 +62,29 @@ class Threshold(Mechanism):
         if not 1 <= self.kept <= 1_000:
             raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
 
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse baskets with more subsets than can be looked at: the floor would rise over every count."""
+        super().check(asked, budget)
+        kept, longest = self._sizes(asked)
+        if subsets(kept, longest) > LISTED:
+            raise MisuseError(
+                f"A basket cut to {kept:,} items has more than {LISTED:,} subsets of up to {longest:,} items, too many "
+                "to look at: ask for shorter patterns (lengths=), or set kept lower."
+            )
+
+    def _sizes(self, asked: Asked) -> tuple[int, int]:
+        """Return to how many items baskets are cut, and how many a pattern has at most."""
+        kept = max(min(self.kept, asked.items), asked.least)
+        return kept, min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
+
     def plan(self, asked: Asked) -> Plan:
         """Spend everything on one step."""
         return [(_FIND, Fraction(1))]
 
     def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
         """Count what occurs in the cut baskets, and keep what lies over the threshold."""
-        kept = max(min(self.kept, asked.items), asked.least)
-        longest = min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
+        kept, longest = self._sizes(asked)
+        people = asked.people + asked.people_margin
         things = find(
             engine,
             meter,
@@ -77,7 +93,7 @@ class Threshold(Mechanism):
             kept=kept,
             least=asked.least,
             longest=longest,
-            people=asked.people,
+            people=people,
             over=asked.count or 0,
         )
         many = len(things.values) if asked.top is None else min(asked.top, len(things.values))
@@ -104,10 +120,20 @@ class Threshold(Mechanism):
             itemsets=itemsets,
             estimates=values,
             low=values - things.margin,
-            high=np.maximum(values + things.margin, asked.people),
+            high=np.maximum(values + things.margin, people),
             facts=facts,
             notes=tuple(notes),
         )
+
+
+def subsets(many: int, longest: int) -> int:
+    """Return how many subsets of 1 to `longest` items so many items have; beyond `LISTED`, that it is more."""
+    total = 0
+    for size in range(1, min(longest, many) + 1):
+        total += comb(many, size)
+        if total > LISTED:
+            break
+    return total
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,15 +172,15 @@ def find(
     least, longest
         How many items an itemset has.
     people
-        About how many people there are: public or released.
+        How many people there are at most, as far as public and released numbers say.
     over
         The count that is asked for. Where the threshold has to be higher, that one holds.
     """
-    most = max(1, sum(comb(kept, size) for size in range(least, min(longest, kept) + 1)))
+    most = max(1, subsets(kept, longest) - subsets(kept, least - 1))
     needed = meter.threshold(most, share)
     # Taking a public floor off every count, down to 0, moves no count by more than before. Itemsets at the floor need
-    # not be listed, and no more than people * most / floor lie above it.
-    floor = max(over - needed, people * most // LISTED, 0)
+    # not be listed, and about LISTED lie above it at most, with the shorter ones that are met on the way to them.
+    floor = max(over - needed, max(people, 1) * subsets(kept, longest) // LISTED)
     cut = engine.cut(Truncation(kept, meter.secret()))
     listed = cut.above(floor, least, longest, LARGEST)
     passed, noisy, threshold = meter.find(what, listed.counts - floor, most, share, things=listed.itemsets)

@@ -15,7 +15,7 @@ from ..privacy.budget import Budget
 from ..privacy.meter import Meter
 from .joining import rows
 from .mechanism import Answers, Asked, Found, Mechanism, Plan
-from .truncating import CITATION, SIZES, Keep, Spread, check_choice, check_numbers, check_shares, interval, sizing
+from .truncating import CITATION, SIZES, Keep, Spread, check_choice, check_numbers, check_shares, sizing
 
 ITEMS = "counting the items"
 
@@ -76,7 +76,7 @@ class TruncatedItems(Mechanism):
         """Cut, count, and keep what is over the threshold or at the top."""
         every = rows(np.arange(asked.items, dtype=np.int32)[:, None])
         query = Supports(every)
-        kept, fewest, cut = 1.0, 1.0, 0.0
+        kept = 1.0
         facts: dict[str, int] = {}
         notes = ["Only single items were looked for."]
         if self.truncate:
@@ -86,15 +86,17 @@ class TruncatedItems(Mechanism):
             longest = spread.covering(self.coverage)
             query = Supports(every, Truncation(longest, meter.secret()))
             kept = float(spread.kept(1, self.keep)[longest])
-            fewest, cut = float(spread.fewest(1)[longest]), spread.cut(longest)
             facts["length baskets were cut to"] = longest
             notes.append(
                 f"Baskets were cut to {longest} items at most. That is taken to leave {kept:.0%} of the people who "
                 "hold an item, and the counts are corrected for it."
             )
         noisy = meter.count(ITEMS, engine, query, meter.left)
-        estimates = noisy.values / kept
-        low, high = interval(noisy, fewest, cut)
+        estimates = noisy.values.astype(np.float64) / kept
+        if self.truncate:
+            low, high = spread.interval(noisy, spread.left(1, longest))
+        else:
+            low, high = estimates - noisy.margin(), estimates + noisy.margin()
         if asked.top is None:
             places = np.flatnonzero(estimates >= (asked.count or 1))
         else:

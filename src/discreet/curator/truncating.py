@@ -35,8 +35,8 @@ _SIZING = Fraction(1, 20)
 _PART = Fraction(1, 10)
 # As noise adds up over the sizes told apart, thousands of them would drown everything.
 _SIZES = 10_000
-# No cut is taken to lose more than all but this: so nothing is divided by 0.
-_FEWEST = 1e-9
+# A normal variable keeps within so many deviations of its mean in 95 of 100 cases.
+_DEVIATIONS = 1.96
 
 
 def sizing(asked: Asked, share: Fraction) -> Fraction:
@@ -126,23 +126,42 @@ class Spread:
                 weights = weights * np.maximum(sizes - j, 0.0) / max(self.longest - j, 1)
         return weights
 
-    def fewest(self, size: int) -> F64:
-        """Return the same at its most pessimistic: itemsets differ, and one in forty loses up to about so much.
+    def left(self, size: int, longest: int) -> F64:
+        """Return for each size of baskets the share of those who hold a set of so many items that keep it in a cut.
 
-        That the square of the size-biased share is enough was measured, see the proof page; it is no certainty. Of
-        those who hold more than the sizes told apart, nobody is taken to be kept.
+        A random one, that is, to so many items (C9). Whoever holds more than the sizes told apart may hold all items.
         """
-        shares = self.kept(size, "size-biased")
-        weights = self._weights(size, "size-biased")
-        if self.items > self.longest and weights.sum() > 0:
-            shares = shares * (1 - weights[-1] / weights.sum())
-        return np.maximum(shares * shares, _FEWEST)
+        sizes = np.arange(len(self.people), dtype=np.float64)
+        sizes[-1] = max(sizes[-1], self.items)
+        shares = np.ones(len(sizes))
+        for j in range(size):
+            shares *= max(longest - j, 0) / np.maximum(sizes - j, 1.0)
+        return np.where(sizes <= max(longest, size - 1), 1.0, shares)
 
-    def cut(self, longest: int) -> float:
-        """Return how many people may have longer baskets than this: the noisy number and two deviations."""
-        last = self.longest if self.items > self.longest else self.items + 1
-        beyond = self.noisy.values[min(longest + 1, last) :]
-        return max(int(beyond.sum()), 0) + 2 * self.noisy.deviation * sqrt(len(beyond))
+    def interval(self, noisy: Noisy, left: F64) -> tuple[F64, F64]:
+        """Return a 95 % interval for the true counts, given counts in cut baskets and what the cut leaves.
+
+        Cutting only loses people, so noise alone decides how low a count may be. It is highest if those who hold the
+        itemset are the people with the longest baskets, of whom the cut leaves fewest: as many of them as the histogram
+        has room for, two deviations over what it says, and as are left when the noise is at its lowest and chance has
+        cut more than it should.
+        """
+        margin = noisy.margin()
+        low = (noisy.values - margin).astype(np.float64)
+        cut = np.flatnonzero(left < 1)[::-1]  # the longest first
+        values = self.noisy.values[cut].astype(np.float64)
+        beyond = np.maximum(np.cumsum(values), 0) + 2 * self.noisy.deviation * np.sqrt(np.arange(1, len(cut) + 1))
+        people = np.diff(np.maximum.accumulate(beyond), prepend=0.0)
+        found = np.maximum(noisy.values, 0).astype(np.float64)
+        # Of a mean number of people that are left, chance loses about its root, and no more than their variances say.
+        spread = _DEVIATIONS**2 * float((people * left[cut] * (1 - left[cut])).sum())
+        half = _DEVIATIONS**2 / 2
+        chance = np.minimum(np.sqrt(margin**2 + spread), half + np.sqrt(half**2 + 2 * half * found + margin**2))
+        means = np.maximum(noisy.values + chance, 0.0)
+        lost = np.concatenate((np.zeros(1), np.cumsum(people * (1 - left[cut]))))
+        room = np.concatenate((np.zeros(1), np.cumsum(people * left[cut])))
+        sure = int(np.flatnonzero(room == 0)[-1])
+        return low, means + np.interp(means, room[sure:], lost[sure:])
 
 
 def _rising(values: F64) -> F64:
@@ -245,17 +264,6 @@ def most_before(counts: F64, doubt: Fraction) -> F64:
     slack = -log(doubt)
     found: F64 = counts + slack + np.sqrt(slack**2 + 2 * slack * counts)
     return found
-
-
-def interval(noisy: Noisy, fewest: float, cut: float) -> tuple[F64, F64]:
-    """Return a 95 % interval for the true counts, given counts in cut baskets.
-
-    Cutting only loses people, so noise alone decides how low a count may be. Above it, there may be those whose baskets
-    were cut (`cut`): all of them, or as many as there are where only so few are kept (`fewest`).
-    """
-    margin = noisy.margin()
-    above = np.maximum(noisy.values + margin, 0).astype(np.float64)
-    return (noisy.values - margin).astype(np.float64), np.minimum(above / fewest, above + cut)
 
 
 def check_shares(given: Any, *names: str) -> None:

@@ -91,10 +91,12 @@ def _bounded(value: Decimal | Fraction | None) -> Fraction | None:
 def several(items: Any, name: str) -> list[Any]:
     """Return one item or several as a list."""
     if isinstance(items, str | Integral):
-        return [items]
-    if not isinstance(items, Iterable):
-        raise MisuseError(f"{name} is an item or several items; {items!r} was given.")
-    return list(items)
+        items = [items]
+    held = list(items) if isinstance(items, Iterable) else None
+    if held is None or not all(isinstance(item, str | Integral) for item in held):
+        raise MisuseError(f"{name} is an item or several items, each a name or a number; {items!r:.80} was given.")
+    # Numbers of numpy become Python's, which every format can write.
+    return [int(item) if is_whole(item) else item for item in held]
 
 
 def span(lengths: Any) -> tuple[int, int]:

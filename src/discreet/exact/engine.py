@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from hashlib import blake2b
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Codes, starts
 from ..errors import LimitError, MisuseError
 from ..kernels.cells import count_cells, count_in_columns
-from ..kernels.truncate import keep_smart, keep_some, trim_columns
-from .checks import LARGEST, UNBOUNDED
+from ..kernels.truncate import keep_some, number_equal
+from ..kernels.truncate_smart import keep_smart, trim_columns
+from .checks import UNBOUNDED
 from .itemsets import Itemsets
 from .layout import Rows
-from .query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
-from .search import Wanted, count_columns, count_sets, search
+from .query import LOOKED_AT, Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from .search import Wanted, count_columns, count_of_rank, count_sets, search
 
 I64 = NDArray[np.int64]
 
@@ -52,8 +52,10 @@ class Engine(ABC):
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
         """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`.
 
-        Where there are more, the bound is raised to the count of rank limit + 1. That is an order statistic, so the
-        raised bound moves by at most 1 when a person is added, as the given one does.
+        Where there are more, the bound is raised to the count of rank limit + 1; and where shorter itemsets are not
+        asked for, also to the count of rank `LOOKED_AT` + 1 (or limit + 1 where that is more) over all itemsets of 1 to
+        `longest` items. These are order statistics, so the raised bound moves by at most 1 when a person is added, as
+        the given one does.
         """
 
     def cut(self, truncation: Truncation) -> Engine:
@@ -70,10 +72,10 @@ class LocalEngine(Engine):
         self._rows = Rows.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
         if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
             raise LimitError(
-                f"These baskets hold {len(baskets.codes):,} items in all; two thousand million is the most that can be "
-                "mined at once. Cap them with max_items=."
+                "These baskets hold more items in all than can be mined at once: cap them with max_items=."
             )
         self._cut = lru_cache(maxsize=1)(self._truncated)
+        self._copies = lru_cache(maxsize=1)(self._numbered)
         self._largest = lru_cache(maxsize=1)(self._largest_by_size)
 
     def answer(self, query: Query) -> I64:
@@ -88,8 +90,8 @@ class LocalEngine(Engine):
                 return self._supports(itemsets, truncation)
             case Cells(bases):
                 return self._cells(bases)
-            case Kth(k, least, longest):
-                return np.array([self._kth(k, least, longest, 1)], np.int64)
+            case Kth(k, least, longest, rank):
+                return np.array([self._kth(k, least, longest, max(rank + 1, k))], np.int64)
             case Largest(size, floor, rank):
                 largest, otherwise = self._largest(floor, rank)
                 return np.array([largest[size] if size < len(largest) else otherwise], np.int64)
@@ -99,12 +101,16 @@ class LocalEngine(Engine):
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
         """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`."""
         bound = max(bound, 0)
-        wanted = Wanted(count=bound + 1, least=least, most=longest, limit=limit)
+        # The miner finds shorter itemsets on the way: they count towards its limit.
+        work = limit if least <= 1 else max(limit, LOOKED_AT)
+        wanted = Wanted(count=bound + 1, least=least, most=longest, limit=work)
         try:
             offsets, codes, counts = search(self._rows, wanted)
         except LimitError:
-            offsets, codes, counts = search(self._rows, replace(wanted, top=limit + 1, limit=LARGEST))
-            bound = max(bound, int(counts[-1]) if len(counts) > limit else 0)
+            bound = max(bound, self._kth(limit + 1, least, longest, work + 1))
+            offsets, codes, counts = search(self._rows, replace(wanted, count=bound + 1))
+        if len(counts) > limit:
+            bound = int(counts[limit])
             many = int(np.searchsorted(-counts, -bound))
             offsets, counts = offsets[: many + 1], counts[:many]
             codes = codes[: offsets[-1]]
@@ -115,10 +121,9 @@ class LocalEngine(Engine):
         rows = self._cut(truncation)
         return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
 
-    def _kth(self, k: int, least: int, longest: int, count: int) -> int:
-        wanted = Wanted(count=max(count, 1), least=least, most=longest, limit=LARGEST, top=k)
-        _, _, counts = search(self._rows, wanted)
-        return int(counts[-1]) if len(counts) == k else 0
+    def _kth(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
+        return count_of_rank(self._rows, k, least, longest, work)
 
     def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
         """Return the largest count of each size that has one over the bound, and the bound: all sizes in one search."""
@@ -156,30 +161,36 @@ class LocalEngine(Engine):
         rows, longest, key = self._rows, truncation.longest, truncation.key
         columns, places = rows.columns.of(items)
         kept = columns[places]
-        trim_columns(rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, kept)
+        trim_columns(
+            rows.offsets,
+            rows.codes,
+            self.items,
+            longest,
+            key,
+            sets.offsets,
+            sets.codes,
+            scores,
+            kept,
+            self._copies(key),
+        )
         return count_columns(kept, sets.offsets, np.searchsorted(items, sets.codes).astype(np.int32))
 
-    @cached_property
-    def _names(self) -> NDArray[np.uint64]:
-        """A number for each item that its label alone decides.
+    def _numbered(self, key: int) -> NDArray[np.int32]:
+        """Say of each basket how many equal ones come before it: they keep different items then.
 
-        Where the list of items was read from the data, one person with a new item gives all others new codes. What is
-        kept of a basket must not change by that.
+        So what cutting loses of an item averages out over them.
         """
-        labels = self.baskets.vocabulary.labels
-        if self.baskets.vocabulary.numeric:
-            numbers: NDArray[np.int64] = labels.to_numpy(zero_copy_only=False).astype(np.int64)
-            return numbers.view(np.uint64)
-        digests = (blake2b(label.encode(), digest_size=8).digest() for label in labels.to_pylist())
-        return np.frombuffer(b"".join(digests), np.uint64)
+        return number_equal(self._rows.offsets, self._rows.codes, key)
 
     def _truncated(self, truncation: Truncation) -> Rows:
         rows, longest, key = self._rows, truncation.longest, truncation.key
         if truncation.sets is None or truncation.scores is None:
-            offsets, codes = keep_some(rows.offsets, rows.codes, longest, key, self._names)
+            # The numbering of items that were read from the data depends on everyone: their labels do not.
+            names = self.baskets.vocabulary.identities
+            offsets, codes = keep_some(rows.offsets, rows.codes, longest, key, names, self._copies(key))
         else:
             sets, scores = truncation.sets, truncation.scores
             offsets, codes = keep_smart(
-                rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores
+                rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, self._copies(key)
             )
         return Rows.plain(offsets, codes, self.items)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import starts
 from ..errors import LimitError
-from ..kernels import counting, mining
+from ..kernels import counting, laying
 from ..kernels.jit import in_threads, threads
 
 I32: TypeAlias = NDArray[np.int32]
@@ -126,7 +126,7 @@ class Columns:
         place[new] = self._place[new]
         table = narrow(place, many + 1)
         in_threads(
-            lambda piece: mining.fill_bitmaps(rows.offsets, rows.codes, table, *piece, bits), rows.pieces(align=64)
+            lambda piece: laying.fill_bitmaps(rows.offsets, rows.codes, table, *piece, bits), rows.pieces(align=64)
         )
         self._bits = bits[:many]
 
@@ -158,20 +158,17 @@ def lay_out(rows: Rows, labels: I32) -> tuple[Ranks, I32, I64]:
     rank = narrow(ranks_of(labels, len(rows.allowed)), len(labels))
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
     if len(flat) > np.iinfo(np.int32).max:
-        raise LimitError(
-            f"These baskets hold {len(rows.codes):,} items in all; two thousand million is the most that can be mined "
-            "at once. Cap them with max_items=."
-        )
+        raise LimitError("These baskets hold more items in all than can be mined at once: cap them with max_items=.")
 
     def lay(piece: tuple[int, int]) -> tuple[int, int]:
         base = int(rows.offsets[piece[0]]) + piece[0]
-        return base, mining.rank_rows(rows.offsets, rows.codes, rank, *piece, flat, base)
+        return base, laying.rank_rows(rows.offsets, rows.codes, rank, *piece, flat, base)
 
     laid = in_threads(lay, rows.pieces())
     tallies = np.zeros((len(laid) + 1, len(labels)), np.int64)
-    in_threads(lambda t: mining.count_positions(flat, *laid[t], tallies[t + 1]), range(len(laid)))
+    in_threads(lambda t: laying.count_positions(flat, *laid[t], tallies[t + 1]), range(len(laid)))
     heads = starts(tallies.sum(axis=0))
     cursors = heads[:-1] + np.cumsum(tallies, axis=0)[:-1]
     positions = np.empty(heads[-1], np.int32)
-    in_threads(lambda t: mining.fill_positions(flat, *laid[t], cursors[t], positions), range(len(laid)))
+    in_threads(lambda t: laying.fill_positions(flat, *laid[t], cursors[t], positions), range(len(laid)))
     return flat, positions, heads

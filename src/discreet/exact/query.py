@@ -24,6 +24,8 @@ from .itemsets import Itemsets
 
 # The largest basis whose cells are counted: two to this power cells.
 LARGEST_BASIS = 16
+# About so many itemsets are looked at for one answer: those held by too few people to be among them are not told apart.
+LOOKED_AT = 1_000_000
 
 
 class Query(ABC):
@@ -85,9 +87,10 @@ class Sizes(Query):
 class Truncation:
     """Cut every basket to at most `longest` items before it is counted.
 
-    Which items stay is a function of the basket, of the public values here and of `key`, a secret drawn once a
-    release, and of nothing else: not of other baskets (C6), not of the order. So for every key, what is counted
-    afterwards has the sensitivity of baskets of at most `longest` items.
+    Which items stay is a function of the basket, of how many equal ones come before it, of the public values here and
+    of `key`, a secret drawn once a release, and of nothing else: not of other baskets (C6). So for every key, one more
+    basket means one more cut basket, in whatever order they come, and what is counted afterwards has the sensitivity of
+    baskets of at most `longest` items.
 
     Without `sets` the items that stay are drawn at random. With `sets` and their `scores`, candidates of one size each,
     those stay that keep the heaviest candidates (paper 002, algorithm 8).
@@ -161,11 +164,14 @@ class Kth(Query):
     """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 where fewer occur.
 
     The rank runs over all itemsets, also over those nobody holds (E11): the smallest count that was mined would not do.
+    Nor is the answer less than the count of rank `rank` + 1 over all itemsets of 1 to `longest` items: patterns of many
+    items have so many parts that no more can be looked at. A maximum of two order statistics.
     """
 
     k: int
     least: int
     longest: int
+    rank: int = LOOKED_AT
 
     @property
     def cells(self) -> int:
@@ -174,7 +180,7 @@ class Kth(Query):
 
     @property
     def most(self) -> int:
-        """An order statistic of counts that each rise by 0 or 1."""
+        """Order statistics of counts that each rise by 0 or 1."""
         return 1
 
 

@@ -19,6 +19,7 @@ from ..errors import LimitError
 from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
 from ..kernels.pieces import pieces
+from .checks import LARGEST
 from .itemsets import Itemsets
 from .layout import Rows, by_count, largest, lay_out, ranks_of
 
@@ -41,7 +42,11 @@ _WORDS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is to be found: at least `count` people, between `least` and `most` items (without the prefix)."""
+    """What is to be found: at least `count` people, between `least` and `most` items (without the prefix).
+
+    With `work` only a count is: that of rank `top`, or where that is more, of rank `work` among the patterns of any
+    length up to the most.
+    """
 
     count: int
     least: int
@@ -49,6 +54,7 @@ class Wanted:
     limit: int
     kind: Kind = "all"
     top: int = 0
+    work: int = 0
 
     def numbers(self) -> I64:
         """Return the same as the kernels take it.
@@ -56,7 +62,7 @@ class Wanted:
         What is closed or maximal shows only beside patterns with one more item, so those are looked at too.
         """
         closed = int(self.kind != "all")
-        numbers = np.zeros(9, np.int64)
+        numbers = np.zeros(mining.NUMBERS, np.int64)
         numbers[mining.COUNT] = self.count
         numbers[mining.LEAST] = self.least
         numbers[mining.MOST] = numbers[mining.TIED] = self.most + closed
@@ -64,6 +70,7 @@ class Wanted:
         numbers[mining.LIMIT] = self.limit
         numbers[mining.CLOSED] = closed
         numbers[mining.AGAIN] = 4096
+        numbers[mining.WORK] = self.work
         return numbers
 
 
@@ -89,6 +96,17 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
     if alone and len(rows.prefix) and wanted.least <= 0 <= wanted.most and rows.people >= wanted.count:
         found = _prefix_first(found, rows)
     return _first(found, wanted.top) if wanted.top else found
+
+
+def count_of_rank(rows: Rows, rank: int, least: int, most: int, work: int) -> int:
+    """Return the count of a rank among all patterns of these lengths; 0 where fewer occur.
+
+    It is not less than the count of rank `work`, at least as large a number, among those of 1 to `most` items: however
+    long the patterns, no more of their parts have to be looked at. Ties are counted and not listed.
+    """
+    wanted = Wanted(count=1, least=least, most=most, limit=LARGEST, top=rank, work=work)
+    wanted = _raised(rows, wanted)
+    return _records(rows, rows.frequent(wanted.count), wanted, None)[1] - 1
 
 
 def _first(found: Found, top: int) -> Found:
@@ -124,7 +142,7 @@ def _records(rows: Rows, labels: I32, wanted: Wanted, progress: Progress | None)
     if not len(labels):
         return [], wanted.count
     numbers = wanted.numbers()
-    seen = np.zeros(rows.people + 2 if wanted.top else 0, np.int64)
+    seen = np.zeros((2 if wanted.work else 1) * (rows.people + 2) if wanted.top else 0, np.int64)
     task: Callable[[tuple[int, int]], I32]
     if _is_dense(rows, counts):
         columns, places = rows.columns.of(labels)
@@ -201,9 +219,12 @@ def _is_dense(rows: Rows, counts: I64) -> bool:
 
 
 def _raised(rows: Rows, wanted: Wanted) -> Wanted:
-    """Raise the count to one that at least `top` patterns reach: as many do among the most frequent items alone."""
+    """Raise the count to one that at least `top` patterns reach: as many do among the most frequent items alone.
+
+    Where only the count of a rank is wanted, to one more: what ties with that rank need not be looked at.
+    """
     alone = largest(rows.held[rows.allowed], wanted.top) if wanted.least <= 1 else 0
-    wanted = replace(wanted, count=max(wanted.count, alone))
+    wanted = replace(wanted, count=max(wanted.count, alone + (wanted.work > 0)))
     labels = rows.frequent(wanted.count)
     if len(labels) <= (_SOME if alone else _FEW):
         return wanted

@@ -52,7 +52,7 @@ def word(state: U64) -> np.uint64:
     """Return the next 32 bits of the stream, the low half of 64 first."""
     if state[2] == _ONE:
         state[2] = np.uint64(0)
-        return state[1]
+        return np.uint64(state[1])
     state[0] += _STEP
     drawn = scrambled(state[0])
     state[1] = drawn >> _S32
@@ -382,6 +382,75 @@ def _point(starts: I64, many: int, arc: int, wrapped: int, drawn: int, inside: i
             return begin_ + drawn
         drawn -= end - begin_
     return missed
+
+
+@helper
+def _sign(state: U64, value: int, slope: int) -> int:
+    return 1 if word(state) < np.uint64((np.int64(1) << 31) + slope * value) else 0
+
+
+@helper
+def _piece(state: U64, value: int, span: int, step: int, window: int, points: int, weight: np.uint64) -> int:
+    start = (value + span) * step
+    drawn = place(state, weight, window, points - window)
+    if drawn < window:
+        return start + drawn
+    return drawn - window if drawn - window < start else drawn
+
+
+@kernel
+def report_signs(values: I64, people: I64, seed: np.uint64, slope: int, out: I64) -> None:
+    """Report whether a value is high or low, likelier as it is."""
+    state = np.zeros(3, np.uint64)
+    for row in range(len(people)):
+        begin(state, seed, people[row])
+        out[row] = _sign(state, values[row], slope)
+
+
+@kernel
+def report_pieces(
+    values: I64,
+    people: I64,
+    seed: np.uint64,
+    span: int,
+    step: int,
+    window: int,
+    points: int,
+    weight: np.uint64,
+    out: I64,
+) -> None:
+    """Report a point, likelier one of the window of the value."""
+    state = np.zeros(3, np.uint64)
+    for row in range(len(people)):
+        begin(state, seed, people[row])
+        out[row] = _piece(state, values[row], span, step, window, points, weight)
+
+
+@kernel
+def report_either(
+    values: I64,
+    people: I64,
+    seed: np.uint64,
+    choose: int,
+    slope: int,
+    span: int,
+    step: int,
+    window: int,
+    points: int,
+    weight: np.uint64,
+    kinds: I64,
+    out: I64,
+) -> None:
+    """Toss a coin, and report a point (kind 1) or a sign (kind 0)."""
+    state = np.zeros(3, np.uint64)
+    for row in range(len(people)):
+        begin(state, seed, people[row])
+        if word(state) < np.uint64(choose):
+            kinds[row] = 1
+            out[row] = _piece(state, values[row], span, step, window, points, weight)
+        else:
+            kinds[row] = 0
+            out[row] = _sign(state, values[row], slope)
 
 
 @kernel

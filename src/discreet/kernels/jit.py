@@ -13,7 +13,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import lru_cache
 from pathlib import Path
+from threading import local
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,10 +79,18 @@ _compiler = _make_compiler()
 def kernel(function: F) -> F:
     """Compile `function` lazily: no signature is given, so importing a module of kernels costs nothing."""
     if _compiler is None:
-        return function
+        return _plain(function)
     compiled: F = _compiler(function, False)
     _registry.append(compiled)
     return compiled
+
+
+def _plain(function: F) -> F:
+    """Let words wrap around without a warning, as they do in compiled code."""
+    import numpy as np
+
+    wrapped: F = np.errstate(over="ignore")(function)
+    return wrapped
 
 
 def helper(function: F) -> F:
@@ -106,16 +116,32 @@ def in_threads(task: Callable[[T], R], work: Iterable[T], progress: Callable[[fl
 
     `progress` is told the share of the pieces that is done. When something is raised, pieces not yet begun are
     dropped. Even a single piece runs in a thread of its own: compiled code does not hear of an interrupt, the main
-    thread waiting for it does.
+    thread waiting for it does. Work that a piece itself shares out is done on the spot, as all cores are busy.
     """
     pieces = list(work)
-    pool = ThreadPoolExecutor(max(1, min(threads(), len(pieces))))
+    if getattr(_here, "working", False):
+        return [task(piece) for piece in pieces]
+    futures = [_pool(os.getpid(), threads()).submit(_at_work, task, piece) for piece in pieces]
     try:
-        futures = [pool.submit(task, piece) for piece in pieces]
         for count, future in enumerate(as_completed(futures), 1):
             future.result()
             if progress is not None:
                 progress(count / len(pieces))
         return [future.result() for future in futures]
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for future in futures:
+            future.cancel()
+
+
+_here = local()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int, many: int) -> ThreadPoolExecutor:
+    """Return the threads of this process, started once: a forked child has none of its parent's."""
+    return ThreadPoolExecutor(many)
+
+
+def _at_work(task: Callable[[T], R], piece: T) -> R:
+    _here.working = True
+    return task(piece)

@@ -8,6 +8,10 @@ Found patterns are *records* in depth-first order: (depth, rank, count). The ite
 those of its ancestors, and an ancestor is the last record before it with a smaller depth. That is twelve bytes a
 pattern, however long it is; and when an item lies in all rows of its parent (a *perfect* extension), everything found
 below the parent so far is found again below the item, with the same counts, so it is copied, not counted again.
+
+Where only the count of a rank is wanted, nothing is written at all: perfect extensions are counted as choices, and
+what reaches no more than the count that enough patterns are known to reach is left out. So ties cost nothing, however
+many: one long basket has more subsets than any list can hold.
 """
 
 from __future__ import annotations
@@ -37,56 +41,9 @@ LIMIT = 5  # how many records may be written
 CLOSED = 6  # 1 to leave out what is certainly not closed
 TIED = 7  # the most items of a pattern whose count is the threshold itself
 AGAIN = 8  # the number of records at which to find that anew
-
-
-@kernel
-def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat: Ranks, base: int) -> int:
-    """Write rows [first, last) as sorted ranks from `flat[base]` on; rows with nothing left are dropped.
-
-    Returns the position behind the last row.
-    """
-    end = base
-    for row in range(first, last):
-        start = end + 1
-        stop = start
-        for j in range(offsets[row], offsets[row + 1]):
-            r = rank[codes[j]]
-            if r >= 0:
-                flat[stop] = r
-                stop += 1
-        if stop == start:
-            continue
-        flat[end] = -1
-        if stop - start > 48:
-            flat[start:stop].sort()
-        else:
-            for j in range(start + 1, stop):
-                r = flat[j]
-                k = j
-                while k > start and flat[k - 1] > r:
-                    flat[k] = flat[k - 1]
-                    k -= 1
-                flat[k] = r
-        end = stop
-    return end
-
-
-@kernel
-def count_positions(flat: Ranks, first: int, last: int, tally: I64) -> None:
-    """Count for each rank the positions in [first, last) that have a predecessor in their row."""
-    for p in range(first + 1, last):
-        if flat[p] >= 0 and flat[p - 1] >= 0:
-            tally[flat[p]] += 1
-
-
-@kernel
-def fill_positions(flat: Ranks, first: int, last: int, cursor: I64, positions: I32) -> None:
-    """List for each rank the positions counted by `count_positions`, from `cursor[rank]` on."""
-    for p in range(first + 1, last):
-        r = flat[p]
-        if r >= 0 and flat[p - 1] >= 0:
-            positions[cursor[r]] = p
-            cursor[r] += 1
+WORK = 9  # where only the count of rank K is wanted: how many patterns of any length to look at, else 0 …
+MET = 10  # … and how many at or over the threshold were met
+NUMBERS = 11
 
 
 @helper
@@ -298,6 +255,118 @@ def grown64(array: I64) -> I64:
     return larger
 
 
+@helper
+def choices(free: int, least: int, most: int, enough: int) -> int:
+    """Return in how many ways `least` to `most` things can be taken out of `free`, but no more than `enough`."""
+    total = np.int64(0)
+    for many in range(max(least, 0), min(most, free) + 1):
+        ways = np.int64(1)
+        for taken in range(1, min(many, free - many) + 1):
+            ways = ways * (free - taken + 1) // taken
+            if ways >= enough:  # up to the half of them, it only rises
+                break
+        total += ways
+        if total >= enough:
+            return np.int64(enough)
+    return total
+
+
+@helper
+def tally(depth: int, free: int, count: int, wanted: I64, seen: I64) -> None:
+    """Note a node with its perfect extensions, `free` of them, and raise the threshold over a count that K reach.
+
+    `seen` has the patterns of the wanted lengths by their counts, and behind them those of any length up to the most.
+    """
+    if count < wanted[COUNT]:
+        return
+    most = wanted[MOST] - depth
+    behind = seen.shape[0] // 2
+    many = choices(free, wanted[LEAST] - depth, most, wanted[TOP])
+    seen[count] += many
+    wanted[SEEN] += many
+    if wanted[LEAST] > 1:
+        many = choices(free, 0, most, wanted[WORK])
+        seen[behind + count] += many
+        wanted[MET] += many
+    while wanted[SEEN] >= wanted[TOP] or wanted[MET] >= wanted[WORK]:
+        wanted[SEEN] -= seen[wanted[COUNT]]
+        wanted[MET] -= seen[behind + wanted[COUNT]]
+        wanted[COUNT] += 1
+
+
+@helper
+def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wanted: I64, seen: I64) -> tuple[U64, I32]:
+    """Count everything at and below an item that `held` rows hold; stack and arena are those of `explore`.
+
+    A perfect extension of a node can join everything below it, so it need not be followed: it is one item more to
+    choose from.
+    """
+    maximum = np.int64(64)
+    start = np.zeros(maximum, np.int64)  # as in `explore`, but without the perfect ones
+    stop = np.zeros(maximum, np.int64)
+    here = np.zeros(maximum, np.int64)
+    slots = np.zeros(maximum, np.int64)
+    free = np.zeros(maximum, np.int64)  # how many perfect extensions the node and those above it have
+    top = np.int64(0)
+    for x in range(extensions):
+        if stack[3 * x + 2] >= 0:
+            stack[3 * top : 3 * top + 3] = stack[3 * x : 3 * x + 3]
+            top += 1
+    level = 0
+    stop[0] = top
+    slots[0] = extensions
+    free[0] = extensions - top
+    tally(1, free[0], held, wanted, seen)
+    while level >= 0:
+        if here[level] == stop[level]:
+            level -= 1
+            continue
+        x = here[level]
+        here[level] += 1
+        count = np.int64(stack[3 * x + 1])
+        if count < wanted[COUNT]:
+            continue
+        depth = level + 2
+        top = stop[level]
+        slot = slots[level]
+        joined = free[level]
+        if depth < wanted[MOST]:
+            if 3 * (top + x - start[level]) > stack.shape[0]:
+                stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
+            if (slot + x - start[level]) * words > arena.shape[0]:
+                larger = np.empty(max(2 * arena.shape[0], (slot + x - start[level]) * words), np.uint64)
+                larger[: arena.shape[0]] = arena
+                arena = larger
+            mine = stack[3 * x + 2] * words
+            bitmap = arena[mine : mine + words]
+            for y in range(start[level], x):
+                if stack[3 * y + 1] < wanted[COUNT]:
+                    continue
+                other = stack[3 * y + 2] * words
+                c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
+                if c == count:
+                    joined += 1
+                elif c >= wanted[COUNT]:
+                    stack[3 * top] = stack[3 * y]
+                    stack[3 * top + 1] = c
+                    stack[3 * top + 2] = slot
+                    slot += 1
+                    top += 1
+        tally(depth, joined, count, wanted, seen)
+        if top > stop[level]:
+            level += 1
+            if level == maximum:
+                maximum *= 2
+                start, stop, here = grown64(start), grown64(stop), grown64(here)
+                slots, free = grown64(slots), grown64(free)
+            start[level] = stop[level - 1]
+            stop[level] = top
+            here[level] = start[level]
+            slots[level] = slot
+            free[level] = joined
+    return arena, stack
+
+
 @kernel
 def mine_sparse(
     flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, wanted: I64, seen: I64
@@ -305,7 +374,8 @@ def mine_sparse(
     """Find all patterns whose rarest item has a rank in [first, last), each from its own small set of bitmaps.
 
     `positions[heads[r]:heads[r + 1]]` are the places of r that have a predecessor; `held` are the counts of items.
-    Returns the records; one record of depth -1 when the limit was passed.
+    Returns the records, none where only the count of a rank is wanted: the threshold is then left one over it. One
+    record of depth -1 when the limit was passed.
     """
     records = np.empty(3 * 1024, np.int32)
     size = np.int64(0)
@@ -319,12 +389,15 @@ def mine_sparse(
             continue
         if size > wanted[LIMIT]:
             break
-        records = put(records, size, 1, root, held[root])
-        size += 1
-        if wanted[TOP] > 0:
-            watch(1, held[root], wanted, seen)
+        if wanted[WORK] == 0:
+            records = put(records, size, 1, root, held[root])
+            size += 1
+            if wanted[TOP] > 0:
+                watch(1, held[root], wanted, seen)
         rows = heads[root + 1] - heads[root]
         if rows < wanted[COUNT] or wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
+            if wanted[WORK] > 0:
+                tally(1, 0, held[root], wanted, seen)
             continue
         least = wanted[COUNT]
         met = 0  # in a large vocabulary, looking at what was met is cheaper than at all that might have been
@@ -366,6 +439,8 @@ def mine_sparse(
                     proper += 1
                 extensions += 1
         if extensions == 0:
+            if wanted[WORK] > 0:
+                tally(1, 0, held[root], wanted, seen)
             continue
         words = np.int64(0)
         if proper > 1 and wanted[MOST] > 2:
@@ -398,6 +473,9 @@ def mine_sparse(
                         arena[x * words + w] = arena[x * stride + w]
         for x in range(extensions):
             local[stack[3 * x]] = -1
+        if wanted[WORK] > 0:
+            arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
+            continue
         records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
         if size < 0:
             break
@@ -405,16 +483,6 @@ def mine_sparse(
         records[0] = -1
         return records[:3].copy()
     return records[: 3 * size].copy()
-
-
-@kernel
-def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, bitmaps: U64) -> None:
-    """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds; every code has a rank here."""
-    for row in range(first, last):
-        word = row >> 6
-        bit = _ONE << np.uint64(row & 63)
-        for j in range(offsets[row], offsets[row + 1]):
-            bitmaps[rank[codes[j]], word] |= bit
 
 
 @kernel
@@ -433,11 +501,14 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
             continue
         if size > wanted[LIMIT]:
             break
-        records = put(records, size, 1, root, held[root])
-        size += 1
-        if wanted[TOP] > 0:
-            watch(1, held[root], wanted, seen)
+        if wanted[WORK] == 0:
+            records = put(records, size, 1, root, held[root])
+            size += 1
+            if wanted[TOP] > 0:
+                watch(1, held[root], wanted, seen)
         if wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
+            if wanted[WORK] > 0:
+                tally(1, 0, held[root], wanted, seen)
             continue
         extensions = 0
         slot = np.int64(0)
@@ -463,6 +534,9 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
                 stack[3 * extensions + 2] = slot
                 slot += 1
             extensions += 1
+        if wanted[WORK] > 0:
+            arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
+            continue
         records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
         if size < 0:
             break

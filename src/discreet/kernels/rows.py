@@ -234,32 +234,6 @@ def close_gaps(offsets: Offsets, codes: Codes, sizes: Codes) -> None:
 
 
 @kernel
-def cap_rows(offsets: Offsets, codes: Codes, limit: int, keys: NDArray[np.uint64], sizes: Codes) -> None:
-    """Keep the `limit` codes of each row whose keyed hash is smallest, in order, at the front of the row.
-
-    Hashes are computed on whole arrays, whose arithmetic wraps around silently in plain Python too.
-    """
-    shift = np.uint64(31)
-    for row in range(len(sizes)):
-        start = offsets[row]
-        size = offsets[row + 1] - start
-        if size <= limit:
-            sizes[row] = size
-            continue
-        hashes = codes[start : start + size].astype(np.uint64)
-        person = np.full(1, row, np.uint64) * np.uint64(0x9E3779B97F4A7C15) + keys[0:1]
-        for _ in range(3):
-            hashes = (hashes + person) * np.uint64(0xBF58476D1CE4E5B9)
-            hashes = (hashes ^ (hashes >> shift)) + keys[1:2]
-            hashes = hashes * np.uint64(0x94D049BB133111EB)
-            hashes = hashes ^ (hashes >> shift)
-        chosen = np.sort(np.argsort(hashes)[:limit])
-        for place in range(limit):
-            codes[start + place] = codes[start + chosen[place]]
-        sizes[row] = limit
-
-
-@kernel
 def held(offsets: Offsets, codes: Codes, basket_offsets: Offsets, basket_codes: Codes, out: NDArray[np.bool_]) -> None:
     """Say of each code whether the basket of its row holds it."""
     for row in range(len(offsets) - 1):

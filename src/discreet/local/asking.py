@@ -7,7 +7,7 @@ else: no data, clock, network or randomness, so the same estimates make it ask t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,13 +16,16 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError
+from ..errors import InputError, MisuseError
 from ..privacy.budget import Charge, Neighbours
 from ..privacy.guarantee import Guarantee
 from .loss import WORD
 from .oracles.known import make
 from .oracles.oracle import Counts, Oracle
 from .questions import Question
+
+# What is wanted has to fit into questions that travel to devices.
+MOST_PATTERNS = 100_000
 
 
 @dataclass(frozen=True, order=True)
@@ -107,6 +110,10 @@ class Estimate:
         """How far those fractions are off, as estimates for everybody."""
         return self.ask.oracle.spread(self.values, self.people)
 
+    def stored(self) -> dict[str, Any]:
+        """Return the round and what was heard as plain values, from which `replay` takes a conversation up again."""
+        return {"ask": self.ask.text(), "people": self.people, "supports": self.supports.tolist()}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -128,6 +135,10 @@ class Wanted:
     top: int
     epsilon: Fraction
     least: int = 1
+
+    def __post_init__(self) -> None:
+        if self.top > MOST_PATTERNS:
+            raise MisuseError(f"A local protocol finds up to {MOST_PATTERNS:,} patterns; {self.top:,} were wanted.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,12 +184,88 @@ def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -
             asked = talk.send(answer)
         except StopIteration as end:
             return end.value, tuple(heard)
-        several = asked if isinstance(asked, tuple) else (asked,)
-        if most_asked([*(one.ask for one in heard), *several]) > reports:
-            raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
+        several = _several(asked, heard, reports)
         answers = tuple(hear(one) for one in several)
         heard += answers
         answer = answers if isinstance(asked, tuple) else answers[0]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Standing:
+    """How far a conversation has come.
+
+    Parameters
+    ----------
+    heard
+        The rounds that were answered, in the order in which they were asked.
+    open
+        The rounds that wait for an answer; none where the conversation has ended.
+    learnt
+        What it ended with, or None.
+    """
+
+    heard: tuple[Estimate, ...]
+    open: tuple[Ask, ...]
+    learnt: Learnt | None
+
+
+def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Standing:
+    """Take a conversation up again from the answers that were stored, and return how far it has come.
+
+    The same estimates make a protocol ask the same things, byte for byte. Where it asks anything else than what was
+    answered, it is not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
+
+    Parameters
+    ----------
+    talk
+        The protocol, begun anew.
+    stored
+        What :meth:`Estimate.stored` gave for each round that was answered, in any order.
+    reports
+        As for :func:`converse`.
+    """
+    left = {one["ask"]: one for one in stored}
+    heard: list[Estimate] = []
+    answer: Any = None
+    while True:
+        try:
+            asked = talk.send(answer)
+        except StopIteration as end:
+            _used_up(left)
+            return Standing(heard=tuple(heard), open=(), learnt=end.value)
+        several = _several(asked, heard, reports)
+        known = {one.text(): left.pop(one.text(), None) for one in several}
+        answers = tuple(_told(one, known[one.text()]) for one in several if known[one.text()] is not None)
+        heard += answers
+        waiting = tuple(one for one in several if known[one.text()] is None)
+        if waiting:
+            _used_up(left)
+            return Standing(heard=tuple(heard), open=waiting, learnt=None)
+        answer = answers if isinstance(asked, tuple) else answers[0]
+
+
+def _several(asked: Ask | tuple[Ask, ...], heard: list[Estimate], reports: int) -> tuple[Ask, ...]:
+    """Return the rounds that are asked at once; a person who would be asked too often stops the conversation (X4)."""
+    several = asked if isinstance(asked, tuple) else (asked,)
+    if most_asked([*(one.ask for one in heard), *several]) > reports:
+        raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
+    return several
+
+
+def _told(ask: Ask, stored: Mapping[str, Any] | None) -> Estimate:
+    supports = np.asarray(stored["supports"] if stored else (), np.int64)
+    if stored is None or supports.shape != (ask.question.values,):
+        raise InputError(f"The stored answer to the round {ask.name!r} has not one number for each of its values.")
+    return Estimate(ask, int(stored["people"]), supports)
+
+
+def _used_up(left: Mapping[str, Mapping[str, Any]]) -> None:
+    if left:
+        name = json.loads(next(iter(left)))["name"]
+        raise InputError(
+            f"The round {name!r} was answered, but is not what this protocol asks for after those answers: go on with "
+            "the protocol, the settings and the version of discreet that the conversation was begun with."
+        )
 
 
 def most_asked(asks: list[Ask]) -> int:
@@ -186,7 +273,7 @@ def most_asked(asks: list[Ask]) -> int:
     return max((sum(ask.who.start <= edge.who.start < ask.who.stop for ask in asks) for edge in asks), default=0)
 
 
-def promised(asks: list[Ask]) -> Guarantee:
+def promised(asks: list[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:
     """Return what everyone who was asked is promised, computed from the questions that were put.
 
     Shares that have nobody in common do not add up: a person's loss is that of the questions put to them alone.
@@ -203,5 +290,5 @@ def promised(asks: list[Ask]) -> Guarantee:
         epsilon=epsilon,
         delta=delta,
         charges=charges,
-        public=("the items",),
+        public=public,
     )

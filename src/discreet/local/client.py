@@ -43,14 +43,14 @@ def _symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
 
 def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol = _symbol(oracle, values, draws)
-    drawn = draws.place(oracle["inside"], 1, oracle["size"] + oracle["dummies"] - 1)
+    drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
     return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
 
 
 def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol, seed = _symbol(oracle, values, draws), draws.seed()
     bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
-    drawn = draws.place(oracle["inside"], 1, oracle["buckets"] - 1)
+    drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
     return {"seed": list(seed), "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
 
 
@@ -63,7 +63,8 @@ def _unary(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
 
 
 def _hadamard(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol, row = _symbol(oracle, values, draws), draws.below(oracle["rows"])
+    symbol = _symbol(oracle, values, draws)
+    row = draws.below(oracle["rows"])
     sign = (row & symbol + 1).bit_count() & 1
     return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
 
@@ -97,7 +98,7 @@ def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
         begin, end = max(start, end), max(min(start + arc, WORD), end)
         stretches.append((begin, end))
     inside = sum(end - begin for begin, end in stretches)
-    point = draws.place(oracle["inside"], inside, WORD - inside)
+    point = draws.place(int(oracle["inside"]), inside, WORD - inside)
     missed = point - inside
     for begin, end in stretches:
         if missed >= begin:
@@ -114,7 +115,7 @@ def _sign(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[st
 
 def _piece(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     start, window = (_clipped(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
-    drawn = draws.place(oracle["inside"], window, oracle["points"] - window)
+    drawn = draws.place(int(oracle["inside"]), window, oracle["points"] - window)
     return {"point": start + drawn if drawn < window else drawn - window + window * (drawn - window >= start)}
 
 
@@ -149,6 +150,7 @@ def client(
     basket: Iterable[int],
     *,
     most: float | None = None,
+    fail: float = 0,
     take: Callable[[int], bytes] = token_bytes,
 ) -> bytes:
     """Return this device's one report to a question, as the bytes to send.
@@ -161,9 +163,12 @@ def client(
         The numbers of the items held. Those the question does not know are ignored.
     most
         The most epsilon this device gives away; a question that asks for more is refused.
+    fail
+        The largest probability (delta) of giving away more than that; by default only questions without one are
+        answered.
     take
         Where random bytes come from: the system's secure source. Anything else is for tests.
     """
-    check(question, most)
+    check(question, most, fail)
     report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], held(question, basket), Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

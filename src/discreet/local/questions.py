@@ -171,7 +171,7 @@ class HowMany(Question):
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the bin of each count."""
         counts = np.diff(self.of.answers(baskets, people)[0])
-        return _one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
+        return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,8 @@ class Prefix(Question):
 
     def __post_init__(self) -> None:
         ranks = {item: rank for rank, item in enumerate(self.order)}
+        if self.length < 1:
+            raise MisuseError(f"A prefix has one item or more; {self.length} was given.")
         if len(ranks) < len(self.order) or not self.of or len(set(self.of)) < len(self.of):
             raise MisuseError("The order and the prefixes of a question name nothing twice, and there is a prefix.")
         for prefix in self.of:
@@ -211,7 +213,7 @@ class Prefix(Question):
         out = np.empty(len(people), np.int64)
         width, none = len(self.order), len(self.of)
         find_prefixes(baskets.offsets, baskets.codes, people, ranks, self.length, width, keys, children, none, out)
-        return _one_each(out)
+        return one_each(out)
 
     @cached_property
     def _tree(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -230,5 +232,6 @@ class Prefix(Question):
         return np.array(keys, np.int64), np.array([children[key] for key in keys], np.int64)
 
 
-def _one_each(values: NDArray[Any]) -> Held:
+def one_each(values: NDArray[Any]) -> Held:
+    """Return one value a person as rows."""
     return np.arange(len(values) + 1, dtype=np.int64), values.astype(np.int32)

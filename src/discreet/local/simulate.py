@@ -82,6 +82,7 @@ def simulate(
     score: bool = False,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str, float], object] | None = None,
+    transcript: Callable[[Round], object] | None = None,
     **reading: Any,
 ) -> Outcome:
     """Run a local protocol over data that are known, as a study with these people would have gone.
@@ -109,6 +110,8 @@ def simulate(
         Settings of the protocol by name.
     progress
         Told the name of the round and the share of it that is done.
+    transcript
+        Told each round when it has been heard.
 
     Examples
     --------
@@ -131,7 +134,14 @@ def simulate(
     plan.check(wanted)
     crowd = Crowd(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
     numbers = crowd.numbers()
-    learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+
+    def hear(ask: Ask) -> Estimate:
+        one = crowd.hear(ask, numbers)
+        if transcript is not None:
+            transcript(Round.of(one))
+        return one
+
+    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
     everything = as_patterns(learnt, baskets.vocabulary, len(baskets))
     best = everything.where(lengths=(wanted.least, None))[: wanted.top]
     notes = list(learnt.notes)
@@ -142,7 +152,7 @@ def simulate(
     outcome = Outcome(
         patterns=best,
         learnt=everything,
-        guarantee=promised([one.ask for one in heard]),
+        guarantee=promised([one.ask for one in heard], plan.public),
         protocol=plan.name,
         asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), "seed": seed, "speed": speed},
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]

@@ -34,7 +34,9 @@ class Neighbours(StrEnum):
 
     @classmethod
     def typed(cls, value: Any) -> Neighbours:
-        """Return the relation as users type it: ``"add-remove"`` or ``"replace"``."""
+        """Return the relation as users type it: ``"add-remove"`` or ``"replace"``; or as it is."""
+        if isinstance(value, cls):
+            return value
         if value == "add-remove":
             return cls.ADD_REMOVE
         if value == "replace":

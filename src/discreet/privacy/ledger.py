@@ -106,7 +106,7 @@ class Ledger:
         *,
         epsilon: Any,
         delta: Any = 0,
-        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        neighbours: Neighbours | Literal["add-remove", "replace"] = "add-remove",
         most: Any = None,
         name: str = "",
     ) -> Ledger:
@@ -120,7 +120,7 @@ class Ledger:
             The whole budget. Without a delta, only releases without one can be paid from it, and their epsilons add up;
             with one, losses add up by zCDP.
         neighbours
-            The relation that every release must promise.
+            The relation that every release must promise: ``"add-remove"`` or ``"replace"``.
         most
             The largest epsilon one release may take.
         name
@@ -138,7 +138,7 @@ class Ledger:
             "name": _text(name, "name", least=0),
             "created": _now(),
             "accounting": "pure" if budget.pure else "zcdp",
-            "neighbours": neighbours.value,
+            "neighbours": Neighbours.typed(neighbours).value,
             "epsilon": str(budget.epsilon),
             "delta": str(budget.delta),
             "most": None if limit is None else str(limit),

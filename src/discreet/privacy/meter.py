@@ -109,8 +109,12 @@ class Meter:
         source: Source,
         *,
         finding: Fraction = Fraction(0),
+        stage: Callable[[str], object] | None = None,
     ) -> None:
-        """Open a meter; `finding` is the part of delta that is kept for finding items, out of the budget's delta."""
+        """Open a meter; `finding` is the part of delta that is kept for finding items, out of the budget's delta.
+
+        `stage` is called with the name of each step before it is taken: the names are those of the charges.
+        """
         self.budget = budget
         self.neighbours = neighbours
         self.pure = budget.delta == finding
@@ -119,6 +123,7 @@ class Meter:
         self.charges: list[Charge] = []
         self._finding = [finding]  # what is left of it, shared with the parts
         self._source = source
+        self._stage = stage
         self._spent = Fraction(0)
 
     @property
@@ -164,7 +169,7 @@ class Meter:
 
     def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
         """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
-        self._take(share)
+        self._take(share, what)
         amount = self.total * share
         scale, variance = self.scale(query, share)
         exact = engine.answer(query)
@@ -201,7 +206,7 @@ class Meter:
         self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
     ) -> select.Chosen:
         """Choose so many candidates, the better ones likelier, and charge the share."""
-        self._take(share)
+        self._take(share, what)
         unlisted = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
         tallies = Tallies.of(candidates.scores, unlisted)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
@@ -248,7 +253,7 @@ class Meter:
         threshold = max(self.threshold(most, share), least)
         finding = self._finding[0]
         scale = self._finding_scale(most, share)
-        self._take(share)
+        self._take(share, what)
         epsilon = self.epsilon(share)
         noisy = counts + discrete_laplace(self._source, scale, len(counts))
         self.charges.append(Charge.pure(what, epsilon, finding))
@@ -273,10 +278,12 @@ class Meter:
         swap = 2 if self.neighbours is Neighbours.REPLACE else 1
         return short(Fraction(most * swap) / self.epsilon(share))
 
-    def _take(self, share: Fraction) -> None:
+    def _take(self, share: Fraction, what: str | None = None) -> None:
         if share <= 0 or self._spent + share > 1:
             raise AssertionError("a mechanism planned to spend more than its budget")
         self._spent += share
+        if self._stage is not None and what is not None:
+            self._stage(what)
 
 
 def _root(square: Fraction) -> Fraction:

@@ -5,9 +5,21 @@ First everything that can go wrong is checked, on public values and on the data 
 results depends on the data: no exception, no message, no progress figure, no column (`making`).
 """
 
-from .door import affordable, count, quote, release
+from .door import affordable, answer, count, prepare_count, quote, release
 from .job import Job, Relation
 from .making import carry_out, metered
 from .question import prepare
 
-__all__ = ["Job", "Relation", "affordable", "carry_out", "count", "metered", "prepare", "quote", "release"]
+__all__ = [
+    "Job",
+    "Relation",
+    "affordable",
+    "answer",
+    "carry_out",
+    "count",
+    "metered",
+    "prepare",
+    "prepare_count",
+    "quote",
+    "release",
+]

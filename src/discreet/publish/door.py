@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack, overload
 
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Item
 from ..curator.mechanism import Mechanism
-from ..curator.paying import Price, pay, price
+from ..curator.paying import Price, Receipt, ledger_of, pay, price
 from ..curator.release import Release
+from ..errors import MisuseError
 from ..exact.checks import several
 from ..privacy.budget import shown
 from ..privacy.source import SystemSource
@@ -52,6 +54,20 @@ class Question(TypedDict, total=False):
     who: str
     same_data: bool
     progress: Progress | None
+
+
+class Named(TypedDict, total=False):
+    """The keywords of :func:`count` but for `by`, for type checkers."""
+
+    epsilon: Required[Any]
+    delta: Any
+    items: Any
+    people: int | None
+    neighbours: Relation
+    segments: Iterable[Item] | None
+    ledger: str | PathLike[str] | Ledger | None
+    who: str
+    same_data: bool
 
 
 @overload
@@ -123,7 +139,7 @@ def release(
     same_data
         Asserts that the data are those of the ledger although they look different.
     progress
-        Called with the share of the stages that are done.
+        Called at each step with the share of the budget that was planned for the steps before it: a public number.
 
     Returns
     -------
@@ -158,10 +174,22 @@ def release(
         by=by,
         segments=segments,
     )
-    done = _pay_and_run(held, jobs, ledger, who, same_data, progress)
+    done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
     return done if by is not None else next(iter(done.values()))
 
 
+@overload
+def count(
+    baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], *, by: None = None, **question: Unpack[Named]
+) -> Release: ...
+@overload
+def count(
+    baskets: Baskets | Any,
+    itemsets: Iterable[Iterable[Item]],
+    *,
+    by: Sequence[Item] | NDArray[Any],
+    **question: Unpack[Named],
+) -> dict[Item, Release]: ...
 def count(
     baskets: Baskets | Any,
     itemsets: Iterable[Iterable[Item]],
@@ -171,13 +199,24 @@ def count(
     items: Any = None,
     people: int | None = None,
     neighbours: Relation = "add-remove",
+    by: Sequence[Item] | NDArray[Any] | None = None,
+    segments: Iterable[Item] | None = None,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
     same_data: bool = False,
-) -> Release:
+) -> Release | dict[Item, Release]:
     """Count given itemsets, each with noise.
 
     Privacy: as :func:`discreet.release`. The itemsets are public, as you typed them; the noise grows with their number.
+
+    Parameters
+    ----------
+    baskets
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    itemsets
+        A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
+    epsilon, delta, items, people, neighbours, by, segments, ledger, who, same_data
+        As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
 
     Examples
     --------
@@ -186,20 +225,47 @@ def count(
     >>> len(counted.patterns)
     2
     """
-    wanted = [several(itemset, "itemsets") for itemset in itemsets]
-    named = {item for itemset in wanted for item in itemset}
     held = everyone(baskets)
-    jobs = prepare(
+    jobs = prepare_count(
         held,
-        itemsets=wanted,
+        itemsets,
         epsilon=epsilon,
         delta=delta,
-        items=named if items is None else items,
+        items=items,
         people=people,
-        mechanism="count",
         neighbours=neighbours,
+        by=by,
+        segments=segments,
     )
-    return next(iter(_pay_and_run(held, jobs, ledger, who, same_data, None).values()))
+    done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)
+    return done if by is not None else next(iter(done.values()))
+
+
+def prepare_count(baskets: Baskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
+    """Check a question for given itemsets, as :func:`prepare` does for others."""
+    wanted = _named(itemsets)
+    listed = {item for itemset in wanted for item in itemset} if items is None else items
+    return prepare(baskets, itemsets=wanted, items=listed, mechanism="count", **question)
+
+
+def _named(itemsets: Any) -> list[list[Item]]:
+    """Return the itemsets; items that stand where itemsets should are not taken for either."""
+    held = [] if isinstance(itemsets, str) or not isinstance(itemsets, Iterable) else list(itemsets)
+    if isinstance(itemsets, str) or any(isinstance(one, str) or not isinstance(one, Iterable) for one in held):
+        items = [itemsets] if isinstance(itemsets, str) else sorted(held, key=str)[:2]
+        single = ", ".join(f"{{{item!r}}}" for item in items)
+        together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
+        raise MisuseError(
+            f"itemsets is a list of sets of items; {itemsets!r:.80} was given. For the people who hold each item write "
+            f"[{single}]{together}."
+        )
+    if not isinstance(itemsets, Iterable):
+        raise MisuseError(
+            f"itemsets is a list of sets of items, as in [{{'tea', 'milk'}}]; {itemsets!r:.80} was given."
+        )
+    if not held:
+        raise MisuseError("There is no itemset to count: give at least one.")
+    return [several(itemset, "an itemset") for itemset in held]
 
 
 def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
@@ -214,9 +280,7 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
 
 def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str], same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
-    from ..privacy.ledger import Ledger
-
-    left = Ledger.open(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
+    left = ledger_of(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
     return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
 
 
@@ -224,27 +288,66 @@ def _price(job: Job) -> Price:
     return price(job.budget, job.neighbours, job.own_delta)
 
 
-def _pay_and_run(
-    baskets: Baskets, jobs: dict[Item, Job], ledger: Any, who: str, same_data: bool, progress: Progress | None
+def answer(
+    baskets: Baskets,
+    jobs: Mapping[Item, Job],
+    *,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = "",
+    same_data: bool = False,
+    progress: Progress | None = None,
+    stage: Callable[[str], object] | None = None,
+    paid: Callable[[Receipt], object] | None = None,
 ) -> dict[Item, Release]:
-    """Spend first, then compute, then record what came of it."""
+    """Spend first, then compute, then record what came of it.
+
+    Parameters
+    ----------
+    baskets, jobs
+        The data, and what :func:`prepare` made of a question about them.
+    ledger, who, same_data, progress
+        As for :func:`release`.
+    stage
+        Called with the name of each step before it is taken.
+    paid
+        Called with the receipt as soon as there is one: from then on the spend stands, whatever happens.
+    """
     job = next(iter(jobs.values()))
-    record = pay(
+    # Where in the plan a step stands is public; steps that the plan does not name leave the progress where it is.
+    names, shares = zip(*quote(jobs), strict=True)
+    begins = dict(zip(names, accumulate(shares[:-1], initial=Fraction(0)), strict=True))
+    receipt = pay(
         ledger,
         _price(job),
         what=job.mechanism.name,
-        parameters={"asked": dict(job.words), "settings": dict(job.settings)},
+        parameters={"asked": _asked(jobs), "settings": dict(job.settings)},
         who=who,
         baskets=baskets,
         same_data=same_data,
     )
+    if paid is not None:
+        paid(receipt)
     source = SystemSource()
-    done = {}
-    for place, (name, one) in enumerate(jobs.items()):
-        done[name] = carry_out(one, source)
-        if progress is not None:
-            progress((place + 1) / len(jobs))
-    if ledger is not None:
-        digests = [release.digest() for release in done.values()]
-        record(digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest())
+    done: dict[Item, Release] = {}
+
+    def began(what: str) -> None:
+        if progress is not None and what in begins:
+            progress((len(done) + float(begins[what])) / len(jobs))
+        if stage is not None:
+            stage(what)
+
+    for name, one in jobs.items():
+        done[name] = carry_out(one, source, began)
+    if progress is not None:
+        progress(1.0)
+    digests = [release.digest() for release in done.values()]
+    receipt(digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest())
     return done
+
+
+def _asked(jobs: Mapping[Item, Job]) -> dict[str, Any]:
+    """Return the question for the ledger: one line for all segments."""
+    words = dict(next(iter(jobs.values())).words)
+    if words.pop("segment", None) is not None:
+        words["segments"] = list(jobs)
+    return words

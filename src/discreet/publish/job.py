@@ -71,7 +71,8 @@ class Job:
         steps = []
         if self.people is None:
             steps.append(("counting the people", PEOPLE))
-        if self.alone and self.counts:
+        # Whether they are over a threshold has to be paid for, also where the count is not shown.
+        if self.alone and (self.counts or self.top is None):
             steps.append(("counting the items every pattern has", PREFIX))
         if self.finding:
             steps.append(("finding the items", FINDING))
@@ -101,4 +102,11 @@ class Job:
             counts=self.counts,
             itemsets=self.itemsets,
             epsilon=self.budget.epsilon,
+            among=self._among,
         )
+
+    @property
+    def _among(self) -> str:
+        if self.fixed:
+            return f"patterns that contain the given items and others{' that were found' if self.finding else ''}"
+        return "patterns of the items that were found" if self.finding else ""

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..baskets.core import Baskets, Codes, Vocabulary
-from ..curator.mechanism import Asked, Found
+from ..curator.mechanism import Asked, Found, settings_of
 from ..curator.public import only, rows
 from ..curator.release import Release
 from ..curator.threshold import find
@@ -23,21 +23,26 @@ from ..kernels.counting import rows_holding
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.source import Source
+from ..report.text import number_of
 from .job import FINDABLE, FINDING, PEOPLE, PREFIX, Job
 
 
-def carry_out(job: Job, source: Source) -> Release:
-    """Spend the budget of a job and make its release; with a seeded source it is marked as simulated."""
-    return metered(job, Meter(job.budget, job.neighbours, source, finding=job.own_delta))
+def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = None) -> Release:
+    """Spend the budget of a job and make its release; with a seeded source it is marked as simulated.
+
+    `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
+    """
+    return metered(job, Meter(job.budget, job.neighbours, source, finding=job.own_delta, stage=stage))
 
 
 def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
     """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
     steps = dict(job.plan())
     everyone = engine(job.baskets)
-    people = job.people
+    people, margin = job.people, 0
     if people is None:
-        people = max(0, int(meter.count("counting the people", everyone, People(), PEOPLE).values[0]))
+        noisy = meter.count("counting the people", everyone, People(), PEOPLE)
+        people, margin = max(0, int(noisy.values[0])), noisy.margin()
     inner = job.baskets
     if job.fixed:
         inner = rows(inner, np.flatnonzero(rows_holding(inner.offsets, inner.codes, job.prefix)))
@@ -45,18 +50,19 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     back = job.allowed if job.itemsets is None else np.arange(len(job.baskets.vocabulary), dtype=np.int32)
     notes: list[str] = []
     if job.finding:
-        back, note = _find_items(inner, back, people, meter, engine)
+        back, note = _find_items(inner, back, people + margin, meter, engine)
         notes.append(note)
     inner = only(inner, back)
     alone: tuple[float, int] | None = None
     if "counting the items every pattern has" in steps:
         one = meter.count("counting the items every pattern has", engine(inner), People(), PREFIX)
         alone = float(one.values[0]), one.margin()
-    asked = job.asked(len(back), people)
+    asked = replace(job.asked(len(back), people), people_margin=margin)
     found = _found(job, asked, engine(inner), meter)
     patterns = _patterns(job, found, back, people, alone)
     if job.words["items"] == "found privately":
         patterns = _without_other_items(patterns)
+    how = found.chosen or job.mechanism
     pure = meter.pure
     guarantee = Guarantee.from_charges(
         meter.charges,
@@ -69,12 +75,12 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         guarantee=guarantee,
         mechanism=job.mechanism.name,
         asked=job.words,
-        settings=job.settings,
+        settings=settings_of(how),
         facts=dict(found.facts),
         notes=(*notes, *found.notes),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
-        citation=job.mechanism.citation,
+        citations=tuple(dict.fromkeys((how.citation, job.mechanism.citation))),
         summary=job.mechanism.summary,
     )
     return replace(made, patterns=replace(patterns, about=made.to_dict()))
@@ -102,8 +108,8 @@ def _find_items(
     things = find(engine(inner), meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
     found = np.sort(things.itemsets.codes)
     note = (
-        f"The list of items was not given: {len(found):,} items were found with noise, those with about "
-        f"{things.threshold:,} people or more, of each basket {FINDABLE} items at most."
+        f"The list of items was not given: {number_of(len(found), 'item was', 'items were')} found with noise, those "
+        f"with about {things.threshold:,} people or more, of each basket {FINDABLE} items at most."
     )
     return allowed[found], note
 
@@ -112,8 +118,11 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
     """Put labels and the items every pattern has back on, and order the patterns by their estimates."""
     itemsets = _with_prefix(Itemsets(found.itemsets.offsets, back[found.itemsets.codes]), job.prefix)
     first = Itemsets(np.array([0, job.fixed]), job.prefix)
+    threshold = job.asked(len(back), people).count
+    # Among the top they are in any case: no pattern that has them is more frequent.
+    listed = job.alone and (threshold is None or (alone is not None and alone[0] >= threshold))
     if found.estimates is None or not job.counts:
-        itemsets = _joined(first, itemsets) if job.alone else itemsets
+        itemsets = _joined(first, itemsets) if listed else itemsets
         return Patterns(
             offsets=itemsets.offsets,
             codes=itemsets.codes,
@@ -125,13 +134,11 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
     estimates, low, high = found.estimates, found.low, found.high
     if low is None or high is None:
         raise AssertionError("estimates come with an interval")
-    if alone is not None:
+    if alone is not None and listed:
         value, margin = alone
-        threshold = job.asked(len(back), people).count
-        if threshold is None or value >= threshold:
-            itemsets = _joined(first, itemsets)
-            estimates = np.concatenate(([value], estimates))
-            low, high = np.concatenate(([value - margin], low)), np.concatenate(([value + margin], high))
+        itemsets = _joined(first, itemsets)
+        estimates = np.concatenate(([value], estimates))
+        low, high = np.concatenate(([value - margin], low)), np.concatenate(([value + margin], high))
     estimates, low, high = (np.maximum(column, 0) for column in (estimates, low, high))
     order = np.arange(len(itemsets))
     if job.itemsets is None:

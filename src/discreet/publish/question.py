@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..catalogue import mechanism as entry_of
-from ..curator.mechanism import Asked, Mechanism
-from ..curator.public import CHOICES, item_list, onto, rows
+from ..curator.mechanism import Asked, Mechanism, settings_of
+from ..curator.public import CHOICES, item_list, like, onto, rows
 from ..errors import LimitError, MisuseError, NobodyError
-from ..exact.checks import UNBOUNDED, positive, several, span, support
+from ..exact.checks import UNBOUNDED, is_whole, positive, several, span, support
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
+from ..report.text import number_of
 from .job import Job, Relation
 
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
@@ -25,6 +26,10 @@ _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
 _MANY = 10**6
+_WHOSE = (
+    'Read the data first, and say who is who: discreet.read(…, person="customer", item="product"). Without person= '
+    "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
+)
 
 
 def prepare(
@@ -73,6 +78,12 @@ def prepare(
     if vocabulary is None:
         # Items that were typed are public by that; they may not be found missing.
         vocabulary = _with(held.vocabulary, [*must, *without])
+    if not (isinstance(items, str) and items == "public"):
+        # How typed items are read depends on the list alone, and so does whether they are right.
+        must, without = ([like(item, vocabulary) for item in typed] for typed in (must, without))
+        if itemsets is not None:
+            itemsets = [[like(item, vocabulary) for item in itemset] for itemset in itemsets]
+        _check_listed([*must, *without, *(item for itemset in itemsets or () for item in itemset)], vocabulary)
     over = onto(held, vocabulary)
     prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
     both = sorted(set(must) & set(without), key=str)
@@ -81,15 +92,19 @@ def prepare(
     free = np.ones(len(vocabulary), np.bool_)
     free[prefix] = free[barred] = False
     allowed = np.flatnonzero(free).astype(np.int32)
+    if people is not None:
+        people = positive("people", people)
     public = _public(told, people, relation, len(held))
     if longest == UNBOUNDED:
         longest = None
     if longest is not None and longest < len(prefix):
-        raise MisuseError(f"Patterns of at most {longest} items cannot contain {len(prefix)} items.")
+        raise MisuseError(
+            f"Patterns of at most {number_of(longest, 'item')} cannot contain {number_of(len(prefix), 'item')}."
+        )
     if relation is Neighbours.REPLACE:
         if people is not None and people != len(held):
             raise MisuseError("Under neighbours='replace' the number of people is public as it is: leave people out.")
-        people = len(held)
+        people = max(1, len(held))
     job = Job(
         baskets=over,
         mechanism=how,
@@ -102,14 +117,14 @@ def prepare(
         longest=longest,
         prefix=prefix,
         allowed=allowed,
-        people=None if people is None else positive("people", max(people, int(relation is Neighbours.REPLACE))),
+        people=people,
         counts=counts,
         itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
         listed=listed,
         finding=finding,
         public=public,
         words=_words(top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets),
-        settings=_settings(how),
+        settings=settings_of(how),
     )
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
@@ -124,10 +139,10 @@ def prepare(
 
 def everyone(baskets: Baskets | Any) -> Baskets:
     """Read the data; where there is nobody in them, that is no error, as it would tell."""
-    from ..baskets.read import read
+    from ..baskets.read import read_people
 
     try:
-        return read(baskets)
+        return read_people(baskets, otherwise=_WHOSE)
     except NobodyError:
         return nobody()
 
@@ -138,16 +153,18 @@ def _public_asked(job: Job, items: int) -> Asked:
 
 
 def _mechanism(given: str | Mechanism, settings: Mapping[str, Any] | None) -> Mechanism:
+    if settings is not None and not isinstance(settings, Mapping):
+        raise MisuseError(f"settings are values by name, such as {{'selecting': '0.3'}}; {settings!r} was given.")
     if isinstance(given, Mechanism):
         if settings:
             raise MisuseError("Settings belong to a mechanism given by name: put them into the object instead.")
         return given
-    return entry_of(given).make(settings)
-
-
-def _settings(how: Mechanism) -> dict[str, Any]:
-    values = {setting.name: getattr(how, setting.name) for setting in fields(how)}  # type: ignore[arg-type]
-    return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
+    if not isinstance(given, str):
+        raise MisuseError(
+            f"mechanism is one of the names that discreet.mechanisms() lists, such as 'auto'; {given!r:.80} was given."
+        )
+    made: Mechanism = entry_of(given).make(settings)
+    return made
 
 
 def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
@@ -168,10 +185,15 @@ def _with(vocabulary: Vocabulary, labels: list[Item]) -> Vocabulary:
     known = set(vocabulary)
     if all(label in known for label in labels):
         return vocabulary
-    if known and any(isinstance(label, str) == vocabulary.numeric for label in labels):
-        kinds = ("numbers", "names") if vocabulary.numeric else ("names", "numbers")
-        raise MisuseError(f"The items of this data are {kinds[0]}, but {kinds[1]} were given in contains or excludes.")
+    if len({isinstance(label, str) for label in (*known, *labels)}) > 1:  # no error, as nobody's items would make none
+        return Vocabulary(sorted({str(label) for label in (*known, *labels)}))
     return Vocabulary(sorted(known | set(labels)))
+
+
+def _check_listed(labels: list[Item], vocabulary: Vocabulary) -> None:
+    for label in labels:
+        if label not in vocabulary:
+            raise MisuseError(f"{label!r} is not on the list of items that was given: add it there, or leave it out.")
 
 
 def _public(told: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
@@ -212,7 +234,14 @@ def _words(
     if without:
         words["excludes"] = without
     words["items"] = "found privately" if finding or items is None else len(vocabulary)
-    return words
+    return {name: _plain(value) for name, value in words.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as every format can write it: numpy's numbers as Python's."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return int(value) if is_whole(value) else value
 
 
 def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
@@ -235,10 +264,16 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
     if any(value is None or value != value for value in values):
         raise MisuseError("by has no segment for some people: give everyone one.")
     try:
-        named: list[Item] = sorted(set(values), key=str) if segments is None else list(dict.fromkeys(segments))
+        typed = [segments] if isinstance(segments, str) else segments
+        listed = sorted(set(values), key=str) if typed is None else list(typed)
+        named: list[Item] = [_plain(name) for name in dict.fromkeys(listed)]
+        if not all(isinstance(name, str | int | float) for name in named):
+            raise TypeError
         # Each person is looked up once, so nobody can be in two segments.
         places = {name: place for place, name in enumerate(named)}
-        where = np.array([places.get(value, -1) for value in values], np.int64)
+        # Whether segments are numbers or names is for those who list them to say.
+        texts = {str(name): place for name, place in places.items()}
+        where = np.array([places.get(value, texts.get(str(value), -1)) for value in values], np.int64)
     except TypeError:
         raise MisuseError("by has a name or a number for each person, such as 'north' or 3.") from None
     if not named:

@@ -42,16 +42,14 @@ class Told:
         What is promised about them.
     asked
         The question in plain words, by name.
-    mechanism, summary, citation
-        The name of the mechanism, what it does, and the publication it comes from.
+    mechanism, summary, settings, citations
+        The name of the mechanism, what it does, the settings it ran with, and the publications it comes from.
     facts, notes
         What was released beside the patterns, and sentences for the reader.
     simulated
         Whether the noise came from a seed, so that nothing was promised to anyone.
     when, version
         The day, and the version of this package.
-    command
-        How to make it again, where there is a way.
     """
 
     title: str
@@ -60,13 +58,13 @@ class Told:
     asked: Mapping[str, str]
     mechanism: str
     summary: str
-    citation: str
+    settings: Mapping[str, str]
+    citations: Sequence[str]
     facts: Mapping[str, str]
     notes: Sequence[str]
     simulated: bool
     when: str
     version: str
-    command: str | None = None
 
 
 def page(told: Told, *, rules: int = 20, charted: int = 30) -> str:
@@ -125,19 +123,27 @@ def _figures(told: Told) -> str:
     """Return the few numbers to be seen first."""
     patterns = told.patterns
     figures = {"Patterns": whole(len(patterns)), "People": whole(patterns.people)}
+    said = ""
     if patterns.high is not None:
         # Upwards, as downwards an interval may have been cut at 0.
         margins = [margin for margin in (patterns.high - patterns.counts).tolist() if math.isfinite(margin)]
         if margins:
-            figures["Typical margin of a count"] = f"± {whole(math.ceil(median(margins)))}"
+            typical = f"± {whole(math.ceil(median(margins)))}"
+            figures["Typical margin"] = typical
+            said = (
+                f"A margin of {typical} people means that in 95 of 100 cases the true number lies no further than that "
+                "from the count that is shown. Half of the patterns have this margin or a smaller one."
+            )
     figures["Epsilon"] = loss(told.guarantee.epsilon)
     boxes = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())
-    return f'<dl class="figures">{boxes}</dl>\n'
+    return f'<dl class="figures">{boxes}</dl>\n' + (f'<p class="quiet margin">{said}</p>\n' if said else "")
 
 
 def _asked(told: Told) -> str:
     name, summary = escape(clean(told.mechanism)), escape(_sentence(clean(told.summary, 600)))
-    return described(told.asked) + (f"<p>Mechanism: {name}. {summary}</p>\n" if told.summary else "")
+    how = f"<p>Mechanism: {name}. {summary}</p>\n" if told.summary else ""
+    listed = ", ".join(f"{clean(name)} = {clean(value, 600)}" for name, value in told.settings.items())
+    return described(told.asked) + how + (f'<p class="quiet">Its settings: {escape(listed)}.</p>\n' if listed else "")
 
 
 def _promise(told: Told) -> str:
@@ -283,13 +289,8 @@ def _notes(told: Told) -> str:
 
 
 def _cite(told: Told) -> str:
-    citation = f"<li>{escape(_sentence(clean(told.citation, 600)))}</li>\n" if told.citation else ""
-    again = (
-        f"<h3>How to make it again</h3>\n<pre><code>{escape(clean(told.command, 2000))}</code></pre>\n"
-        if told.command
-        else ""
-    )
+    citations = "".join(f"<li>{escape(_sentence(clean(citation, 600)))}</li>\n" for citation in told.citations)
     return (
-        f"<ul>\n{citation}<li>discreet, version {escape(clean(told.version))}: frequent patterns, rules and relations, "
-        f"exactly or under differential privacy.</li>\n</ul>\n{again}"
+        f"<ul>\n{citations}<li>discreet, version {escape(clean(told.version))}: frequent patterns, rules and "
+        "relations, exactly or under differential privacy.</li>\n</ul>\n"
     )

@@ -28,6 +28,7 @@ nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wra
 .figures div { border: 1px solid #ccc; border-radius: 6px; padding: .7rem .9rem; }
 .figures dt { color: #555; font-size: .85rem; }
 .figures dd { margin: 0; font-size: 1.45rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.margin { margin: .6rem 0 0; }
 .facts { display: grid; grid-template-columns: minmax(8rem, 14rem) 1fr; gap: .35rem 1.2rem; }
 .facts dt { color: #555; }
 .facts dd { margin: 0; }
@@ -44,7 +45,6 @@ thead th { position: sticky; top: 0; background: #fff; border-bottom: 0; box-sha
 figure svg { display: block; }
 .wide { overflow-x: auto; }
 .wide svg { min-width: 36rem; }
-pre { background: #f4f4f4; padding: .8rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 footer { color: #555; font-size: .88rem; padding-bottom: 3rem; margin-top: 3rem; }
 @media (max-width: 40rem) {
   body { font-size: 15px; }
@@ -75,7 +75,7 @@ footer { color: #555; font-size: .88rem; padding-bottom: 3rem; margin-top: 3rem;
   header { padding-top: .6rem; }
   h2 { margin-top: 2rem; }
   h2, h3, caption, .before { break-after: avoid; }
-  figure:not(.pieces), .pieces svg, .before, tr, .promise, .figures, li, pre { break-inside: avoid; }
+  figure:not(.pieces), .pieces svg, .before, tr, .promise, .figures, li { break-inside: avoid; }
   thead { display: table-header-group; }
   thead th { position: static; box-shadow: none; border-bottom: 2px solid #1a1a1a; }
   .wide { overflow: visible; }

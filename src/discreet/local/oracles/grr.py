@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,9 +35,9 @@ class GRR(OneValue):
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
 
     @property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """The weight of the sampled symbol."""
-        return {"inside": self.inside}
+        return {"inside": str(self.inside)}
 
     @property
     def dummies(self) -> int:
@@ -90,7 +90,7 @@ class GRR(OneValue):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the symbols."""
-        return {"value": self.column(reports, "value", self.symbols_in_all)}
+        return {"value": self.whole(self.parts(reports, ("value",), "value"), self.symbols_in_all)}
 
     def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw from the joint law: some keep their symbol, and all others together are spread evenly."""

@@ -83,4 +83,5 @@ class HR(OneValue):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the rows and signs."""
-        return {"row": self.column(reports, "row", self.rows), "sign": self.column(reports, "sign", 2)}
+        rows, signs = (self.parts(reports, ("row", "sign"), name) for name in ("row", "sign"))
+        return {"row": self.whole(rows, self.rows), "sign": self.whole(signs, 2)}

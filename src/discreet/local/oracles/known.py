@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pkgutil import iter_modules
 
 from ...errors import MisuseError
+from .mean import MeanOracle
 from .oracle import Oracle, grown
 
 GROUP = "discreet.oracles"
@@ -18,17 +19,29 @@ ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
 @cache
 def oracles() -> dict[str, type[Oracle]]:
     """Return every frequency oracle by name."""
-    found: dict[str, type[Oracle]] = {}
+    found = {kind.name: kind for kind in _classes() if issubclass(kind, Oracle)}
+    for point in entry_points(group=GROUP):
+        found[point.name] = point.load()
+    return dict(sorted(found.items()))
+
+
+@cache
+def means() -> dict[str, type[MeanOracle]]:
+    """Return every mean oracle by name."""
+    return {kind.name: kind for kind in sorted(_classes(), key=lambda kind: kind.name) if issubclass(kind, MeanOracle)}
+
+
+def _classes() -> list[type[Oracle] | type[MeanOracle]]:
+    """Return the oracles that the modules of this room define."""
+    found: list[type[Oracle] | type[MeanOracle]] = []
     here = __package__ or ""
     for module in iter_modules(import_module(here).__path__):
         home = import_module(f"{here}.{module.name}")
         for value in vars(home).values():
-            ours = isinstance(value, type) and issubclass(value, Oracle) and value.__module__ == home.__name__
-            if ours and hasattr(value, "name"):
-                found[value.name] = value
-    for point in entry_points(group=GROUP):
-        found[point.name] = point.load()
-    return dict(sorted(found.items()))
+            ours = isinstance(value, type) and issubclass(value, Oracle | MeanOracle)
+            if ours and value.__module__ == home.__name__ and hasattr(value, "name"):
+                found.append(value)
+    return found
 
 
 def make(name: str, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:

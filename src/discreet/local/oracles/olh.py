@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, log2
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from ...kernels.devices import report_hashed
 from ..loss import WIDE, WORD
 from .hashing import count_hashed
 from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+
+_MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +56,28 @@ class OLH(OneValue):
         for share in range(1, pad + 1):
             growth = Fraction(pad, share) * (grown(epsilon) - 1) + 1
             buckets = ceil(growth) + 1
+            if buckets >= _MOST_BUCKETS:
+                raise MisuseError(
+                    f"A padding of {pad:,} at epsilon {float(epsilon):g} needs too many buckets: use olh."
+                )
             if Fraction(comb(pad, share + 1), buckets**share) <= delta:
                 inside = weighed(growth, 1, buckets - 1)
                 return cls(epsilon=epsilon, size=size, pad=pad, buckets=buckets, inside=inside, share=share)
         raise AssertionError("unreachable: all of the padding may meet in one bucket")
 
     @property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """The buckets and the weight of the own one."""
-        numbers = {"buckets": self.buckets, "inside": self.inside}
+        numbers = {"buckets": self.buckets, "inside": str(self.inside)}
         return numbers if self.share is None else {**numbers, "share": self.share}
+
+    @property
+    def dummies(self) -> int:
+        """One for nothing at all; as many as the padding where the sampling is counted on.
+
+        An empty basket whose dummies are one symbol would put all of them into one bucket, always (A3).
+        """
+        return super().dummies if self.share is None else self.pad
 
     @property
     def own(self) -> Fraction:
@@ -102,10 +116,11 @@ class OLH(OneValue):
 
     def supports(self, columns: Columns) -> Counts:
         """Count the reports whose bucket a candidate hashes to: hashes from edge to edge make a bucket."""
-        edges = np.array([-(-WORD * bucket // self.buckets) for bucket in range(self.buckets + 1)], np.int64)
-        low = edges[columns["value"]].astype(np.uint32)
-        width = np.diff(edges)[columns["value"]].astype(np.uint32)
-        return count_hashed(columns["first"], columns["second"], low, width, self.size)
+        low = -(-WORD * columns["value"] // self.buckets)
+        width = -(-WORD * (columns["value"] + 1) // self.buckets) - low
+        return count_hashed(
+            columns["first"], columns["second"], low.astype(np.uint32), width.astype(np.uint32), self.size
+        )
 
     def written(self, columns: Columns, row: int) -> Report:
         """Return a seed and a bucket."""
@@ -114,4 +129,5 @@ class OLH(OneValue):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the seeds and buckets."""
-        return {**self.seeds(reports), "value": self.column(reports, "value", self.buckets)}
+        seeds, values = (self.parts(reports, ("seed", "value"), name) for name in ("seed", "value"))
+        return {**self.seeds(seeds), "value": self.whole(values, self.buckets)}

@@ -9,10 +9,11 @@ an estimate needs: (supports / people - other) / (held - other).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import ceil
 from secrets import token_bytes
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -43,11 +44,28 @@ def grown(epsilon: Fraction) -> Fraction:
 
 
 def weighed(growth: Fraction, inside: int, outside: int) -> int:
-    """Return the largest weight of a place inside that is at most `growth` times that of one outside, out of 2^64."""
-    weight = int(growth * WIDE / (growth * inside + outside))
-    while weight > growth * ((WIDE - weight * inside) // outside):
-        weight -= 1
-    return weight
+    """Return a weight, out of 2^64, of a place inside that is at most `growth` times that of one outside.
+
+    It is within a few units of the largest; with one place inside, those outside share the rest evenly, so that
+    sampling hides exactly as much as it is counted on for.
+    """
+    rest = ceil(WIDE / (growth * inside + outside))
+    return (WIDE - rest * outside) // inside
+
+
+def check_epsilon(epsilon: Fraction) -> None:
+    """Refuse an epsilon whose probabilities would not fit into the integers, or promise nothing."""
+    if not LEAST <= epsilon <= MOST:
+        raise MisuseError(f"epsilon of a report is from {float(LEAST)} to {MOST}; {float(epsilon):g} was given.")
+
+
+def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
+    """Refuse what no oracle can be made for."""
+    check_epsilon(epsilon)
+    if not 1 + single <= size < _LARGEST:
+        raise MisuseError(f"An oracle needs {1 + single} candidates or more; {size:,} were given.")
+    if not 1 <= pad < _LARGEST or (single and pad != 1):
+        raise MisuseError(f"The padding is 1 or more, and 1 where everyone holds one value; {pad} was given.")
 
 
 def chance(probability: Fraction) -> int:
@@ -94,14 +112,7 @@ class Oracle(ABC):
     sets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not LEAST <= self.epsilon <= MOST:
-            raise MisuseError(
-                f"epsilon of a report is from {float(LEAST)} to {MOST}; {float(self.epsilon):g} was given."
-            )
-        if not 1 + self.single <= self.size < _LARGEST:
-            raise MisuseError(f"An oracle needs {1 + self.single} candidates or more; {self.size:,} were given.")
-        if not 1 <= self.pad < _LARGEST or (self.single and self.pad != 1):
-            raise MisuseError(f"The padding is 1 or more, and 1 where everyone holds one value; {self.pad} was given.")
+        check_ranges(self.epsilon, self.size, self.pad, self.single)
 
     @classmethod
     @abstractmethod
@@ -110,7 +121,7 @@ class Oracle(ABC):
 
     @property
     @abstractmethod
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """The integers of this oracle, beside its size and padding."""
 
     @property
@@ -196,31 +207,32 @@ class Oracle(ABC):
         sampled: NDArray[np.float64] = self.variance(known, people) + known * (1 - known) / max(people, 1)
         return sampled
 
-    def strange(self, report: object) -> InputError:
+    def strange(self) -> InputError:
         """Return the error for a report that is none of this oracle's; it does not repeat the report."""
         return InputError(f"A report is not one that {self.name} makes for this question.")
 
-    def column(self, reports: Sequence[Report], name: str, bound: int) -> NDArray[np.int64]:
-        """Return a whole number below `bound` from each report."""
-        values = []
+    def parts(self, reports: Sequence[Report], names: tuple[str, ...], name: str) -> list[Any]:
+        """Return one part of each report, all of which have the parts of these names and no others."""
         for report in reports:
-            value = report.get(name) if isinstance(report, Mapping) else None
-            if type(value) is not int or not 0 <= value < bound:
-                raise self.strange(report)
-            values.append(value)
+            if not isinstance(report, dict) or tuple(sorted(report)) != names:
+                raise self.strange()
+        return [report[name] for report in reports]
+
+    def whole(self, values: list[Any], bound: int) -> NDArray[np.int64]:
+        """Return whole numbers, all of which must be below `bound`."""
+        if not all(type(value) is int and 0 <= value < bound for value in values):
+            raise self.strange()
         return np.array(values, np.int64)
 
-    def seeds(self, reports: Sequence[Report]) -> Columns:
-        """Return the seeds of hash functions from each report."""
-        found = []
-        for report in reports:
-            seed = report.get("seed") if isinstance(report, Mapping) else None
-            right = isinstance(seed, list) and len(seed) == 2 and all(type(one) is int for one in seed)
-            if not right or not (0 <= seed[0] < WORD and 0 <= seed[1] < WORD and seed[0] & 1):  # type: ignore[index]
-                raise self.strange(report)
-            found.append(seed)
-        table = np.array(found, np.uint64).reshape(-1, 2).astype(np.uint32)
-        return {"first": np.ascontiguousarray(table[:, 0]), "second": np.ascontiguousarray(table[:, 1])}
+    def seeds(self, values: list[Any]) -> Columns:
+        """Return the seeds of hash functions: an odd number and any number."""
+        for seed in values:
+            if not isinstance(seed, list) or len(seed) != 2:
+                raise self.strange()
+        first, second = (self.whole([seed[at] for seed in values], WORD) for at in (0, 1))
+        if not (first & 1).all():
+            raise self.strange()
+        return {"first": first.astype(np.uint32), "second": second.astype(np.uint32)}
 
 
 class OneValue(Oracle):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import MisuseError
 from ..loss import WORD
-from .oracle import SetValued, chance, grown
+from .oracle import SetValued, chance, check_ranges, grown
 from .subsets import Subsets
 
 # Beyond, binomial coefficients and reports grow large; the wheel is near it there.
@@ -30,6 +30,7 @@ class PrivSet(Subsets, SetValued):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with as many symbols a report as make the variance least."""
+        check_ranges(epsilon, size, pad, single)
         if size > _LARGEST:
             raise MisuseError(f"privset answers for up to {_LARGEST:,} candidates, and there are {size:,}: use wheel.")
         growth, dummies = grown(epsilon), 0 if single else pad
@@ -76,4 +77,5 @@ def _best_many(growth: float, symbols: int, pad: int) -> int:
     apart = missed * many / (symbols - pad)  # C(symbols - pad - 1, many - 1) / C(symbols, many)
     held = share * growth / weight
     other = (apart + (share - apart) * growth) / weight
-    return int(many[np.argmin(other * (1 - other) / (held - other) ** 2)])
+    apart_by = np.maximum(held - other, 1e-12)  # where hardly any set misses, the two round to the same
+    return int(many[np.argmin(other * (1 - other) / apart_by**2)])

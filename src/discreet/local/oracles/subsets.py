@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log2
@@ -62,10 +62,10 @@ class Subsets(Oracle):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the rows of symbols."""
-        for report in reports:
-            values = report.get("values") if isinstance(report, Mapping) else None
+        rows = self.parts(reports, ("values",), "values")
+        for values in rows:
             if not isinstance(values, list) or len(values) != self.many or any(type(one) is not int for one in values):
-                raise self.strange(report)
+                raise self.strange()
             if values[0] < 0 or values[-1] >= self.symbols_in_all or any(a >= b for a, b in pairwise(values)):
-                raise self.strange(report)
-        return {"values": np.array([report["values"] for report in reports], np.int32).reshape(-1, self.many)}
+                raise self.strange()
+        return {"values": np.array(rows, np.int32).reshape(-1, self.many)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -13,6 +14,8 @@ from ...kernels.devices import report_bits
 from ...kernels.supports import count_bits
 from ..loss import WORD
 from .oracle import Answered, Columns, Counts, OneValue, Report
+
+_DIGITS = re.compile("[0-9a-f]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +76,12 @@ class Unary(OneValue):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the rows of bits."""
-        width, rows = (self.size + 31) // 32 * 4, []
-        for report in reports:
-            text = report.get("bits") if isinstance(report, Mapping) else None
-            if not isinstance(text, str) or len(text) != (self.size + 7) // 8 * 2:
-                raise self.strange(report)
-            try:
-                held = bytes.fromhex(text)
-            except ValueError:
-                raise self.strange(report) from None
+        words, digits, rows = (self.size + 31) // 32, (self.size + 7) // 8 * 2, []
+        for text in self.parts(reports, ("bits",), "bits"):
+            if not isinstance(text, str) or len(text) != digits or _DIGITS.fullmatch(text) is None:
+                raise self.strange()
+            held = bytes.fromhex(text)
             if int.from_bytes(held, "little") >> self.size:
-                raise self.strange(report)
-            rows.append(held.ljust(width, b"\0"))
-        return {"bits": np.frombuffer(b"".join(rows), "<u4").astype(np.uint32).reshape(len(reports), -1)}
+                raise self.strange()
+            rows.append(held.ljust(4 * words, b"\0"))
+        return {"bits": np.frombuffer(b"".join(rows), "<u4").astype(np.uint32).reshape(len(rows), words)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...errors import MisuseError
 from ...kernels.devices import report_points
 from ..loss import WIDE, WORD
 from .hashing import count_hashed
-from .oracle import Answered, Columns, Counts, Report, SetValued, grown, weighed
+from .oracle import Answered, Columns, Counts, Report, SetValued, check_ranges, grown, weighed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,7 @@ class Wheel(SetValued):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the arc that makes the variance least for a candidate that nobody holds."""
+        check_ranges(epsilon, size, pad, single)
         growth = grown(epsilon)
         arc = int(WORD / (2 * pad - 1 + pad * growth))
         if arc < 1:
@@ -45,9 +46,9 @@ class Wheel(SetValued):
         return 0
 
     @property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """The length of an arc and the weight of its points."""
-        return {"arc": self.arc, "inside": self.inside}
+        return {"arc": self.arc, "inside": str(self.inside)}
 
     @property
     def held(self) -> Fraction:
@@ -95,4 +96,5 @@ class Wheel(SetValued):
 
     def read(self, reports: Sequence[Report]) -> Columns:
         """Return the seeds and points."""
-        return {**self.seeds(reports), "point": self.column(reports, "point", WORD).astype(np.uint32)}
+        seeds, points = (self.parts(reports, ("point", "seed"), name) for name in ("seed", "point"))
+        return {**self.seeds(seeds), "point": self.whole(points, WORD).astype(np.uint32)}

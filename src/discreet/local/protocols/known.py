@@ -39,7 +39,7 @@ def protocol(given: str | Protocol, settings: Mapping[str, Any] | None = None) -
             raise MisuseError("Settings go into the protocol that is given, not beside it.")
         return given
     known = protocols()
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         from difflib import get_close_matches
 
         near = get_close_matches(str(given), known, 1)

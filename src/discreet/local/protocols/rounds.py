@@ -1,8 +1,4 @@
-"""Rounds that protocols share: finding candidates, how many of them people hold, and how many people hold each.
-
-This is the ladder of Wang, Li, Jha 2018, figure 3: from LDPMiner at its foot to SVIM at its head, each step is one
-setting of `Items`.
-"""
+"""Rounds that protocols share: how many of some candidates people hold, and how many people hold each of them."""
 
 from __future__ import annotations
 
@@ -17,15 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
+from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Line
+from ..oracles.known import make
 from ..questions import Candidates, HowMany, Which
 
 Values: TypeAlias = NDArray[np.float64]
-# How long a basket is taken to be: so many, what nine in ten people hold at most, what people hold on average,
+# How long a basket is taken to be: so many, what nine in ten people hold at most, what makes the predicted error least,
 # or as many as there are candidates.
-Padding: TypeAlias = int | Literal["percentile", "mean", "all"]
+Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
+# How sizes are asked for: each by itself as the paper does, or in bins that widen, where what stands out from the noise
+# says more.
+Told: TypeAlias = Literal["each", "bins"]
 
 LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
+BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65)
+NEAR = 0.03  # how frequent patterns are that just make the top, before anything is known
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddings that are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,30 +40,71 @@ class Sizes:
 
     @classmethod
     def of(cls, seen: Estimate) -> Sizes:
-        """Keep what stands out from the noise (the significance threshold of section V): nothing else is told."""
-        values = seen.values[1:]
-        wide = seen.ask.oracle.variance(0.0, seen.people)  # of this group and of the oracle it used (A8)
-        threshold = NormalDist().inv_cdf(1 - 0.05 / len(values)) * sqrt(wide)
-        return cls(kept=np.where(values > threshold, values, 0.0))
+        """Keep what stands out from the noise (the significance threshold of section V): nothing else is told.
+
+        In bins the noise is small enough for a threshold of two standard deviations. What a bin has is given to its
+        sizes by how likely each is: one over the size.
+        """
+        question = seen.ask.question
+        if not isinstance(question, HowMany):
+            raise MisuseError("Sizes are learnt from a round that asks how many.")
+        bins, each = question.bins, question.bins[-1] == len(question.bins) - 1
+        # The last bin ends with the candidates, unless it stands for all that is larger.
+        ends = (*bins[1:], bins[-1] + 1 if each or bins[-1] == BINS[-1] else len(question.of) + 1)
+        wide = sqrt(seen.ask.oracle.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
+        threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1)) if each else 2.0
+        kept = np.zeros(ends[-1] - 1)
+        for first, end, value in list(zip(bins, ends, seen.values, strict=True))[1:]:
+            if value > threshold * wide:
+                inside = np.arange(first, end)
+                kept[inside - 1] = value / inside / (1 / inside).sum()
+        return cls(kept=kept)
 
     def padding(self, how: Padding, percentile: Fraction) -> int:
         """Return the padding; 1 where nothing stood out (A8)."""
-        total = self.kept.sum()
         if isinstance(how, int):
             return how
         if how == "all":
             return len(self.kept)
+        total = self.kept.sum()
         if total <= 0:
             return 1
-        if how == "mean":
-            return max(1, round(float((np.arange(1, len(self.kept) + 1) * self.kept).sum() / total)))
-        return int(np.argmax(np.cumsum(self.kept) / total > float(percentile))) + 1
+        above = np.cumsum(self.kept) / total > float(percentile)
+        above[np.flatnonzero(self.kept)[-1]] = True  # never exceeded: the largest that stood out
+        return int(np.argmax(above)) + 1
+
+    def best_padding(self, oracle: str, epsilon: Fraction, size: int, people: float, near: float) -> int:
+        """Return the padding with the least predicted error of a candidate that a fraction `near` of people holds.
+
+        The error is noise, which grows with the padding, and half of what is cut off, whose scaling up is only right
+        on average.
+        """
+        error: dict[int, float] = {}
+        for pad in _LENGTHS:
+            if pad > 1 and pad > len(self.kept):
+                break
+            scaled = self.correction(pad)
+            try:
+                noise = make(oracle, epsilon, size, pad=pad).variance(near / scaled, max(1, round(people)))
+            except MisuseError:
+                break  # no room for so long a padding
+            error[pad] = scaled**2 * noise + float(cut_off(near, scaled)) ** 2
+        return min(error, key=lambda pad: (error[pad], pad))
 
     def correction(self, pad: int) -> float:
         """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6)."""
         sizes = np.arange(1, len(self.kept) + 1)
         seen = float((np.minimum(sizes, pad) * self.kept).sum())
         return float((sizes * self.kept).sum()) / seen if seen > 0 else 1.0
+
+    def kept_sets(self, many: int, cut: int) -> float:
+        """Return which share of the sets of `many` candidates that people hold is left when baskets are cut (C10)."""
+        from math import comb
+
+        sizes = range(1, len(self.kept) + 1)
+        held = sum(share * comb(size, many) for size, share in zip(sizes, self.kept, strict=True))
+        left = sum(share * comb(min(size, cut), many) for size, share in zip(sizes, self.kept, strict=True))
+        return float(left / held) if held > 0 and left > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,6 +122,10 @@ class Estimated:
         places: list[int] = np.argsort(-self.values, kind="stable")[:many].tolist()
         return places
 
+    def least_of(self, many: int) -> float:
+        """Return how frequent the last of the `many` most frequent is, as far as that is a frequency at all."""
+        return min(max(1e-4, float(self.values[self.best(many)[-1]])), 1.0)
+
 
 Step: TypeAlias = Generator[Ask, Any, Estimated]
 
@@ -91,6 +140,9 @@ def estimating(
     padding: Padding,
     percentile: Fraction = Fraction(9, 10),
     corrected: bool = True,
+    told: Told = "each",
+    near: float = NEAR,
+    longest: int | None = None,
     about: str,
 ) -> Step:
     """Ask how many of the candidates people hold, where the padding needs it, and then which.
@@ -101,16 +153,54 @@ def estimating(
         Of the people, and by name: for the sizes and for the candidates.
     corrected
         Whether estimates are scaled up for what the padding leaves out.
+    told
+        How sizes are asked for.
+    near
+        How frequent the candidates are that have to be told apart, for a predicted padding.
+    longest
+        The largest size that is told apart from larger ones: that of all candidates, or a smaller one.
     """
-    pad, correction = padding if isinstance(padding, int) else len(of), 1.0
+    pad, short = padding if isinstance(padding, int) else len(of), 1.0
     if shares[0]:
-        question = HowMany.up_to(of, min(len(of), LONGEST) if of.items else len(of))
+        each = HowMany.up_to(of, min(len(of), longest or len(of)))
+        question = each if told == "each" else HowMany(of, tuple(first for first in BINS if first <= len(of)))
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, oracles[0], epsilon)
         sizes = Sizes.of(seen)
-        pad = sizes.padding(padding, percentile)
-        correction = sizes.correction(pad) if corrected else 1.0
-    elif padding in ("percentile", "mean"):
-        raise MisuseError("A padding that is learnt needs a share of the people to learn it from.")
+        if padding == "predicted":
+            people = seen.people * float(shares[1] / shares[0])
+            pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near)
+        else:
+            pad = sizes.padding(padding, percentile)
+        short = sizes.correction(pad)
     answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), Which(of), oracles[1], epsilon, pad=pad)
+    correction = short if corrected else 1.0
     values = answer.values * correction
-    return Estimated(of=of, values=values, variance=answer.variance * correction**2, pad=pad, correction=correction)
+    variance = answer.variance * correction**2 + cut_off(values, short) ** 2
+    return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction)
+
+
+def cut_off(values: Values | float, short: float) -> Any:
+    """Return by how much estimates may be off because people hold more than the padding: half of what was cut off.
+
+    Scaling up is right for the sum of all candidates; one that comes in large baskets more often loses more.
+    """
+    return np.clip(values, 0.0, 1.0) * (1 - 1 / short) / 2
+
+
+def checked(candidates: int, percentile: str, epsilon: Fraction, *, size_oracle: str, oracles: tuple[str, ...]) -> None:
+    """Refuse settings that could only fail later: an oracle there is not, an epsilon too small or large for one."""
+    if candidates < 1:
+        raise MisuseError(f"There is at least one candidate for every pattern wanted; {candidates} was given.")
+    if not 0 < exact(percentile, "percentile") <= 1:
+        raise MisuseError(f"percentile is over 0 and at most 1, such as 0.9; {percentile} was given.")
+    make(size_oracle, epsilon, 2, single=True)
+    for oracle in oracles:
+        make(oracle, epsilon, 2)
+
+
+def check_padding(padding: Padding, share: Fraction, name: str) -> None:
+    """Refuse a padding that is learnt where nobody is asked for sizes, and one that is none."""
+    if padding in ("percentile", "predicted") and not share:
+        raise MisuseError(f"The {name} is {padding}, which is learnt from sizes: give them a share over 0.")
+    if isinstance(padding, int) and padding < 1:
+        raise MisuseError(f"A {name} is 1 or more; {padding} was given.")

@@ -12,7 +12,7 @@ from ...privacy.budget import exact
 from ..asking import Ask, Learnt, Line, Talk, Wanted
 from ..questions import Candidates
 from .protocol import Protocol
-from .rounds import Estimated, Padding, estimating
+from .rounds import LONGEST, NEAR, Estimated, Padding, Told, check_padding, checked, estimating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,8 @@ class SVIM(Protocol):
         How candidates are estimated; the padding that this share of the people does not exceed.
     corrected
         Whether estimates are scaled up for what the padding leaves out.
+    sizes
+        Whether sizes are asked for each by itself, or in bins.
     """
 
     shares: tuple[str, str, str, str] = ("0", "0.5", "0.1", "0.4")
@@ -45,6 +47,7 @@ class SVIM(Protocol):
     padding: Padding = "percentile"
     percentile: str = "0.9"
     corrected: bool = True
+    sizes: Told = "each"
 
     name: ClassVar[str] = "svim"
     summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
@@ -57,8 +60,10 @@ class SVIM(Protocol):
             raise MisuseError(
                 "The shares of svim are 0 or more, add up to 1 at most, and some prune and some estimate."
             )
-        if self.candidates < 1:
-            raise MisuseError(f"There is at least one candidate for every item wanted; {self.candidates} was given.")
+        check_padding(self.first_padding, shares[0], "first_padding")
+        check_padding(self.padding, shares[2], "padding")
+        oracles = (self.first_oracle, self.oracle)
+        checked(self.candidates, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
         if wanted.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
 
@@ -83,8 +88,8 @@ class SVIM(Protocol):
     ) -> Generator[Ask, Any, Estimated]:
         """Ask a part of the people, `scale`, for the most frequent items, and return all candidates estimated."""
         basket, prune, size, last = (share * scale for share in self.parts)
-        most = self.candidates * top
-        of = Candidates(items=items)
+        most, percentile = self.candidates * top, exact(self.percentile, "percentile")
+        of, near = Candidates(items=items), NEAR
         if items > most:
             first = yield from estimating(
                 of,
@@ -93,10 +98,14 @@ class SVIM(Protocol):
                 epsilon,
                 oracles=(self.size_oracle, self.first_oracle),
                 padding=self.first_padding,
-                percentile=exact(self.percentile, "percentile"),
+                percentile=percentile,
+                told=self.sizes,
+                near=near,
+                longest=LONGEST,
                 about="items",
             )
             of = Candidates(itemsets=tuple((place,) for place in sorted(first.best(most))))
+            near = first.least_of(top)
         else:
             # There is nothing to prune: those people answer for the candidates.
             grown = (basket + prune) / (size + last)
@@ -109,8 +118,10 @@ class SVIM(Protocol):
                 epsilon,
                 oracles=(self.size_oracle, self.oracle),
                 padding=self.padding,
-                percentile=exact(self.percentile, "percentile"),
+                percentile=percentile,
                 corrected=self.corrected,
+                told=self.sizes,
+                near=near,
                 about="candidates",
             )
         )
@@ -122,9 +133,11 @@ class SVIMBetter(SVIM):
 
     shares: tuple[str, str, str, str] = ("0.05", "0.45", "0.1", "0.4")
     first_oracle: str = "adaptive"
-    first_padding: Padding = "mean"
+    first_padding: Padding = "predicted"
     size_oracle: str = "adaptive"
     oracle: str = "adaptive"
+    padding: Padding = "predicted"
+    sizes: Told = "bins"
 
     name: ClassVar[str] = "svim-better"
     summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"

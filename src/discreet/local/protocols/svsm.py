@@ -17,7 +17,7 @@ from ..asking import Learnt, Line, Talk, Wanted
 from ..questions import Candidates
 from .ldpminer import LDPMiner
 from .protocol import Protocol
-from .rounds import Padding, estimating
+from .rounds import Padding, Told, check_padding, checked, estimating
 from .svim import SVIM, SVIMBetter
 
 
@@ -33,7 +33,7 @@ class SVSM(Protocol):
         Which protocol finds the items.
     candidates
         How many itemsets are guessed for every pattern wanted.
-    size_oracle, oracle, padding, percentile, corrected
+    size_oracle, oracle, padding, percentile, corrected, sizes
         As for `svim`.
     shrunk
         Whether estimates are pulled to the guess as far as the noise says (empirical Bayes).
@@ -47,6 +47,7 @@ class SVSM(Protocol):
     padding: Padding = "percentile"
     percentile: str = "0.9"
     corrected: bool = True
+    sizes: Told = "each"
     shrunk: bool = False
 
     name: ClassVar[str] = "svsm"
@@ -57,8 +58,6 @@ class SVSM(Protocol):
     def finder(self) -> SVIM:
         """What finds the items."""
         kinds: dict[str, type[SVIM]] = {kind.name: kind for kind in (SVIM, SVIMBetter, LDPMiner)}
-        if self.items not in kinds:
-            raise MisuseError(f"The items are found by {', '.join(kinds)}; {self.items!r} was given.")
         return kinds[self.items]()
 
     @property
@@ -71,8 +70,9 @@ class SVSM(Protocol):
         shares = self.parts
         if any(share < 0 for share in shares) or not 0 < sum(shares) <= 1 or not shares[0] or not shares[2]:
             raise MisuseError("The shares of svsm are 0 or more and add up to 1 at most; items and itemsets need some.")
-        if self.candidates < 1:
-            raise MisuseError(f"There is at least one guess for every pattern wanted; {self.candidates} was given.")
+        check_padding(self.padding, shares[1], "padding")
+        oracles = (self.oracle,)
+        checked(self.candidates, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
         self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
 
     def talk(self, wanted: Wanted) -> Talk:
@@ -87,9 +87,9 @@ class SVSM(Protocol):
         if not guesses:
             return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(_NO_GUESS,))
         # Numbers of items ascend within a candidate; the guess has them by rank.
-        of = Candidates(itemsets=tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses))
-        sets = yield from estimating(
-            of,
+        sets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
+        last_round = yield from estimating(
+            Candidates(itemsets=sets),
             line,
             (size, last),
             wanted.epsilon,
@@ -97,22 +97,23 @@ class SVSM(Protocol):
             padding=self.padding,
             percentile=exact(self.percentile, "percentile"),
             corrected=self.corrected,
+            told=self.sizes,
+            near=items.least_of(wanted.top),
             about="itemsets",
         )
-        estimates, spread = sets.values, sets.variance
+        estimates, spread = last_round.values, last_round.variance
         if self.shrunk:
             by_chance = np.array([np.prod(np.clip(values[list(ranks)], 0, 1)) for ranks in guesses])
             estimates, spread = shrunk(estimates, spread, by_chance)
-        everything = (*singles, *of.itemsets)
+        everything = (*singles, *sets)
         both, wide = np.concatenate((values, estimates)), np.concatenate((variance, spread))
-        order = np.lexsort(
-            (np.array([len(one) for one in everything]), -both)
-        )  # of equal ones, subsets come first (A10)
+        # Of equal ones, subsets come first (A10).
+        order = np.lexsort((np.array([len(one) for one in everything]), -both))
         return Learnt(
             itemsets=tuple(everything[place] for place in order),
             values=both[order],
             variance=wide[order],
-            facts={**facts, "itemset padding": sets.pad, "itemset correction": sets.correction},
+            facts={**facts, "itemset padding": last_round.pad, "itemset correction": last_round.correction},
         )
 
 
@@ -123,6 +124,8 @@ class SVSMBetter(SVSM):
     items: Literal["svim", "svim-better", "ldpminer"] = "svim-better"
     size_oracle: str = "adaptive"
     oracle: str = "adaptive"
+    padding: Padding = "predicted"
+    sizes: Told = "bins"
     shrunk: bool = True
 
     name: ClassVar[str] = "svsm-better"

@@ -1,0 +1,236 @@
+"""Trying to break the claim of an oracle or a protocol: what one report tells about the basket behind it.
+
+Neighbours are any two baskets of one person, so nobody else matters. *Exact*: the law of the report is enumerated for
+small questions over all baskets, empty and over-long ones too. *Statistical*: the device runs many times on the two
+baskets that were told apart best. *Coupled*, for protocols: everything around the report, which must not depend on
+baskets: who is asked what, that they are asked once, and that all of them answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..errors import MisuseError
+from ..local.asking import Ask
+from ..local.client import ANSWERS, held
+from ..local.draws import Draws
+from ..local.loss import grown_at_least
+from ..local.oracles.mean import MeanOracle
+from ..local.oracles.oracle import Oracle
+from ..local.stream import Stream, seed_of
+from .local_laws import Loss, largest, law, subsets
+from .statistical import Event, Told, bound, events, promise
+from .verdict import Attempt
+
+AnyOracle: TypeAlias = Oracle | MeanOracle
+# How many candidates, a padding, and whether everyone holds exactly one.
+_SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
+_ALL = 6  # of so many candidates, all baskets are tried
+_SPAN = 16  # means are audited on a short grid, and on the usual one
+_MOST = 16  # baskets whose laws are compared for a question of a protocol
+_LONGEST = 60  # letters of a report that a verdict shows
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question that a device is asked, and the baskets it is tried on.
+
+    Parameters
+    ----------
+    question
+        The question in words.
+    oracle
+        What its report is made with.
+    baskets
+        The values that baskets answer with, by the words for the basket.
+    epsilon
+        The claim.
+    """
+
+    question: str
+    oracle: AnyOracle
+    baskets: Mapping[str, tuple[int, ...]]
+    epsilon: Fraction
+
+    def device(self, basket: str) -> Callable[[Draws], Any]:
+        """Return what a device with this basket does."""
+        answer, form, values = ANSWERS[self.oracle.name], self.oracle.form, list(self.baskets[basket])
+        return lambda draws: answer(form, values, draws)
+
+    def loss(self) -> Loss:
+        """Return the largest loss between any two of the baskets, enumerated."""
+        return largest({basket: law(self.device(basket)) for basket in self.baskets})
+
+    def told(self, report: Any, lean: tuple[str, str]) -> Told:
+        """Return what a report shows, as numbers by name: its own, and which candidates it speaks for."""
+        if report is None:
+            return {"no report": 1.0}
+        found: Told = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
+        if isinstance(self.oracle, MeanOracle):
+            return found | {"the worth": float(self.oracle.worth(self.oracle.read([report]))[0])}
+        with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
+            supports = self.oracle.supports(self.oracle.read([report]))
+        one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
+        found["how many more values of one basket it speaks for"] = float(one - other)
+        return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}
+
+
+def known(oracle: AnyOracle) -> None:
+    """Refuse an oracle whose devices cannot be followed."""
+    if oracle.name not in ANSWERS:
+        raise MisuseError(
+            f"What a device of {oracle.name} does is not among discreet.local.client.ANSWERS: the audit cannot run it."
+        )
+
+
+def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Case]:
+    """Return small questions for an oracle, or the one question that an oracle was made for."""
+    if isinstance(oracle, type):
+        made: list[AnyOracle] = []
+        if issubclass(oracle, MeanOracle):
+            made += [oracle.make(epsilon, span) for span in (_SPAN, 1 << 10)]
+        else:
+            for size, pad, single in _SMALL:
+                try:
+                    made.append(oracle.make(epsilon, size, pad=pad, single=single))
+                except MisuseError:
+                    continue  # it is not for so many, or has no room for the padding
+        if not made:
+            raise MisuseError(f"{oracle.name} refused every question of the audit.")
+        return [case for one in made for case in cases_of(one, epsilon)]
+    known(oracle)
+    if oracle.epsilon != epsilon:
+        raise MisuseError(f"This {oracle.name} claims epsilon={oracle.epsilon}: audit it with that.")
+    if isinstance(oracle, MeanOracle):
+        span = oracle.span
+        numbers = sorted({-2 * span, -span, 1 - span, -1, 0, 1, span // 2, span})
+        baskets = {f"the number {number}": (number,) for number in numbers}
+        return [Case(f"a mean of numbers up to {span:,} by {oracle.name}", oracle, baskets, epsilon)]
+    if getattr(oracle, "delta", 0):
+        raise MisuseError(f"This {oracle.name} has a delta, and the audit of oracles is for pure epsilon.")
+    values = range(oracle.size)
+    sets: list[tuple[int, ...]] = [(value,) for value in values]
+    if not oracle.single:
+        # Of very many candidates, all baskets cannot be tried.
+        long = [tuple(values[: oracle.pad]), tuple(values[-oracle.pad :]), tuple(values)]
+        sets = subsets(values) if oracle.size <= _ALL else [(), *sets[:_MOST], *long]
+    how = "exactly one" if oracle.single else f"padded to {oracle.pad}"
+    question = f"which of {oracle.size} candidates by {oracle.name}, {how}"
+    return [Case(question, oracle, {shown(one): one for one in sets}, epsilon)]
+
+
+def case_of(ask: Ask, baskets: Sequence[tuple[int, ...]], epsilon: Fraction) -> Case:
+    """Return the question of a round, with the values that these baskets answer it with, each once."""
+    form, oracle = ask.form, ask.oracle
+    known(oracle)
+    found: dict[tuple[int, ...], str] = {}
+    for basket in baskets:
+        found.setdefault(tuple(held(form, basket)), shown(basket))
+    kept = hard(list(found), oracle.pad)
+    question = f"the round {ask.name!r}: {oracle.size} values by {oracle.name}, padded to {oracle.pad}"
+    return Case(question, oracle, {found[values]: values for values in kept}, epsilon)
+
+
+def hard(sets: list[tuple[int, ...]], pad: int) -> list[tuple[int, ...]]:
+    """Return the sets that are told apart best: the empty and single ones, those as long as the padding, the longest.
+
+    Of those as long as the padding, the first and the last ones have least in common.
+    """
+    ordered = sorted(set(sets), key=lambda one: (len(one), one))
+    most = len(ordered[-1])
+    few = [one for one in ordered if len(one) in (0, 1, most)]
+    full = [one for one in ordered if len(one) == min(pad, most) and one not in few]
+    room = max(2, _MOST - len(few))
+    return few + (full if len(full) <= room else full[: room // 2] + full[-(room // 2) :])
+
+
+def shown(basket: Sequence[int]) -> str:
+    """Return a basket in words."""
+    return f"{{{', '.join(map(str, basket))}}}" if basket else "nothing"
+
+
+def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
+    """Enumerate the law of every case's report, and return the largest loss; also that of each case."""
+    begun = perf_counter()
+    losses = [case.loss() for case in cases]
+    over = [_share(loss, case) for loss, case in zip(losses, cases, strict=True)]
+    worst = max(range(len(cases)), key=lambda place: over[place])
+    loss, case = losses[worst], cases[worst]
+    stands = loss.ratio is not None and loss.ratio <= grown_at_least(case.epsilon)
+    report = loss.report if len(loss.report) <= _LONGEST else f"{loss.report[:_LONGEST]} …"
+    why = (
+        f"Only one of them makes the report {report}."
+        if loss.ratio is None
+        else f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
+    )
+    attempt = Attempt(
+        means="exact",
+        stands=stands,
+        loss=loss.epsilon,
+        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets",
+        pair=_pair(loss.one, loss.other),
+        question=case.question,
+        why="" if stands else why,
+        seconds=perf_counter() - begun,
+    )
+    return attempt, losses
+
+
+def _share(loss: Loss, case: Case) -> float:
+    return inf if loss.ratio is None else loss.epsilon / float(case.epsilon)
+
+
+def _pair(one: str, other: str) -> str:
+    return f"one person who holds {one}, or {other} instead" if one != other else ""
+
+
+def statistical(cases: Sequence[Case], losses: Sequence[Loss], runs: int, seed: int) -> Attempt:
+    """Run the device of each case some times on the two baskets that differ most, the most promising one again."""
+    begun = perf_counter()
+    tried = [(case, (loss.one, loss.other)) for case, loss in zip(cases, losses, strict=True) if loss.one != loss.other]
+    each, half = max(1, runs // 2 // max(1, len(tried))), max(1, runs - runs // 2)
+    best: tuple[float, int, Event, bool] | None = None
+    for place, (case, pair) in enumerate(tried):
+        results = [_results(case, basket, pair, each, seed, "choosing") for basket in pair]
+        for event in events(results):
+            for swapped in (False, True):
+                one, other = (event.among(side) for side in (reversed(results) if swapped else results))
+                score = promise(one, other, each, 0.0)
+                if best is None or score > best[0]:
+                    best = score, place, event, swapped
+    if best is None:
+        return Attempt(means="statistical", stands=True, loss=0.0, tried="no two baskets answer differently")
+    _, place, event, swapped = best
+    case, pair = tried[place]
+    sides = [
+        event.among(_results(case, basket, pair, half, seed, "measuring"))
+        for basket in (reversed(pair) if swapped else pair)
+    ]
+    loss = bound(sides[0], sides[1], half, 0)
+    stands = loss <= float(case.epsilon)
+    why = (
+        f"In {sides[0]:,} of {half:,} reports of one and in {sides[1]:,} of the other, {event}: with 99 % confidence "
+        f"the loss is at least {loss:.4g}."
+    )
+    return Attempt(
+        means="statistical",
+        stands=stands,
+        loss=loss,
+        tried=f"{len(tried)} pairs of baskets, {2 * (each * len(tried) + half):,} reports, seed {seed}",
+        pair=_pair(*pair),
+        question=case.question,
+        why="" if stands else why,
+        seconds=perf_counter() - begun,
+    )
+
+
+def _results(case: Case, basket: str, pair: tuple[str, str], many: int, seed: int, what: str) -> list[Told]:
+    stream, device = seed_of(seed, f"{case.question} {basket} {what}"), case.device(basket)
+    return [case.told(device(Draws(Stream(stream, run).take)), pair) for run in range(many)]

@@ -1,0 +1,250 @@
+"""The exact law of a device's report: every random choice it can make is followed, with its exact probability.
+
+The device's own code runs, but for the choices of `local.draws`, each of which has a stated law: a choice is made for
+it, and it is run again for every other choice. What a hash function does is enumerated for some of them, since the
+report names the one that was used and it is drawn without looking at the basket. A place among very many (a point of
+the wheel) is followed by stretches: places next to each other that lead to reports next to each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import combinations, count
+from math import inf, log
+from typing import Any, TypeAlias
+
+from ..errors import MisuseError
+from ..local.draws import Draws
+from ..local.loss import WIDE, WORD
+
+# What one device does: a report made of the choices it is given, or nothing at all.
+Device: TypeAlias = Callable[[Draws], Any]
+
+_PATHS = 1500  # ways a device is followed before the rest is left out
+_LEFT = Fraction(1, 10**9)  # what may be left out of a law
+_PLACES = 64  # more places than these are followed by stretches
+_SEEDS = tuple((0x9E3779B1 * odd & WORD - 1 | 1, 0x85EBCA77 * odd & WORD - 1) for odd in (1, 2, 3, 5, 7, 11, 13, 17))
+_BITS = 12  # more of them than these cannot be enumerated
+NOTHING = "nothing"  # what a silent device says
+
+
+class _Fork(Exception):  # noqa: N818
+    """The device comes to a choice that was not made for it: how many ways there are, and how likely each is."""
+
+    def __init__(self, chances: list[Fraction]) -> None:
+        self.chances = chances
+
+
+class _Wide(Exception):  # noqa: N818
+    """The device comes to a place among very many: stretches of places, first and behind the last, each as likely."""
+
+    def __init__(self, stretches: list[tuple[int, int, Fraction]]) -> None:
+        self.stretches = stretches
+
+
+class _Chosen(Draws):
+    """Random choices that are made beforehand; the first that is not made stops the device."""
+
+    def __init__(self, made: tuple[int, ...]) -> None:
+        super().__init__(_no_bytes)
+        self._made = iter(made)
+
+    def _next(self, chances: Callable[[], list[Fraction]]) -> int:
+        made = next(self._made, None)
+        if made is None:
+            raise _Fork(chances())
+        return made
+
+    def seed(self) -> tuple[int, int]:
+        return _SEEDS[self._next(lambda: [Fraction(1, len(_SEEDS))] * len(_SEEDS))]
+
+    def chance(self, threshold: int) -> bool:
+        likely = Fraction(min(max(threshold, 0), WORD), WORD)
+        return self._next(lambda: [1 - likely, likely]) == 1
+
+    def below(self, bound: int) -> int:
+        return self._next(lambda: [Fraction(1, bound)] * bound) if bound > 1 else 0
+
+    def bits(self, count: int, threshold: int) -> int:
+        if count > _BITS:
+            raise MisuseError(
+                f"One bit for each of {count:,} candidates cannot be enumerated: audit a question about {_BITS} or "
+                "fewer."
+            )
+        likely = Fraction(threshold, WORD)
+        powers = [likely**ones * (1 - likely) ** (count - ones) for ones in range(count + 1)]
+        return self._next(lambda: [powers[bits.bit_count()] for bits in range(1 << count)])
+
+    def some(self, many: int, values: Collection[int]) -> list[int]:
+        sets = list(combinations(values, min(many, len(values))))
+        return list(sets[self.below(len(sets))])
+
+    def place(self, weight: int, inside: int, outside: int) -> int:
+        made = next(self._made, None)
+        if made is not None:
+            return made
+        rest = WIDE - weight * inside
+        each, more = divmod(rest, outside)
+        edges = [0, inside, inside + more, inside + outside]
+        likely = [Fraction(one, WIDE) for one in (weight, each + 1, each)]
+        if inside + outside > _PLACES:
+            raise _Wide([*zip(edges, edges[1:], likely, strict=False)])
+        raise _Fork([likely[step] for step in range(3) for _ in range(edges[step], edges[step + 1])])
+
+
+def _no_bytes(_: int) -> bytes:
+    raise AssertionError("every choice is made through the methods above")
+
+
+@dataclass
+class Law:
+    """The probabilities of reports.
+
+    Parameters
+    ----------
+    single
+        Of single reports, by their text.
+    stretched
+        Of reports that differ in one number alone: by the text of the rest, stretches of that number, each number
+        in it with the same probability.
+    left
+        What was not followed to its end: any report may have that much more.
+    """
+
+    single: dict[str, Fraction] = field(default_factory=dict)
+    stretched: dict[str, list[tuple[int, int, Fraction]]] = field(default_factory=dict)
+    left: Fraction = Fraction(0)
+
+    def flat(self, edges: Mapping[str, list[int]]) -> dict[str, Fraction]:
+        """Return the probability of every report, one for each piece between the edges where numbers are stretched."""
+        found = dict(self.single)
+        for rest, parts in self.stretched.items():
+            for number in edges[rest]:
+                likely = sum((one for start, stop, one in parts if start <= number < stop), Fraction(0))
+                found[f"{rest} at {number}"] = likely
+        return found
+
+
+def law(device: Device) -> Law:
+    """Return the law of a device's report. The likeliest ways are followed first."""
+    found, order = Law(), count()
+    open_ways: list[tuple[Fraction, int, tuple[int, ...]]] = [(Fraction(-1), next(order), ())]
+    left, followed = Fraction(1), 0
+    while open_ways and left > _LEFT and followed < _PATHS:
+        negative, _, made = heappop(open_ways)
+        followed += 1
+        try:
+            report = _written(device(_Chosen(made)))
+        except _Fork as fork:
+            for way, chance in enumerate(fork.chances):
+                if chance:
+                    heappush(open_ways, (negative * chance, next(order), (*made, way)))
+            continue
+        except _Wide as wide:
+            for start, stop, chance in wide.stretches:
+                _stretch(found, device, made, start, stop, -negative * chance)
+            left += negative
+            continue
+        found.single[report] = found.single.get(report, Fraction(0)) - negative
+        left += negative
+    found.left = left
+    return found
+
+
+def _written(report: Any) -> str:
+    return NOTHING if report is None else json.dumps(report, sort_keys=True)
+
+
+def _stretch(found: Law, device: Device, made: tuple[int, ...], start: int, stop: int, chance: Fraction) -> None:
+    """Add reports of all places from start to before stop: split until both ends are as far apart as the reports."""
+    if start >= stop:
+        return
+    open_parts = [(start, stop - 1)]
+    while open_parts:
+        first, last = open_parts.pop()
+        (rest, low), (other, high) = (_told(device(_Chosen((*made, place)))) for place in (first, last))
+        if rest == other and high - low == last - first:
+            found.stretched.setdefault(rest, []).append((low, high + 1, chance))
+        else:
+            middle = (first + last) // 2
+            open_parts += [(first, middle), (middle + 1, last)]
+
+
+def _told(report: Mapping[str, Any]) -> tuple[str, int]:
+    """Return a report without its number of very many, and that number."""
+    name = "point" if "point" in report else "value"
+    if name not in report:  # one kind of report inside another
+        ((outer, inner),) = report.items()
+        rest, number = _told(inner)
+        return f"{outer} {rest}", number
+    return _written({key: value for key, value in report.items() if key != name}), int(report[name])
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The largest ratio of the chances of one report under two baskets, and where it is.
+
+    Parameters
+    ----------
+    ratio
+        The ratio; None where it is infinite.
+    one, other
+        The names of the baskets.
+    report
+        The report.
+    """
+
+    ratio: Fraction | None
+    one: str = ""
+    other: str = ""
+    report: str = ""
+
+    @property
+    def epsilon(self) -> float:
+        """The ratio as a loss."""
+        return inf if self.ratio is None else log(self.ratio)
+
+
+def largest(laws: Mapping[str, Law]) -> Loss:
+    """Return the largest loss between any two of the laws, by the names of baskets.
+
+    Where something was left out of a law, it counts against finding a loss: what is returned is really lost.
+    """
+    edges: dict[str, list[int]] = {}
+    for rest in {rest for one in laws.values() for rest in one.stretched}:
+        edges[rest] = sorted({number for one in laws.values() for number in _edges(one, rest)})
+    highest: dict[str, tuple[Fraction, str]] = {}
+    lowest: dict[str, tuple[Fraction, str]] = {}
+    flats = {name: one.flat({rest: edges[rest] for rest in one.stretched}) for name, one in laws.items()}
+    for name, flat in flats.items():
+        for report, likely in flat.items():
+            if likely > highest.get(report, (Fraction(0), ""))[0]:
+                highest[report] = likely, name
+    for report in highest:
+        lowest[report] = min(((flat.get(report, Fraction(0)) + laws[name].left, name) for name, flat in flats.items()))
+    best = Loss(Fraction(1))
+    for report, (likely, one) in highest.items():
+        least, other = lowest[report]
+        if not least:
+            return Loss(None, one, other, report)
+        if best.ratio is not None and likely / least > best.ratio:
+            best = Loss(likely / least, one, other, report)
+    return best
+
+
+def _edges(one: Law, rest: str) -> Iterator[int]:
+    for start, stop, _ in one.stretched.get(rest, ()):
+        yield start
+        yield stop
+
+
+def subsets(values: Iterable[int]) -> list[tuple[int, ...]]:
+    """Return all sets of these values, the empty one first."""
+    found: list[tuple[int, ...]] = [()]
+    for value in values:
+        found += [(*one, value) for one in found]
+    return sorted(found, key=lambda one: (len(one), one))

@@ -1,0 +1,223 @@
+"""Handing over what was paid for: places checked before paying, and nothing lost if a write fails after it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..errors import DiscreetError, MisuseError
+from .groups import Reading, Writing
+from .options import Format
+from .output import emit
+from .run import Interrupted
+
+if TYPE_CHECKING:
+    from ..baskets.core import Item
+    from ..curator.paying import Receipt
+    from ..curator.release import Release
+
+_LONGEST = 80  # bytes of a segment in the name of a file
+_ALL = ""  # the name of the only release, where there are no segments
+
+
+@dataclass
+class Delivery:
+    """Where the releases of one question go, and what shows that they were paid for.
+
+    Parameters
+    ----------
+    writing
+        How and where the results are written.
+    report, title
+        Where reports go, if anywhere, and what they are called.
+    read, ledger
+        What is read or pays: nothing may be written over it. And what pays, alone.
+    """
+
+    writing: Writing
+    report: Path | None
+    title: str
+    read: tuple[Path, ...]
+    ledger: Path | None = None
+    _receipt: str = field(default="", init=False)
+
+    def check(self, segments: Iterable[Item]) -> None:
+        """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
+        from ..exact.writing import check_place
+
+        if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
+            raise MisuseError(f"A report is a page: give a name that ends in .html instead of {self.report}.")
+        named = names_of(segments)
+        if list(named) != [_ALL] and self.writing.output is None and self._form in (Format.csv, Format.parquet):
+            raise MisuseError(
+                f"Tables of several segments cannot follow one another as {self._form.value}: add -o FILE for a file "
+                "each, or take --format json."
+            )
+        taken = set()
+        for name in named.values():
+            for place in (self.writing.output, self.report):
+                if place is None:
+                    continue
+                beside = _beside(place, name)
+                if any(_same(beside, other) for other in self.read):
+                    raise MisuseError(f"{beside} is read or pays for this release: write the result to another file.")
+                if beside.resolve() in taken:
+                    raise MisuseError(f"{beside} cannot hold both the result and the report: give two names.")
+                taken.add(beside.resolve())
+                check_place(beside)
+
+    def paid(self, receipt: Receipt) -> None:
+        """Keep the receipt: whatever fails from now on, it is told."""
+        self._receipt = f" {receipt}".rstrip()
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Name the spend if the work is broken off after it was paid for."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            paid = self._receipt or (
+                f" `discreet ledger show {self.ledger}` says what was paid." if self.ledger else ""
+            )
+            raise Interrupted(f"interrupted; no result was written.{paid}") from None
+        except MemoryError:
+            raise DiscreetError(f"Out of memory; there is no result.{self._receipt}") from None
+
+    def hand_over(self, done: Mapping[Item, Release]) -> None:
+        """Write everything; what a failing write leaves in no file goes to standard output."""
+        left = dict(done)
+        named = names_of(done)
+        try:
+            if self.writing.output is None and self._form is Format.json and list(done) != [_ALL]:
+                _print(done)
+                left.clear()
+            else:
+                for segment, made in done.items():
+                    self._write(segment, made, named[segment])
+                    if self.writing.output is not None or self._form is not Format.table:
+                        del left[segment]
+            for segment, made in done.items():
+                self._write_report(segment, made, named[segment])
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; not everything was written.{self._receipt}") from None
+        except (DiscreetError, OSError, MemoryError) as error:
+            raise DiscreetError(f"{_said(error)} {self._rescued(left)}{self._receipt}") from None
+
+    @property
+    def _form(self) -> Format:
+        return self.writing.format or Format.table
+
+    def _write(self, segment: Item, made: Release, name: str) -> None:
+        output = self.writing.output
+        if output is None and segment != _ALL:
+            typer.echo(f"\n{segment}")
+        emit(made.patterns, self._form, None if output is None else _beside(output, name))
+        # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
+        if output is not None or self._form is Format.table:
+            for note in made.notes:
+                typer.echo(f"\n{note}", err=output is not None)
+
+    def _write_report(self, segment: Item, made: Release, name: str) -> None:
+        if self.report is None:
+            return
+        place = _beside(self.report, name)
+        made.save(place, title=self.title if segment == _ALL else f"{self.title}: {segment}")
+        typer.echo(f"report written to {place}", err=True)
+
+    def _rescued(self, left: Mapping[Item, Release]) -> str:
+        if not left:
+            return "The result itself was written."
+        if self.writing.output is None and self._form is not Format.table:
+            return "The result is lost."  # it is standard output that cannot be written
+        try:
+            _print(left)
+        except OSError:
+            return "Nor can standard output: the result is lost."
+        return "What was paid for went to standard output instead, as JSON: keep it."
+
+
+def names_of(segments: Iterable[Item]) -> dict[Item, str]:
+    """Return what each segment adds to the name of a file: safe, short, and different for every two of them.
+
+    Examples
+    --------
+    >>> list(names_of(["north", "south"]).values())
+    ['north', 'south']
+    >>> len(set(names_of(["a/b", "a_b", "A_B", "x" * 300, "x" * 301]).values()))
+    5
+    """
+    texts = {segment: str(segment) for segment in segments}
+    # Some file systems tell neither case nor ways of writing the same letter apart.
+    folded = {segment: unicodedata.normalize("NFKC", text).casefold() for segment, text in texts.items()}
+    often = Counter(folded.values())
+    names = {}
+    for segment, text in texts.items():
+        safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
+        short = safe.encode()[:_LONGEST].decode(errors="ignore")
+        if segment != _ALL and (short != text or often[folded[segment]] > 1):
+            short = f"{short}-{sha256(repr(segment).encode()).hexdigest()[:8]}"
+        names[segment] = short
+    return names
+
+
+def places_read(reading: Reading, *others: Path | str | None) -> tuple[Path, ...]:
+    """Return the files that are read, as far as they are named."""
+    return tuple(Path(place) for place in (reading.file, *others) if place is not None)
+
+
+def title_of(typed: str | None, reading: Reading) -> str:
+    """Return the title of a report: as typed, or with the name of the file."""
+    from ..curator.release import TITLE
+
+    if typed is not None:
+        return typed
+    if reading.file is None or "://" in reading.file:
+        return TITLE  # an address may hold a password
+    return f"{TITLE}: {Path(reading.file).name}"
+
+
+def _beside(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve()
+    except OSError:
+        return False
+
+
+def _print(done: Mapping[Item, Release]) -> None:
+    """Write releases to standard output as JSON: the only one as it is, several as one object by segment."""
+    from ..exact.files import write
+
+    if sys.stdout is None:
+        raise OSError
+    parts: dict[str, str] = {}
+    for segment, made in done.items():
+        text = io.BytesIO()
+        write(made.patterns, text, "json")
+        parts[str(segment)] = text.getvalue().decode().rstrip()
+    joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
+    sys.stdout.write((parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}") + "\n")
+    sys.stdout.flush()
+
+
+def _said(error: DiscreetError | OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "Out of memory."
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}."
+    return str(error).removesuffix(" Nothing was changed.")

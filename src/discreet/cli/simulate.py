@@ -1,0 +1,176 @@
+"""`discreet simulate`: what a collector who never sees the data would learn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import MisuseError
+from . import options as given
+from .groups import Reading, Writing, grouped
+from .progress import Bar
+from .release import settings_of
+
+if TYPE_CHECKING:
+    from ..local.outcome import Outcome, Round
+
+_NAMES = 24  # letters that the name of a round takes, so that lines stand below each other
+
+app = typer.Typer()
+
+
+class Speed(StrEnum):
+    """How reports are simulated."""
+
+    person = "person"
+    aggregated = "aggregated"
+
+
+@dataclass(frozen=True)
+class Known(Reading):
+    """Which data to read, and how; one seed is for that and for the reports."""
+
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The same seed gives the same result.  \\[default: drawn, and shown]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None
+
+    def seeded(self) -> Known:
+        """Return this with a seed, drawn where none was given."""
+        if self.seed is not None:
+            return self
+        from secrets import randbelow
+
+        return replace(self, seed=randbelow(1 << 32))
+
+
+class Transcript:
+    """Shows a bar while a round goes on, and a line when it has been heard."""
+
+    def __init__(self, lines: bool, err: bool) -> None:
+        self._lines, self._err = lines, err
+        self._bar = Bar("simulating").__enter__()
+
+    def __enter__(self) -> Transcript:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.__exit__(None, None, None)
+
+    def progress(self, name: str, share: float) -> None:
+        """Note which round is going on, and how far it is."""
+        self._bar.stage(name)
+        self._bar(share)
+
+    def heard(self, line: Round) -> None:
+        """Show a line, and begin a new bar."""
+        self._bar.__exit__(None, None, None)
+        if self._lines:
+            typer.echo(
+                f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
+                f"padding {line.pad:<3}  {line.bits:g} bits a report",
+                err=self._err,
+            )
+        self._bar = Bar("simulating").__enter__()
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet simulate retail.dat --protocol svsm --top 64 --epsilon 2 --seed 7\n\n"
+    "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
+    "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json"
+)
+@grouped
+def simulate(
+    protocol: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="One of `discreet mechanisms --kind protocol`.", rich_help_panel=given.HOW),
+    ] = "svsm",
+    top: given.Top = None,
+    least: Annotated[
+        int,
+        typer.Option(metavar="N", help="2 leaves single items out.", rich_help_panel="What to find"),
+    ] = 1,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How much one report may give away: 1, 0.5, 1/3.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    speed: Annotated[
+        Speed,
+        typer.Option(help="Make every report, or draw what they add up to.", rich_help_panel=given.HOW),
+    ] = Speed.person,
+    settings: given.Settings = None,
+    score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
+    *,
+    reading: Known,
+    writing: Writing,
+) -> None:
+    """Try a local protocol on data you know: every person sends one randomised report, and nobody sees a basket.
+
+    Shows the rounds as they go, then the patterns with intervals. The result is [bold]simulated[/bold]: it is for
+    finding out what a study would learn, not for publishing. A score against the truth says how near it came.
+    """
+    from ..catalogue import protocol as entry_of
+    from ..local.simulate import simulate as run
+
+    if top is None:
+        raise MisuseError("Say how many patterns are wanted: --top 64.")
+    if epsilon is None:
+        raise MisuseError("Say how much one report may give away: --epsilon 1 is usual, less protects more.")
+    plan = entry_of(protocol).make(settings_of(settings))
+    if file := reading.result():
+        raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
+    seeded = reading.seeded()
+    baskets = (seeded if reading.max_items is not None else replace(seeded, seed=None)).baskets()
+    table = writing.format is given.Format.table
+    with Transcript(lines=table or writing.output is not None, err=writing.output is not None) as lines:
+        outcome = run(
+            baskets,
+            plan,
+            top=top,
+            least=least,
+            epsilon=epsilon,
+            seed=seeded.seed or 0,
+            speed=speed.value,
+            score=score,
+            progress=lines.progress,
+            transcript=lines.heard,
+        )
+    _deliver(outcome, writing, drawn=reading.seed is None)
+
+
+def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
+    """Write the patterns; beside a table, or a file, say all that JSON holds."""
+    plain = writing.output is None and writing.format is given.Format.table
+    if plain:
+        typer.echo()
+    writing.write(outcome.patterns)
+    if plain or writing.output is not None:
+        for line in _said(outcome):
+            typer.echo(f"\n{line}", err=not plain)
+    if drawn:
+        seed = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
+        typer.echo(f"\n{seed}" if plain or writing.output is not None else seed, err=not plain)
+
+
+def _said(outcome: Outcome) -> list[str]:
+    lines = [*outcome.notes, outcome.guarantee.in_words()]
+    if outcome.marginal:
+        lines.append("Marginal: each count was drawn by itself, so what counts have in common is not simulated.")
+    if outcome.scores:
+        scores = "; ".join(f"{name} {value:.4g}" for name, value in outcome.scores.items())
+        lines.append(f"Against the truth: {scores}.")
+    return lines

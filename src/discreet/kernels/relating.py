@@ -1,0 +1,119 @@
+"""Which ordered pairs of some items each person holds: given ones, one after the other in time, or simply together.
+
+Items of interest have a rank below `width`; the pair of ranks (a, b) has the code a * width + b. Lists ascend.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import helper, kernel
+from .mining import I32, I64
+
+
+@kernel
+def pairs_given(
+    offsets: I64, first: I32, second: I32, people: I64, ranks: I64, width: int, starts: I64, held: I32, sizes: I64
+) -> None:
+    """Write the given pairs of ranked items; where `held` is empty, only how many they are."""
+    for row in range(len(people)):
+        many = 0
+        for at in range(offsets[people[row]], offsets[people[row] + 1]):
+            one, other = ranks[first[at]], ranks[second[at]]
+            if one >= 0 and other >= 0 and one != other:
+                if len(held):
+                    held[starts[row] + many] = one * width + other
+                many += 1
+        sizes[row] = many
+        if len(held):
+            held[starts[row] : starts[row] + many] = np.sort(held[starts[row] : starts[row] + many])
+
+
+@kernel
+def pairs_together(
+    offsets: I64, codes: I32, people: I64, ranks: I64, width: int, starts: I64, held: I32, sizes: I64
+) -> None:
+    """Write all ordered pairs of different ranked items of a basket; where `held` is empty, only how many they are."""
+    own = np.empty(width, np.int64)
+    for row in range(len(people)):
+        many = _ranked(offsets, codes, people[row], ranks, own)
+        sizes[row] = many * (many - 1)
+        if len(held):
+            place = starts[row]
+            for one in range(many):
+                for other in range(many):
+                    if one != other:
+                        held[place] = own[one] * width + own[other]
+                        place += 1
+
+
+@kernel
+def pairs_after(
+    offsets: I64, codes: I32, people: I64, ranks: I64, width: int, starts: I64, held: I32, sizes: I64
+) -> None:
+    """Write the pairs (a, b) where some b comes after some a; where `held` is empty, only how many they are."""
+    own = np.empty(width, np.int64)
+    earliest = np.empty(width, np.int64)
+    latest = np.full(width, -1, np.int64)
+    for row in range(len(people)):
+        many = 0
+        for at in range(offsets[people[row]], offsets[people[row] + 1]):
+            rank = ranks[codes[at]]
+            if rank >= 0:
+                if latest[rank] < 0:
+                    own[many] = rank
+                    many += 1
+                    earliest[rank] = at
+                latest[rank] = at
+        mine = np.sort(own[:many])
+        count = 0
+        for one in range(many):
+            for other in range(many):
+                if one != other and earliest[mine[one]] < latest[mine[other]]:
+                    if len(held):
+                        held[starts[row] + count] = mine[one] * width + mine[other]
+                    count += 1
+        sizes[row] = count
+        for at in range(many):
+            latest[own[at]] = -1
+
+
+@kernel
+def project(
+    offsets: I64,
+    codes: I32,
+    people: I64,
+    ranks: I64,
+    width: int,
+    starts: I64,
+    held: I32,
+    left: I64,
+    right: I64,
+    out: I64,
+) -> None:
+    """Write each sum of left[a] * right[b] over the pairs a person holds, and of left[a] * right[a] over the items."""
+    own = np.empty(width, np.int64)
+    for row in range(len(people)):
+        total = 0
+        many = _ranked(offsets, codes, people[row], ranks, own)
+        for at in range(many):
+            total += left[own[at]] * right[own[at]]
+        for at in range(starts[row], starts[row + 1]):
+            total += left[held[at] // width] * right[held[at] % width]
+        out[row] = total
+
+
+@helper
+def _ranked(offsets: I64, codes: I32, person: int, ranks: I64, own: I64) -> int:
+    """Put the ranks a basket has into `own`, ascending, and return how many they are."""
+    many = 0
+    for at in range(offsets[person], offsets[person + 1]):
+        rank = ranks[codes[at]]
+        if rank >= 0:
+            place = many
+            while place > 0 and own[place - 1] > rank:
+                own[place] = own[place - 1]
+                place -= 1
+            own[place] = rank
+            many += 1
+    return many

@@ -1,0 +1,75 @@
+"""One sign: high or low, likelier as the number is. The best mean oracle for small epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MisuseError
+from ...kernels.devices import report_signs
+from ..loss import WORD
+from .mean import SPAN, MeanOracle
+from .oracle import Columns, Report, grown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duchi(MeanOracle):
+    """Report 1 with the probability 1/2 + slope × number / 2^32."""
+
+    slope: int
+
+    name: ClassVar[str] = "duchi"
+    summary: ClassVar[str] = "one sign: the most exact mean for small epsilon"
+    citation: ClassVar[str] = "Duchi, Jordan, Wainwright 2018"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
+        """Return the oracle; the slope is rounded down, against the collector."""
+        growth = grown(epsilon)
+        slope = int((growth - 1) / (growth + 1) * (WORD // 2) / span)
+        if slope < 1:
+            raise MisuseError(f"A span of {span:,} is too fine for epsilon {float(epsilon):g}: use a smaller one.")
+        return cls(epsilon=epsilon, span=span, slope=slope)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """How much likelier 1 is a step of the grid."""
+        return {"slope": self.slope}
+
+    @property
+    def bits(self) -> float:
+        """A sign."""
+        return 1
+
+    @property
+    def _unit(self) -> Fraction:
+        """What a sign is worth."""
+        return Fraction(WORD // 2, self.slope * self.span)
+
+    @property
+    def square(self) -> tuple[Fraction, Fraction]:
+        """The same for every number."""
+        return self._unit**2, Fraction(0)
+
+    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+        """Return a sign a person."""
+        sign = np.empty(len(people), np.int64)
+        report_signs(self.clipped(values), people, np.uint64(seed), self.slope, sign)
+        return {"sign": sign}
+
+    def worth(self, columns: Columns) -> NDArray[np.float64]:
+        """Return the unit or its opposite."""
+        return (2 * columns["sign"] - 1) * float(self._unit)
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return one sign."""
+        return {"sign": int(columns["sign"][row])}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the signs."""
+        return {"sign": self.column(reports, "sign", 2)}

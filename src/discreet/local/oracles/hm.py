@@ -1,0 +1,105 @@
+"""The hybrid mechanism: each device tosses a coin between `pm` and `duchi`, so that no number is estimated badly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...kernels.devices import report_either
+from ..loss import WORD
+from .duchi import Duchi
+from .mean import SPAN, MeanOracle
+from .oracle import Columns, Report, chance, grown
+from .pm import PM
+
+# Up to here a sign alone is better for every number (theorem 3 of the article).
+_SIGN_ALONE = Fraction("0.61")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HM(MeanOracle):
+    """Report as `pm` does with the probability `choose` out of 2^32, and as `duchi` does otherwise (D4)."""
+
+    choose: int
+    pm: PM
+    duchi: Duchi
+
+    name: ClassVar[str] = "hm"
+    summary: ClassVar[str] = "a coin between pm and duchi: about as exact for every number"
+    citation: ClassVar[str] = "Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
+        """Return the oracle with the coin that makes the variance the same for every number."""
+        choose = 0 if epsilon <= _SIGN_ALONE else chance(1 - 1 / grown(epsilon / 2))
+        pm, duchi = PM.make(epsilon, span), Duchi.make(epsilon, span)
+        return cls(epsilon=epsilon, span=span, choose=choose, pm=pm, duchi=duchi)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The coin, and both mechanisms."""
+        return {"choose": self.choose, "pm": self.pm.form, "duchi": self.duchi.form}
+
+    @property
+    def bits(self) -> float:
+        """Which of them, and at most a point; a sign alone where the coin never falls otherwise."""
+        return 1 + self.pm.bits if self.choose else 1
+
+    @property
+    def square(self) -> tuple[Fraction, Fraction]:
+        """Both are right on average, so the squares mix as the coin does."""
+        coin = Fraction(self.choose, WORD)
+        pm, duchi = self.pm.square, self.duchi.square
+        return coin * pm[0] + (1 - coin) * duchi[0], coin * pm[1] + (1 - coin) * duchi[1]
+
+    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+        """Return which of them, and a point or a sign, a person."""
+        kind, value = np.empty(len(people), np.int64), np.empty(len(people), np.int64)
+        pm = self.pm
+        report_either(
+            self.clipped(values),
+            people,
+            np.uint64(seed),
+            self.choose,
+            self.duchi.slope,
+            self.span,
+            pm.step,
+            pm.window,
+            pm.points,
+            np.uint64(pm.inside),
+            kind,
+            value,
+        )
+        return {"kind": kind, "value": value}
+
+    def worth(self, columns: Columns) -> NDArray[np.float64]:
+        """Return what each says by itself."""
+        value = columns["value"]
+        return np.where(columns["kind"] == 1, self.pm.worth({"point": value}), self.duchi.worth({"sign": value}))
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return a point or a sign, under the name of its mechanism."""
+        value = int(columns["value"][row])
+        return {"pm": {"point": value}} if columns["kind"][row] else {"duchi": {"sign": value}}
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return which of them, and the points and signs."""
+        allowed = ("pm", "duchi") if self.choose else ("duchi",)
+        kinds, values = np.empty(len(reports), np.int64), np.empty(len(reports), np.int64)
+        for row, report in enumerate(reports):
+            name = next(iter(report)) if isinstance(report, dict) and len(report) == 1 else ""
+            if name not in allowed:
+                raise self.strange()
+            kinds[row] = name == "pm"
+            side: MeanOracle = self.pm if name == "pm" else self.duchi
+            try:
+                (values[row],) = next(iter(side.read([report[name]]).values()))
+            except InputError:
+                raise self.strange() from None
+        return {"kind": kinds, "value": values}

@@ -1,0 +1,156 @@
+"""What a mean oracle is: how one number on a device becomes one report, and what the mean of many numbers is.
+
+Numbers are whole, from -span to span, and stand for -1 to 1: a public grid, so that every probability is a whole
+number over a power of two. A number beyond the range counts as its end (D5). The expected report is exactly linear in
+the number, so estimates are exactly unbiased.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from secrets import token_bytes
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError, MisuseError
+from ..client import ANSWERS
+from ..draws import Draws
+from ..loss import ratio
+from .oracle import Columns, Report, check_epsilon
+
+SPAN = 1 << 10
+_WIDEST = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """An estimated mean.
+
+    Parameters
+    ----------
+    value
+        The mean, of numbers from -1 to 1; noise takes it beyond.
+    variance
+        How far it is off, as an estimate for everybody of whom these people are a random part.
+    people
+        How many reports it is made of.
+    """
+
+    value: float
+    variance: float
+    people: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanOracle(ABC):
+    """A mean oracle.
+
+    Parameters
+    ----------
+    epsilon
+        What one report may give away.
+    span
+        The largest number on a device, which stands for 1: a power of two.
+    """
+
+    epsilon: Fraction
+    span: int = SPAN
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if not 1 <= self.span <= _WIDEST or self.span & (self.span - 1):
+            raise MisuseError(f"The span of a mean is a power of two up to {_WIDEST:,}; {self.span:,} was given.")
+
+    @classmethod
+    @abstractmethod
+    def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
+        """Return the oracle with the best integers for these numbers."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The integers of this oracle, beside its span."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> float:
+        """How many bits a report takes."""
+
+    @property
+    @abstractmethod
+    def square(self) -> tuple[Fraction, Fraction]:
+        """The expected square of what one report is worth: the first, and the second times the value's square."""
+
+    @abstractmethod
+    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
+
+    @abstractmethod
+    def worth(self, columns: Columns) -> NDArray[np.float64]:
+        """Return the number each report speaks for: noisy, and right on average."""
+
+    @abstractmethod
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return one report of the columns as it travels."""
+
+    @abstractmethod
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return reports that travelled as columns; an `InputError` says that one is none of this oracle's."""
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The oracle as it travels."""
+        return {"oracle": self.name, "span": self.span, **self.numbers}
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """How much likelier some report can be for one number than for another: at most e to the epsilon."""
+        return ratio(self.form)
+
+    def randomise(self, value: int, take: Callable[[int], bytes] = token_bytes) -> Report:
+        """Return the report of one device with this number."""
+        return ANSWERS[self.name](self.form, [value], Draws(take))
+
+    def variance(self, value: Fraction) -> Fraction:
+        """Return the variance of what one report is worth, exactly, for a number from -1 to 1."""
+        first, second = self.square
+        return first + (second - 1) * value * value
+
+    def estimate(self, columns: Columns) -> Mean:
+        """Return the mean.
+
+        Its variance is exact where the square of a report's worth does not depend on the number (duchi), and otherwise
+        the largest that numbers of this mean can have.
+        """
+        worth = self.worth(columns)
+        if not len(worth):
+            return Mean(value=0.0, variance=float("inf"), people=0)
+        value = float(worth.mean())
+        first, second = map(float, self.square)
+        return Mean(value=value, variance=(first + second - min(value * value, 1.0)) / len(worth), people=len(worth))
+
+    def clipped(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers within the range (D5)."""
+        return np.clip(values, -self.span, self.span).astype(np.int64)
+
+    def strange(self) -> InputError:
+        """Return the error for a report that is none of this oracle's; it does not repeat the report."""
+        return InputError(f"A report is not one that {self.name} makes for this question.")
+
+    def column(self, reports: Sequence[Any], name: str, bound: int) -> NDArray[np.int64]:
+        """Return a whole number below `bound` from each report, which has nothing else."""
+        for report in reports:
+            value = report.get(name) if isinstance(report, dict) and len(report) == 1 else None
+            if type(value) is not int or not 0 <= value < bound:
+                raise self.strange()
+        return np.array([report[name] for report in reports], np.int64)

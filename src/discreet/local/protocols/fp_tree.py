@@ -1,0 +1,201 @@
+"""LDP-FPMiner: a tree of what people hold, learnt level by level from the top, and mined for its itemsets.
+
+The items by falling frequency give everyone's basket one order. Its first item, its first two, its first three … are
+paths of a prefix tree; each level is learnt from a group of its own, among the paths that the level above leaves
+likely. Counts of paths add up to counts of itemsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log, sqrt
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MisuseError
+from ...privacy.budget import exact
+from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
+from ..questions import Candidates, HowMany, Prefix
+from .protocol import Protocol
+from .rounds import Sizes
+from .svim import SVIM
+from .svsm import longest, shrunk
+from .tree import Tree, balanced, balanced_at_random
+
+Inference = Literal["none", "printed", "least-squares"]
+Balance = Literal["none", "printed", "even"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FPTree(Protocol):
+    """Find the most frequent itemsets through a prefix tree.
+
+    Parameters
+    ----------
+    shares
+        Of the people: for the items, for how many of them people hold, and for all levels of the tree together.
+    paths
+        How many paths a level keeps for every pattern wanted.
+    percentile
+        The tree is as high as this share of the people needs.
+    size_oracle, oracle
+        How sizes and levels are asked for.
+    path_weight
+        How much a level's estimates count against the guess from its items (prefix weighted combination): 1 is all.
+    inference, inference_rounds, theta
+        Whether children are made to agree with their parent: as printed, by least squares (B8), or not; how often; and
+        from which share of the parent's guess on that the children left have.
+    balance
+        What happens to estimates below 0: they become 0, and the rest pays for it unit by unit as printed, or evenly
+        (B9), or not at all.
+    itemset_weight
+        How much mined itemsets count against the guess from their items (itemset weighted combination): 1 is all;
+        ``"shrunk"`` weighs by the noise, with nothing to tune (B10).
+    corrected
+        Whether itemsets are scaled up for what baskets longer than the tree lose.
+    """
+
+    shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
+    paths: int = 3
+    percentile: str = "0.8"
+    size_oracle: str = "adaptive"
+    oracle: str = "adaptive"
+    path_weight: str = "0.9"
+    inference: Inference = "least-squares"
+    inference_rounds: int = 7
+    theta: str = "0.3"
+    balance: Balance = "even"
+    itemset_weight: str = "0.7"
+    corrected: bool = False
+
+    name: ClassVar[str] = "fp-tree"
+    summary: ClassVar[str] = "the most frequent itemsets, by a prefix tree that is learnt level by level"
+    citation: ClassVar[str] = "Chen, Wang (LDP-FPMiner)"
+
+    @property
+    def parts(self) -> list[Fraction]:
+        """The shares as numbers."""
+        return [exact(share, "a share") for share in self.shares]
+
+    def check(self, wanted: Wanted) -> None:
+        """Refuse settings that do not add up."""
+        shares = self.parts
+        if any(share <= 0 for share in shares) or sum(shares) > 1:
+            raise MisuseError("The shares of fp-tree are over 0, and add up to 1 at most.")
+        for name, given in (("path_weight", self.path_weight), ("theta", self.theta), ("percentile", self.percentile)):
+            if not 0 <= exact(given, name) <= 1:
+                raise MisuseError(f"{name} is from 0 to 1; {given} was given.")
+        if self.itemset_weight != "shrunk" and not 0 <= exact(self.itemset_weight, "itemset_weight") <= 1:
+            raise MisuseError(f"itemset_weight is from 0 to 1, or shrunk; {self.itemset_weight} was given.")
+        if self.paths < 1 or self.inference_rounds < 0:
+            raise MisuseError("paths is 1 or more, and inference_rounds 0 or more.")
+        SVIM().check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
+
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""
+        line, (first, size, rest) = Line(), self.parts
+        items = yield from SVIM().items(wanted.items, wanted.top, wanted.epsilon, line, first)
+        best = [place for place in items.best(wanted.top) if items.values[place] > 0]
+        singles = [items.of[place][0] for place in best]
+        # As probabilities, kept off 1: a certain item would leave no room for any path around it (B6).
+        chances = np.clip(items.values[best], 0.0, 1 - 1e-6)
+        learnt = _Items(singles, chances, items.variance[best])
+        if len(singles) < 2:
+            return learnt.alone()
+        of = Candidates(itemsets=tuple((item,) for item in sorted(singles)))
+        seen: Estimate = yield Ask.of(
+            "how many items", line.next(size), HowMany.up_to(of, len(singles)), self.size_oracle, wanted.epsilon
+        )
+        sizes = Sizes.of(seen)
+        height = sizes.padding("percentile", exact(self.percentile, "percentile"))
+        tree = Tree(chances)
+        facts: dict[str, Any] = {"tree height": height}
+        for level in range(1, height + 1):
+            paths = tree.candidates(self.paths * wanted.top)
+            if not paths:
+                break
+            question = Prefix(tuple(singles), tuple(tuple(singles[rank] for rank in path) for path in paths), level)
+            answer: Estimate = yield Ask.of(
+                f"paths of {level}", line.next(rest / height), question, self.oracle, wanted.epsilon
+            )
+            facts[f"level {level} is off by"] = _off(answer)
+            tree.add(paths, self._level(answer, tree.guesses(paths)), answer.variance[:-1])
+        if self.inference != "none":
+            tree.infer(self.inference_rounds, float(exact(self.theta, "theta")), printed=self.inference == "printed")
+        mined = tree.mine(self.paths * wanted.top, longest(wanted.top, wanted.least))
+        return learnt.joined(self._weighed(mined, chances, sizes, height), facts)
+
+    def _level(self, answer: Estimate, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the counts of a level's paths: weighed with the guess, and none below 0."""
+        values = answer.values
+        if self.balance == "even":
+            values = balanced(values, 1.0)  # everyone gave one answer, if only none of these
+        elif self.balance == "printed":
+            values = balanced_at_random(values, answer.people)
+        weight = float(exact(self.path_weight, "path_weight"))
+        return np.clip(weight * values[:-1] + (1 - weight) * guesses, 0.0, None)
+
+    def _weighed(
+        self,
+        mined: list[tuple[tuple[int, ...], float, float]],
+        chances: NDArray[np.float64],
+        sizes: Sizes,
+        height: int,
+    ) -> list[tuple[tuple[int, ...], float, float]]:
+        """Return mined itemsets weighed with the guess from their items."""
+        if not mined:
+            return []
+        values, variance = np.array([value for _, value, _ in mined]), np.array([wide for _, _, wide in mined])
+        if self.corrected:
+            lost = np.array([sizes.kept_sets(len(ranks), height) for ranks, _, _ in mined])
+            values, variance = values / lost, variance / lost**2
+        guess = np.array([np.prod(chances[list(ranks)]) for ranks, _, _ in mined])
+        if self.itemset_weight == "shrunk":
+            values, variance = shrunk(values, variance, guess)
+        else:
+            weight = float(exact(self.itemset_weight, "itemset_weight"))
+            values, variance = weight * values + (1 - weight) * guess, weight**2 * variance
+        return [
+            (ranks, float(value), float(wide))
+            for (ranks, _, _), value, wide in zip(mined, values, variance, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class _Items:
+    """The items by rank: what ranks of the tree stand for."""
+
+    singles: list[int]
+    values: NDArray[np.float64]
+    variance: NDArray[np.float64] = field(repr=False)
+
+    def alone(self) -> Learnt:
+        """Return the items as all there is."""
+        note = "Fewer than two items stood out, so there is no tree: the patterns are single items."
+        itemsets = tuple((item,) for item in self.singles)
+        return Learnt(itemsets=itemsets, values=self.values, variance=self.variance, notes=(note,))
+
+    def joined(self, mined: list[tuple[tuple[int, ...], float, float]], facts: dict[str, Any]) -> Learnt:
+        """Return items and mined itemsets together, the most frequent first."""
+        sets = [tuple(sorted(self.singles[rank] for rank in ranks)) for ranks, _, _ in mined]
+        itemsets = [*((item,) for item in self.singles), *sets]
+        values = np.concatenate((self.values, [value for _, value, _ in mined]))
+        variance = np.concatenate((self.variance, [wide for _, _, wide in mined]))
+        order = np.lexsort((np.array([len(one) for one in itemsets]), -values))
+        return Learnt(
+            itemsets=tuple(itemsets[place] for place in order),
+            values=values[order],
+            variance=variance[order],
+            facts=facts,
+        )
+
+
+def _off(answer: Estimate, risk: float = 0.05) -> float:
+    """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11)."""
+    oracle, people = answer.ask.oracle, max(answer.people, 1)
+    spread = log(2 * oracle.size / risk) / people
+    apart = float(oracle.held - oracle.other)
+    return sqrt(2 * float(oracle.variance(0.0)) * spread) + 2 * spread / (3 * apart)

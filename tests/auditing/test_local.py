@@ -1,0 +1,355 @@
+"""The audit of oracles and protocols: what we have stands, and what is wrong with what others have is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, inf, log
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from discreet import MisuseError
+from discreet.auditing import audit
+from discreet.auditing.local import cases_of, exact, hard
+from discreet.auditing.local_laws import Law, largest, law, subsets
+from discreet.local.asking import Ask, Learnt, Line, Who
+from discreet.local.client import ANSWERS
+from discreet.local.loss import WIDE, WORD
+from discreet.local.oracles.grr import GRR
+from discreet.local.oracles.known import means, oracles
+from discreet.local.oracles.olh import OLH
+from discreet.local.oracles.oracle import Answered, weighed
+from discreet.local.oracles.privset import PrivSet
+from discreet.local.protocols.known import protocols
+from discreet.local.protocols.protocol import Protocol
+from discreet.local.questions import Candidates, Which
+
+ONE = Fraction(1)
+NOTHING = Learnt(itemsets=(), values=np.empty(0), variance=np.empty(0))
+
+
+@pytest.mark.parametrize("name", [*oracles(), *means()])
+def test_every_oracle_stands(name):
+    verdict = audit(name, epsilon=1, runs=200)
+    assert verdict.stands, verdict
+    assert [one.means for one in verdict.attempts] == ["exact", "statistical"]
+    assert 0.99 < verdict.attempts[0].loss <= 1  # nothing of the budget is left lying
+    assert (verdict.what, verdict.neighbours.value) == ("oracle", "replace one person")
+
+
+@pytest.mark.parametrize("name", list(protocols()))
+@pytest.mark.parametrize("epsilon", ["1/2", 4])
+def test_every_protocol_stands(name, epsilon):
+    verdict = audit(name, epsilon=epsilon, runs=100)
+    assert verdict.stands, verdict
+    assert [one.means for one in verdict.attempts] == ["coupled", "exact", "statistical"]
+    assert verdict.attempts[1].loss == pytest.approx(float(Fraction(epsilon)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedDummy(GRR):
+    """A3: one dummy for all of the padding. Right: as many as the padding."""
+
+    @classmethod
+    def make(cls, epsilon, size, *, pad=1, single=False):
+        inside = weighed(pad * (Fraction(exp(epsilon)) - 1) + 1, 1, size - single)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, inside=inside)
+
+    @property
+    def dummies(self):
+        return 0 if self.single else 1
+
+
+@pytest.mark.parametrize(("pad", "loss"), [(2, 1.49), (5, 2.26), (10, 2.90), (20, 3.57)])
+def test_a_shared_dummy_is_found(pad, loss):
+    verdict = audit(SharedDummy.make(ONE, pad + 1, pad=pad), epsilon=1, runs=2000)
+    assert not verdict.stands
+    assert verdict.attempts[0].loss == pytest.approx(loss, abs=0.005)
+    assert verdict.worst.question == f"which of {pad + 1} candidates by grr, padded to {pad}"
+    if pad > 2:
+        assert not verdict.attempts[1].stands
+
+
+def test_a_shared_dummy_is_found_in_sets_too():
+    class Shared(PrivSet):
+        @property
+        def dummies(self):
+            return 1
+
+    def answer(oracle, values, draws):
+        own = {*draws.some(oracle["pad"], values)} or {oracle["size"]}
+        hit = draws.chance(oracle["hit"])
+        reports = [{value} for value in range(oracle["size"] + 1)]
+        fitting = [report for report in reports if bool(report & own) == hit]
+        return {"values": sorted(fitting[draws.below(len(fitting))])}
+
+    right = ANSWERS["privset"]
+    ANSWERS["privset"] = answer
+    try:
+        verdict, losses = exact(cases_of(Shared.make(ONE, 3, pad=2), ONE))
+    finally:
+        ANSWERS["privset"] = right
+    assert not verdict.stands
+    assert losses[0].epsilon == verdict.loss > 1.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfOLH(OLH):
+    """A4: g = ceil(e^epsilon + 1) buckets with the own one by a fair coin. Right: its weight follows from g."""
+
+    @classmethod
+    def make(cls, epsilon, size, *, pad=1, single=False):
+        buckets = ceil(exp(epsilon) + 1)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, buckets=buckets, inside=WIDE // 2)
+
+
+def test_a_fair_coin_for_the_own_bucket_is_found():
+    verdict = audit(HalfOLH, epsilon=1, runs=200)
+    assert not verdict.stands
+    assert verdict.worst.loss == pytest.approx(log(3))
+    assert str(verdict) == (
+        "olh: the claim is broken (epsilon = 1, replace one person). The report "
+        '{"seed": [1401181143, 2842855745], "value": 3} is 3 times likelier for one of them. Neighbours: one person '
+        "who holds {0}, or {1} instead."
+    )
+
+
+def test_silence_of_the_empty_handed_is_found_on_the_device(monkeypatch):
+    right = ANSWERS["olh"]
+    monkeypatch.setitem(ANSWERS, "olh", lambda oracle, held, draws: right(oracle, held, draws) if held else None)
+    verdict = audit(OLH, epsilon=1, runs=100)
+    assert not verdict.stands
+    assert verdict.worst.loss == inf
+    assert verdict.worst.why == "Only one of them makes the report nothing."
+    assert not verdict.attempts[1].stands
+    # And in a protocol, where the simulation answers all the same.
+    told = audit(Asking(oracle=OLH), epsilon=1, runs=100).attempts[0]
+    assert (
+        told.why == "In the round 'first', a device that holds nothing sends another report than the simulation says."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(Protocol):
+    """Ask everyone which items they hold; subclasses do it wrongly."""
+
+    oracle: object = GRR
+
+    name: ClassVar[str] = "asking"
+    summary: ClassVar[str] = "Asks."
+    citation: ClassVar[str] = "Nobody."
+
+    def __post_init__(self):
+        pass
+
+    def check(self, wanted):
+        pass
+
+    def ask(self, name, who, wanted, epsilon=None):
+        made = self.oracle.make(epsilon or wanted.epsilon, wanted.items)
+        return Ask(name=name, who=who, question=Which(Candidates(items=wanted.items)), oracle=made)
+
+    def talk(self, wanted):
+        yield self.ask("first", Line().next(ONE), wanted)
+        return NOTHING
+
+
+@dataclass(frozen=True, kw_only=True)
+class SilentGRR(GRR):
+    """A7: who holds nothing sends nothing. Right: a dummy."""
+
+    def reports(self, answered, seed):
+        some = np.flatnonzero(np.diff(answered.offsets) > 0)
+        sizes = np.diff(answered.offsets)[some]
+        left = Answered(
+            offsets=np.concatenate(([0], np.cumsum(sizes))), held=answered.held, people=answered.people[some]
+        )
+        return super().reports(left, seed)
+
+
+class Twice(Asking):
+    """X4: somebody is asked again. Right: the next share of the line."""
+
+    def talk(self, wanted):
+        yield self.ask("first", Who(0, WORD // 2), wanted)
+        yield self.ask("second", Who(WORD // 4, WORD), wanted)
+        return NOTHING
+
+
+class AtOnce(Asking):
+    """X4 again, where both rounds are open at the same time."""
+
+    def talk(self, wanted):
+        yield self.ask("first", Who(0, WORD), wanted), self.ask("second", Who(0, WORD), wanted)
+        return NOTHING
+
+
+class Greedy(Asking):
+    def talk(self, wanted):
+        yield self.ask("first", Who(0, WORD), wanted, epsilon=2 * wanted.epsilon)
+        return NOTHING
+
+
+class Stopping(Asking):
+    """Stops where nobody seems to hold anything, after people were asked."""
+
+    def talk(self, wanted):
+        seen = yield self.ask("first", Who(0, WORD), wanted)
+        if seen.values.max() <= 0:
+            raise MisuseError("Nobody holds anything.")
+        return NOTHING
+
+
+class Remembering(Asking):
+    """Asks by what happened before, and not by what it hears."""
+
+    asked: ClassVar[list[str]] = []
+
+    def talk(self, wanted):
+        self.asked.append("again")
+        yield self.ask(f"round {len(self.asked)}", Who(0, WORD), wanted)
+        return NOTHING
+
+
+def test_a_protocol_that_does_nothing_wrong_stands():
+    assert audit(Asking(), runs=100).stands
+
+
+@pytest.mark.parametrize(
+    ("planted", "why"),
+    [
+        (
+            Twice(),
+            "The rounds 'first' and 'second' ask the same people: their reports lose 2 together (X4).",
+        ),
+        (AtOnce(), "The rounds 'first' and 'second' ask the same people: their reports lose 2 together (X4)."),
+        (Greedy(), "The round 'first' asks for epsilon 2."),
+        (Stopping(), "After 1 rounds the protocol stops with MisuseError."),
+        (
+            Remembering(),
+            "The same answers were followed by other questions: something else than answers decides what is asked.",
+        ),
+        (
+            Asking(oracle=HalfOLH),
+            "A device refuses the round 'first': The question's probabilities give away more than the epsilon it "
+            "states.",
+        ),
+    ],
+    ids=["twice", "at once", "greedy", "stopping", "remembering", "half"],
+)
+def test_what_is_wrong_around_the_reports_is_found(planted, why):
+    verdict = audit(planted, epsilon=1, runs=100)
+    assert not verdict.stands
+    assert verdict.attempts[0].why == why
+
+
+def test_silence_of_the_empty_handed_is_found_in_the_crowd():
+    told = audit(Asking(oracle=SilentGRR), epsilon=1, runs=100).attempts[0]
+    assert not told.stands
+    assert told.why.startswith("The round 'first' asks 600 people and hears ")
+    assert told.why.endswith(": silence tells that somebody holds nothing (A7, X3).")
+
+
+def test_the_verdict_names_what_it_is_about():
+    plain = audit(Asking(), runs=50).to_dict()
+    assert plain["protocol"] == "asking"
+    assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "replace one person"}
+    assert audit(GRR, runs=50).to_dict()["oracle"] == "grr"
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "message"),
+    [
+        ("olh", {"delta": "1e-6"}, "olh promises a pure epsilon: leave delta out."),
+        ("olh", {"epsilon": 50}, "olh refused every question of the audit."),
+        ("olh", {"settings": {"pad": 2}}, "olh has no setting 'pad': it has none."),
+        (
+            oracles()["oue"].make(ONE, 13),
+            {},
+            "One bit for each of 13 candidates cannot be enumerated: audit a question about 12 or fewer.",
+        ),
+        (GRR.make(ONE, 3), {"epsilon": 2}, "This grr claims epsilon=1: audit it with that."),
+        (
+            OLH.sampled(ONE, 9, pad=4, delta=Fraction(1, 100)),
+            {},
+            "This olh has a delta, and the audit of oracles is for pure epsilon.",
+        ),
+        (
+            Asking(),
+            {"settings": {"oracle": "grr"}},
+            "Settings belong to a protocol given by name: put them into the object instead.",
+        ),
+    ],
+    ids=["delta", "epsilon", "setting", "bits", "another epsilon", "sampled", "settings"],
+)
+def test_what_is_refused(given, more, message):
+    with pytest.raises(MisuseError) as caught:
+        audit(given, **more)
+    assert str(caught.value) == message
+
+
+def test_an_oracle_whose_devices_are_not_known():
+    class Other(GRR):
+        name: ClassVar[str] = "other"
+
+    with pytest.raises(MisuseError) as caught:
+        audit(Other)
+    assert str(caught.value) == (
+        "What a device of other does is not among discreet.local.client.ANSWERS: the audit cannot run it."
+    )
+
+
+class TestLaws:
+    def test_choices_have_their_law(self):
+        def device(draws):
+            return {"a": draws.below(3), "b": int(draws.chance(WORD // 4)), "c": draws.bits(2, WORD // 2)}
+
+        found = law(device)
+        assert len(found.single) == 24
+        assert sum(found.single.values()) == 1
+        assert found.single['{"a": 0, "b": 1, "c": 3}'] == Fraction(1, 48)
+
+    def test_places_and_sets(self):
+        weight = WIDE // 10
+        found = law(lambda draws: {"value": draws.place(weight, 2, 3)})
+        rest = WIDE - 2 * weight
+        assert found.single['{"value": 1}'] == Fraction(weight, WIDE)
+        assert found.single['{"value": 2}'] == Fraction(rest // 3 + (rest % 3 > 0), WIDE)
+        assert sum(found.single.values()) == 1
+        assert set(law(lambda draws: draws.some(2, [5, 6, 7])).single.values()) == {Fraction(1, 3)}
+
+    def test_very_many_places_are_followed_by_stretches(self):
+        def device(draws):
+            place = draws.place(WIDE // 10**5, 30_000, 70_000)
+            return {"seed": 1, "point": (place + 500) % 100_000}
+
+        found = law(device)
+        (parts,) = found.stretched.values()
+        assert sum((stop - start) * likely for start, stop, likely in parts) == 1
+        edges = sorted((start, stop) for start, stop, _ in parts)
+        assert edges[0][0] == 0
+        assert [stop for _, stop in edges] == [*(start for start, _ in edges[1:]), 100_000]
+
+    def test_a_device_that_tries_again_is_followed_until_little_is_left(self):
+        def device(draws):
+            while True:
+                if (drawn := draws.below(3)) < 2:
+                    return {"value": drawn}
+
+        found = law(device)
+        assert found.left < Fraction(1, 10**9)
+        assert found.single['{"value": 0}'] + found.left / 2 == Fraction(1, 2)
+
+    def test_what_was_left_out_is_no_loss(self):
+        whole = Law(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
+        part = Law(single={"a": Fraction(1, 2)}, left=Fraction(1, 2))
+        assert largest({"one": whole, "other": part}).ratio == 1
+        assert largest({"one": whole, "other": Law(single={"a": Fraction(1)})}).ratio is None
+
+    def test_subsets_and_hard_ones(self):
+        assert subsets(range(2)) == [(), (0,), (1,), (0, 1)]
+        kept = hard(subsets(range(8)), 4)
+        assert len(kept) == 16
+        assert {(), (0, 1, 2, 3), (4, 5, 6, 7), tuple(range(8))} <= set(kept)

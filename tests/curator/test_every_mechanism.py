@@ -1,0 +1,424 @@
+"""What holds for every mechanism of the catalogue; a new one joins by being in it.
+
+The law of a release: once a budget is spent, adding one person changes nothing but charged results. Odd data are no
+trouble. What the noise that was drawn costs adds up to the guarantee. Intervals hold the true counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import sys
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import MisuseError
+from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.baskets.generate import groceries
+from discreet.catalogue import mechanisms
+from discreet.cli import main
+from discreet.curator.release import Release
+from discreet.privacy import meter as metering
+from discreet.privacy.budget import Charge, Neighbours, compose
+from discreet.privacy.meter import Meter
+from discreet.privacy.source import SimulationSource
+from discreet.publish import Job, carry_out, metered, prepare
+
+NAMES = sorted(mechanisms())
+ITEMS = 4
+DATABASES = 200
+EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
+RELATIONS = ["add-remove", "replace"]
+SHOP = groceries(400, seed=3)
+
+
+def deltas(name: str) -> list[Any]:
+    """Return a delta of each kind that a mechanism takes."""
+    return {True: ["1e-6"], False: [0], None: [0, "1e-6"]}[mechanisms()[name].kind.delta]
+
+
+def answered(name: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return those questions that are of a kind the mechanism answers."""
+    answers = mechanisms()[name].kind.answers
+    kinds = {"top": "top", "min_count": "threshold", "min_support": "threshold", "itemsets": "itemsets"}
+    return [
+        {**question, "mechanism": name}
+        for question in questions
+        if any(kinds.get(word) in answers for word in question)
+    ]
+
+
+def asked(baskets: Any, **question: Any) -> Job | None:
+    """Return the job that answers a question; None where the mechanism says beforehand that it does not."""
+    try:
+        return prepare(baskets, **question)[""]
+    except MisuseError:
+        return None
+
+
+def as_baskets(rows: list[tuple[int, ...]]) -> Baskets:
+    codes = np.array([item for row in rows for item in row], np.int32)
+    return Baskets(starts([len(row) for row in rows]), codes, Vocabulary(list(range(ITEMS))))
+
+
+# The law of a release.
+
+
+def databases() -> list[tuple[list[tuple[int, ...]], tuple[int, ...]]]:
+    """Return tiny databases and one person more for each; the first one is empty, and so is that person's basket."""
+    generator = np.random.default_rng(7)
+
+    def basket() -> tuple[int, ...]:
+        return tuple(np.flatnonzero(generator.random(ITEMS) < generator.choice([0.1, 0.5, 0.9])).tolist())
+
+    drawn = [([basket() for _ in range(generator.integers(0, 7))], basket()) for _ in range(DATABASES - 4)]
+    return [([], ()), ([], (0, 1, 2, 3)), ([()], (3,)), ([(0,)] * 60, (1, 2)), *drawn]
+
+
+PAIRS = databases()
+
+
+def seen(rows, seed, question, caplog) -> dict[str, Any]:
+    """Return all that a trial shows beside its numbers and patterns."""
+    job = prepare(as_baskets(rows), **question)[""]
+    caplog.clear()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            release = carry_out(job, SimulationSource(seed))
+        except Exception as error:
+            return {"exception": repr(error)}
+    table = release.patterns.to_arrow()
+    return {
+        "exception": None,
+        "warnings": [str(one.message) for one in heard],
+        "log": [record.getMessage() for record in caplog.records if not record.name.startswith("numba")],
+        "columns": str(table.schema.remove_metadata()),
+        "rows": len(table) if "top" in question or "itemsets" in question else None,
+        "told": sorted(release.to_dict()),
+        "guarantee": str(release.guarantee),
+        "asked": dict(release.asked),
+        # Those of a mechanism that was chosen go with the choice, which is a result.
+        "settings": None if "mechanism chosen" in release.facts else dict(release.settings),
+        "public": release.guarantee.public,
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_adding_a_person_changes_nothing_but_results(name, caplog):
+    # With the same seed on both sides: the same exception or none, warnings, log lines, columns and guarantee. Numbers
+    # and patterns may differ, as they carry the noise, and so may what the budget was spent on, where a mechanism
+    # decides that by what it released before.
+    caplog.set_level(logging.DEBUG)
+    forms = answered(
+        name,
+        [
+            {"top": 3},
+            {"top": 2, "counts": False, "lengths": (1, 2)},
+            {"min_count": 2},
+            {"min_support": "0.3", "lengths": (1, 2)},
+            {"itemsets": [[0], [1, 2]]},
+        ],
+    )
+    for place, (rows, more) in enumerate(PAIRS):
+        delta = "1e-3" if mechanisms()[name].kind.delta else 0
+        question = {"items": ITEMS, "epsilon": 1, "delta": delta, **forms[place % len(forms)]}
+        before = seen(rows, place, question, caplog)
+        after = seen([*rows, more], place, question, caplog)
+        assert before == after, (question, rows, more)
+        assert before["exception"] is None, (question, rows)
+        assert before["warnings"] == [], (question, rows)
+
+
+def test_the_databases_are_what_they_should_be():
+    assert len(PAIRS) == DATABASES == 200
+    assert PAIRS[0] == ([], ())
+    assert len({(tuple(rows), more) for rows, more in PAIRS}) > 150
+
+
+def test_the_law_can_be_broken(monkeypatch, caplog):
+    from discreet.curator.count import Count
+
+    right = Count.run
+
+    def talkative(self, engine, asked, meter):
+        if engine.baskets.people > 3:
+            logging.getLogger("discreet").debug("many people")
+        return right(self, engine, asked, meter)
+
+    monkeypatch.setattr(Count, "run", talkative)
+    with pytest.raises(AssertionError):
+        test_adding_a_person_changes_nothing_but_results("count", caplog)
+
+
+def typed(name: str, folder, rows, capsys, monkeypatch) -> dict[str, Any]:
+    """Return what the command line shows: its exit status, the header of its table, what it says beside."""
+    data = folder / "baskets.dat"
+    data.write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
+    kind = mechanisms()[name].kind
+    public = ["--epsilon", "1", "--items", str(ITEMS), "--labels", "numbers", "--format", "csv"]
+    if kind.delta:
+        public += ["--delta", "1e-3"]
+    if "itemsets" in kind.answers:
+        (folder / "wanted.dat").write_text("0\n1 2\n")
+        command = ["discreet", name, str(data), "--itemsets", str(folder / "wanted.dat"), *public]
+    else:
+        which = ["--top", "3"] if "top" in kind.answers else ["--min-count", "2"]
+        command = ["discreet", "release", str(data), "--mechanism", name, *which, *public]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    return {"status": end.value.code, "header": next(csv.reader(io.StringIO(out)), None), "error": err}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nor_on_the_command_line(name, tmp_path, capsys, monkeypatch):
+    # The first of them is empty: a file without a single line.
+    assert not PAIRS[0][0]
+    for rows, more in PAIRS[:4]:
+        before = typed(name, tmp_path, rows, capsys, monkeypatch)
+        after = typed(name, tmp_path, [*rows, more], capsys, monkeypatch)
+        assert before == after, (rows, more)
+        assert before["status"] in (0, None), before["error"]
+
+
+# Odd data.
+
+ODD = [[], [()], [()] * 5, [(0,)], [(0,)] * 40, [(0, 1, 2, 3)], [(3,), (0, 1)], [(0, 1, 2, 3)] * 30]
+ODD_QUESTIONS = [
+    {"top": 1},
+    {"top": 3, "counts": False},
+    {"top": 4, "lengths": 1},
+    {"top": 15, "lengths": (1, 4)},
+    {"top": 1, "lengths": 4},
+    {"top": 2, "contains": [3]},
+    {"min_count": 1},
+    {"min_count": 10**9},
+    {"min_count": 3, "lengths": 3},
+    {"min_count": 1, "lengths": (2, None), "counts": False},
+    {"min_count": 1, "contains": [0], "excludes": [2]},
+    {"min_support": "1"},
+    {"itemsets": [[0]]},
+    {"itemsets": [[0], [0], [0, 1, 2, 3]]},
+]
+
+
+def check(made: Release, question: dict[str, Any]) -> None:
+    """Assert that a release has the form of any other."""
+    table, epsilon = made.patterns.to_arrow(), Fraction(question["epsilon"])
+    wanted = question.get("top", len(question.get("itemsets", table)))
+    assert len(table) <= wanted
+    assert "itemsets" not in question or len(table) == wanted
+    if "itemsets" not in question:
+        assert len({one.items for one in made.patterns}) == len(table)
+    assert made.guarantee.epsilon <= epsilon
+    assert made.guarantee.delta <= Fraction(question["delta"])
+    assert made.simulated
+    if not question.get("counts", True):
+        assert not made.patterns.counted
+        return
+    assert table.column_names == ["items", "count", "support", "low", "high"]
+    assert np.isfinite(made.patterns.high).all()
+    assert (made.patterns.low >= 0).all()
+    assert (made.patterns.low <= made.patterns.high).all()
+
+
+@pytest.mark.parametrize("epsilon", ["0.0001", "1", "1000000"])
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_data_are_no_trouble(name, epsilon):
+    asked_of = dict.fromkeys(mechanisms()[name].answers, 0)
+    for question in answered(name, ODD_QUESTIONS):
+        for delta in deltas(name):
+            for items in (ITEMS, 1) if not {"contains", "itemsets"} & set(question) else (ITEMS,):
+                whole = {**question, "epsilon": epsilon, "delta": delta, "items": items}
+                jobs = [asked(as_baskets(rows), **whole) for rows in ODD]
+                # What is refused is refused whatever the data.
+                assert len({job is None for job in jobs}) == 1, whole
+                for seed, job in enumerate(jobs):
+                    if job is not None:
+                        check(carry_out(job, SimulationSource(seed)), whole)
+                answers = {"top": "top", "itemsets": "itemsets"}.get(next(iter(question)), "threshold")
+                asked_of[answers] += jobs[0] is not None
+    assert min(asked_of.values()) >= 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nor_are_items_that_nobody_listed(name):
+    for question in answered(name, [{"top": 2}, {"min_count": 2}]):
+        whole = {**question, "epsilon": 1, "delta": "1e-6"}
+        for seed, people in enumerate([[], [set()], [{"a"}], [{"a", "b"}] * 300]):
+            job = asked(people, **whole)
+            assert job is not None
+            check(carry_out(job, SimulationSource(seed)), whole)
+
+
+# What is paid.
+
+
+class Drawing(Meter):
+    """A meter beside which the cost of the noise that is drawn is worked out again, from its scale alone."""
+
+    drawn: list[Any]
+    costs: list[tuple[str, Any, Any]]
+
+    def _swap(self) -> int:
+        return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
+
+    def _cost(self, what: str, epsilon: Fraction) -> None:
+        self.costs.append((what, epsilon, epsilon**2 / 2))
+
+    def count(self, what, engine, query, share):
+        noisy = super().count(what, engine, query, share)
+        law, size = self.drawn.pop()
+        if law == "laplace":
+            self._cost(what, query.most * self._swap() / size)
+        else:
+            self.costs.append((what, None, Fraction(query.most_squared * self._swap()) / (2 * size)))
+        return noisy
+
+    def choose(self, what, candidates, picks, share, way="exponential"):
+        chosen = super().choose(what, candidates, picks, share, way)
+        law, rate = self.drawn.pop()
+        assert law == way
+        each = rate * candidates.step * self._swap() * (1 if candidates.monotone else 2)
+        if way == "laplace":
+            self._cost(what, picks * each)
+        else:
+            part = 8 if way in ("exponential", "gumbel") else 2
+            self.costs.append((what, picks * each, picks * each**2 / part))
+        return chosen
+
+    def find(self, what, counts, most, share, least=0, *, things=None):
+        found = super().find(what, counts, most, share, least, things=things)
+        _, scale = self.drawn.pop()
+        self._cost(what, most * self._swap() / scale)
+        return found
+
+
+def drawing(job: Job, monkeypatch) -> tuple[Release, Drawing]:
+    """Make a release and look over the shoulder of whoever draws the noise."""
+    meter = Drawing(job.budget, job.neighbours, SimulationSource(1), finding=job.own_delta)
+    meter.drawn, meter.costs = [], []
+
+    def watched(law, draw, place=1, turn=lambda size: size):
+        def inner(*arguments):
+            meter.drawn.append((law, turn(arguments[place])))
+            return draw(*arguments)
+
+        return inner
+
+    with monkeypatch.context() as patch:
+        patch.setattr(metering, "discrete_laplace", watched("laplace", metering.discrete_laplace))
+        patch.setattr(metering, "discrete_gaussian", watched("gaussian", metering.discrete_gaussian))
+        patch.setattr(
+            metering.select, "noisy_top", watched("laplace", metering.select.noisy_top, 2, lambda scale: 1 / scale)
+        )
+        for way, draw in metering._DRAWS.items():
+            patch.setitem(metering._DRAWS, way, watched(way, draw, 2))
+        made = metered(job, meter)
+    assert meter.drawn == []
+    return made, meter
+
+
+def agree(charge: Charge, cost: tuple[str, Any, Any]) -> None:
+    """Assert that the noise costs what was charged, or less by what rounding its scale up leaves."""
+    what, epsilon, rho = cost
+    assert charge.what == what
+    for charged, drawn in ((charge.epsilon, epsilon), (charge.rho, rho)):
+        assert (charged is None) == (drawn is None)
+        if charged is not None:
+            assert charged * (1 - Fraction(1, 10**5)) <= drawn <= charged
+
+
+PAID = [
+    {"top": 12},
+    {"top": 6, "counts": False},
+    {"top": 5, "lengths": 1},
+    {"top": 4, "lengths": (2, 3)},
+    {"top": 4, "contains": ["whole milk"]},
+    {"min_count": 60},
+    {"min_support": "0.2", "counts": False},
+    {"min_count": 60, "lengths": 1},
+    {"itemsets": [["whole milk"], ["whole milk", "sugar"]]},
+]
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_noise_costs_adds_up_to_the_guarantee(name, epsilon, neighbours, monkeypatch):
+    asking = [{"items": "public", **question} for question in answered(name, PAID)]
+    asking += [{**question, "items": None} for question in answered(name, [{"top": 3}, {"min_count": 60}])]
+    paid = set()
+    for place, question in enumerate(asking):
+        for delta in deltas(name) if question["items"] else ["1e-6"]:
+            job = asked(SHOP, epsilon=epsilon, delta=delta, neighbours=neighbours, **question)
+            if job is None:
+                continue
+            made, meter = drawing(job, monkeypatch)
+            for charge, cost in zip(meter.charges, meter.costs, strict=True):
+                agree(charge, cost)
+            assert made.guarantee.charges == tuple(meter.charges)
+            assert (made.guarantee.epsilon, made.guarantee.delta) == compose(meter.charges, meter.conversion)
+            spent = sum(charge.epsilon if meter.pure else charge.rho for charge in meter.charges)
+            assert spent <= meter.total
+            assert made.guarantee.epsilon <= job.budget.epsilon
+            # Where items had to be found and none was, nothing was left to look for.
+            if not job.finding:
+                assert spent == meter.total or not meter.pure
+                assert spent > meter.total * (1 - Fraction(1, 10**9))
+                assert made.guarantee.epsilon > job.budget.epsilon * Fraction(998, 1000)
+            assert made.guarantee.delta == (0 if delta == 0 else Fraction(delta))
+            paid.add(place)
+    # Whatever a mechanism does not do, it answers most of these.
+    assert len(paid) >= len(asking) - 3
+
+
+def test_a_meter_that_undercharges_is_caught(monkeypatch):
+    right = Meter.count
+
+    def half(self, what, engine, query, share):
+        noisy = right(self, what, engine, query, share)
+        self.charges[-1] = Charge.pure(what, self.charges[-1].epsilon / 2)
+        return noisy
+
+    monkeypatch.setattr(Meter, "count", half)
+    with pytest.raises(AssertionError):
+        test_what_the_noise_costs_adds_up_to_the_guarantee("count", "1", "add-remove", monkeypatch)
+
+
+# What intervals hold.
+
+# These show what lies over a threshold by the same noisy counts, level by level, so noise that lifts a count is shown
+# more often: measured, 88 to 99 of 100 intervals hold the true count; of all others 93 to 100.
+LEVELS = {"truncated", "truncated-naive"}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_hold_the_true_counts(name):
+    # The share in 60 releases has a deviation of .011 at most (.008 of those above). Five of them lie between the bound
+    # and the smallest share measured: less than one false alarm in a million sets of seeds.
+    shop = groceries(3_000, seed=5)
+    true = discreet.mine(shop, min_count=1, lengths=(1, 3)).to_dict()
+    wanted = [["whole milk"], ["bananas"], ["sugar"], ["bananas", "whole milk"]]
+    for question in answered(name, [{"top": 12}, {"min_count": 200}, {"itemsets": wanted}]):
+        for delta in deltas(name):
+            short = {} if "itemsets" in question else {"lengths": (1, 3)}
+            job = asked(shop, epsilon=2, delta=delta, items="public", **short, **question)
+            assert job is not None
+            shares = []
+            for seed in range(60):
+                shown = carry_out(job, SimulationSource(seed)).patterns
+                bounds = zip(shown, shown.low, shown.high, strict=True)
+                inside = [low <= true.get(one.items, 0) <= high for one, low, high in bounds]
+                shares += [np.mean(inside)] if inside else []
+            assert len(shares) > 50
+            assert np.mean(shares) > (0.84 if name in LEVELS else 0.88), (question, delta)

@@ -1,0 +1,81 @@
+"""Proof pages say what they must, and what they cite is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(discreet.__file__).parent
+PAGES = sorted(SOURCE.rglob("*.md"))
+HEADINGS = [
+    "Claim", "Assumptions the code checks", "Assumptions the caller must keep", "Pseudocode", "Proof", "Numeric notes",
+    "Tests that watch it",
+]  # fmt: skip
+# `tests/a/test_b.py`, `tests/a/test_b.py::test_c`, `privacy/meter.md`, `cover.py`
+CITED = re.compile(r"`([\w./-]+\.(?:py|md))(?:::([\w:]+))?`")
+# `test_c` alone is of one of the files the page cites.
+ALONE = re.compile(r"`((?:test_|Test)\w+)`")
+
+
+def place(page: Path, path: str) -> Path | None:
+    """Return the file a page cites: beside the page, in the package, or in the repository."""
+    return next((base / path for base in (page.parent, SOURCE, ROOT) if (base / path).is_file()), None)
+
+
+def names(path: Path) -> set[str]:
+    """Return the tests of a file, those of a class with it before them."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def wrong(page: Path) -> list[str]:
+    """Return what a page cites that is not there."""
+    text, missing, known = page.read_text(), [], set()
+    for path, name in CITED.findall(text):
+        file = place(page, path)
+        inside = names(file) if file is not None and file.suffix == ".py" else set()
+        known |= inside
+        if file is None:
+            missing.append(path)
+        elif name and name not in inside:
+            missing.append(f"{path}::{name}")
+    return missing + [name for name in ALONE.findall(text) if name not in known]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+class TestEveryPage:
+    def test_cites_what_is_there(self, page):
+        assert wrong(page) == []
+
+    def test_has_its_parts_in_their_order(self, page):
+        written = re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE)
+        assert [heading for heading in written if heading in HEADINGS] == HEADINGS
+
+    def test_is_watched_by_some_test(self, page):
+        watched = page.read_text().partition("## Tests that watch it")[2]
+        assert re.search(r"`tests/[\w/]+\.py", watched)
+
+
+def test_there_are_pages():
+    assert {page.name for page in PAGES} > {"count.md", "meter.md", "ledger.md"}
+
+
+def test_the_checker_can_see(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`tests/docs/test_proofs.py` has `test_there_are_pages`, not `test_of_time`; "
+        "`tests/docs/test_proofs.py::TestEveryPage::test_cites_what_is_there`, `privacy/meter.md`, `meter`; "
+        "`tests/nowhere.py` and `tests/docs/test_docs.py::test_nothing`."
+    )
+    assert wrong(page) == ["tests/nowhere.py", "tests/docs/test_docs.py::test_nothing", "test_of_time"]

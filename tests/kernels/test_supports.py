@@ -1,0 +1,50 @@
+"""Counting what reports support, against plain sums."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.supports import count_bits, count_windows, transform
+from naive import supports as naive
+
+WORDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(
+    st.lists(st.tuples(WORDS.map(lambda word: word | 1), WORDS, WORDS, WORDS), max_size=6),
+    st.lists(st.integers(0, 2**31), max_size=9),
+)
+def test_windows(reports, items):
+    columns = [np.array([report[at] for report in reports], np.uint32) for at in range(4)]
+    counts = np.full(len(items), 5, np.int64)
+    count_windows(*columns, np.array(items, np.uint32), counts)
+    assert (counts - 5).tolist() == naive.windows(*(column.tolist() for column in columns), items)
+
+
+def test_windows_over_more_candidates_than_a_tile():
+    columns = [np.array([word], np.uint32) for word in (77, 13, 2**31, 2**30)]
+    counts = np.zeros(5000, np.int64)
+    count_windows(*columns, np.arange(5000, dtype=np.uint32), counts)
+    assert counts.tolist() == naive.windows(*(column.tolist() for column in columns), range(5000))
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(st.integers(1, 70), st.integers(0, 4), st.randoms(use_true_random=False))
+def test_bits(size, people, random):
+    width = (size + 31) // 32
+    rows = [[random.getrandbits(32) for _ in range(width)] for _ in range(people)]
+    counts = np.zeros(size, np.int64)
+    count_bits(np.array(rows, np.uint32).reshape(people, width), size, counts)
+    assert counts.tolist() == naive.bits(rows, size)
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(st.integers(0, 5), st.randoms(use_true_random=False))
+def test_transform(power, random):
+    values = [random.randint(-1000, 1000) for _ in range(1 << power)]
+    out = np.array(values, np.int64)
+    transform(out)
+    assert out.tolist() == naive.transformed(values)

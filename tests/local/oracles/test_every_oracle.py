@@ -1,0 +1,269 @@
+"""What every frequency oracle must pass: a new file in the room is covered by being there."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, log2, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import InputError, MisuseError
+from discreet.local.client import ANSWERS
+from discreet.local.oracles import known
+from discreet.local.oracles.known import adaptive, make, means, oracles
+from discreet.local.oracles.oracle import Answered, grown
+
+ROOM = Path(known.__file__).parent
+ALL = list(oracles())
+# Distance from the truth, in standard deviations, that tests allow: passed by chance once in 1.7 million.
+FAR = 5.0
+
+
+def people(rows, many):
+    """Return `many` people who hold these rows in turn."""
+    chosen = [rows[at % len(rows)] for at in range(many)]
+    offsets = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
+    held = np.array([value for row in chosen for value in row], np.int32)
+    return Answered(offsets=offsets, held=held, people=np.arange(many))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    ("epsilon", "size", "pad", "single"),
+    [("1", 12, 3, False), ("3", 40, 2, False), ("0.5", 1, 1, False), ("2", 6, 1, True)],
+)
+def test_supports_are_as_likely_as_stated(name, epsilon, size, pad, single):
+    """Both speeds. About 120 numbers an oracle, so that all oracles together fail by chance once in 1,500 seeds."""
+    oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
+    many = 40_000
+    answered = people([list(range(1 if single else min(size, pad)))], many)
+    generator = np.random.default_rng(5)
+    for counts in (oracle.supports(oracle.reports(answered, 3)), oracle.drawn(answered, 4, generator)):
+        for value in range(size):
+            chance = float(oracle.held if value in answered.held[:pad] else oracle.other)
+            assert abs(counts[value] - many * chance) <= FAR * sqrt(many * chance * (1 - chance)) + 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("speed", ["person", "aggregated"])
+@pytest.mark.parametrize("name", ALL)
+def test_estimates_are_unbiased_and_as_exact_as_stated(name, speed):
+    """Over 600 trials, the mean is within 5 deviations, and so is the variance: about 5 sqrt(2 / 600) of it."""
+    oracle = oracles()[name].make(Fraction(1), 5, pad=2)
+    answered, many, trials = people([[], [0], [0, 1], [0, 3]], 200), 200, 600
+    truth = np.array([0.75, 0.25, 0, 0.25, 0])
+    estimates = []
+    for trial in range(trials):
+        if speed == "person":
+            counts = oracle.supports(oracle.reports(answered, trial))
+        else:
+            counts = oracle.drawn(answered, trial, np.random.default_rng(trial))
+        estimates.append(oracle.estimate(counts, many))
+    variance = oracle.variance(truth, many)
+    assert (np.abs(np.mean(estimates, 0) - truth) < FAR * np.sqrt(variance / trials)).all()
+    assert (np.abs(np.var(estimates, 0) / variance - 1) < FAR * sqrt(2 / trials)).all()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", [name for name, kind in oracles().items() if kind.joint])
+def test_counts_drawn_together_vary_together_as_reports_do(name):
+    """The covariance of two counts over 600 trials; its deviation is about that of their product over sqrt(600)."""
+    oracle = oracles()[name].make(Fraction(2), 3, pad=1)
+    answered, trials = people([[], [0], [1], [0]], 200), 600
+    found = []
+    for speed in ("person", "aggregated"):
+        counts = [
+            oracle.supports(oracle.reports(answered, trial))
+            if speed == "person"
+            else oracle.drawn(answered, trial, np.random.default_rng(trial))
+            for trial in range(trials)
+        ]
+        found.append(np.cov(np.array(counts).T))
+    scale = np.sqrt(np.outer(np.diag(found[0]), np.diag(found[0])))
+    assert (np.abs(found[0] - found[1]) < FAR * sqrt(2) * sqrt(2 / trials) * scale).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_reports_round_trip(name):
+    for size, single in ((1, False), (33, False), (70, True)):
+        oracle = oracles()[name].make(Fraction(1), size, pad=1, single=single)
+        columns = oracle.reports(people([[0], [size - 1]] if single else [[], [0], [size - 1]], 30), 8)
+        reports = [oracle.written(columns, row) for row in range(30)]
+        again = oracle.read(reports)
+        assert {name: column.tolist() for name, column in again.items()} == {
+            name: column.tolist() for name, column in columns.items()
+        }
+        assert {name: column.dtype for name, column in again.items()} == {
+            name: column.dtype for name, column in columns.items()
+        }
+        assert oracle.supports(oracle.read([])).tolist() == [0] * size
+
+
+def spoilt(report):
+    """Return reports that nobody makes, from one that somebody made."""
+    yield None
+    yield []
+    yield "report"
+    yield {}
+    yield {**report, "more": 1}
+    for key, value in report.items():
+        yield {other: one for other, one in report.items() if other != key}
+        yield from ({**report, key: bad} for bad in (None, True, 0.5, "x", -1, 2**64, [], {}))
+        if isinstance(value, list):
+            for bad in (value[:-1], [*value, 10**6], [-1, *value[1:]], [*value[:-1], 2**70], [*value[:-1], True]):
+                yield {**report, key: bad}
+            yield {**report, key: [float(one) for one in value]}
+        if isinstance(value, str):
+            yield from ({**report, key: bad} for bad in (value[:-1], value + "0", "zz" + value[2:], " " + value[1:]))
+            yield {**report, key: value[:-2] + "ff"}  # bits beyond the candidates
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_strange_reports_are_refused(name):
+    oracle = oracles()[name].make(Fraction(1), 9, pad=2)
+    answered = people([[0, 4]], 1)
+    good = oracle.written(oracle.reports(answered, 1), 0)
+    tried = 0
+    for report in spoilt(good):
+        with pytest.raises(InputError) as error:
+            oracle.read([good, report])
+        assert str(error.value) == f"A report is not one that {name} makes for this question."
+        tried += 1
+    assert tried > 12
+
+
+@pytest.mark.parametrize("name", ["subset", "privset"])
+def test_symbols_of_a_subset_ascend_and_differ(name):
+    oracle = oracles()[name].make(Fraction(1, 10), 9, pad=2)
+    values = list(range(oracle.many))
+    assert oracle.many > 1
+    oracle.read([{"values": values}])
+    for bad in (values[::-1], [0, 0, *values[2:]], [*values[:-1], oracle.symbols_in_all]):
+        with pytest.raises(InputError, match=f"A report is not one that {name} makes"):
+            oracle.read([{"values": bad}])
+
+
+@pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
+def test_seeds_are_odd_first(name):
+    oracle = oracles()[name].make(Fraction(1), 9)
+    good = oracle.written(oracle.reports(people([[0]], 1), 1), 0)
+    for seed in ([2, 0], [1, 2**32], [2**32 + 1, 0], [1], [1, 2, 3], (1, 2)):
+        with pytest.raises(InputError, match=f"A report is not one that {name} makes"):
+            oracle.read([{**good, "seed": seed}])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_report_sizes(name):
+    """As many bits as tell all reports apart: the largest of each number, and what is fixed is not sent."""
+    for size, pad in ((1, 1), (9, 2), (1000, 3)):
+        oracle = oracles()[name].make(Fraction(1), size, pad=pad)
+        expected = {
+            "grr": lambda oracle, size, symbols: ceil(log2(symbols)),
+            "olh": lambda oracle, size, symbols: 63 + ceil(log2(oracle.buckets)),
+            "blh": lambda oracle, size, symbols: 64,
+            "oue": lambda oracle, size, symbols: size,
+            "sue": lambda oracle, size, symbols: size,
+            "hr": lambda oracle, size, symbols: ceil(log2(oracle.rows)) + 1,
+            "subset": lambda oracle, size, symbols: oracle.many * ceil(log2(symbols)),
+            "privset": lambda oracle, size, symbols: oracle.many * ceil(log2(symbols)),
+            "wheel": lambda oracle, size, symbols: 63 + 32,
+        }
+        if name in expected:
+            assert oracle.bits == expected[name](oracle, size, size + oracle.dummies)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_at_the_limits(name):
+    for epsilon in ("0.001", "20"):
+        for size, pad, single in ((1, 1, False), (1, 4, False), (3, 5, False), (2, 1, True)):
+            oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
+            assert 1 < oracle.ratio <= grown(Fraction(epsilon))
+            assert 0 < oracle.other < oracle.held <= 1
+            rows = [[0]] if single else [[], list(range(size))]
+            for answered in (people(rows, 1), people(rows, 3), people([[0]], 0)):
+                many = len(answered.people)
+                for counts in (
+                    oracle.supports(oracle.reports(answered, 2)),
+                    oracle.drawn(answered, 2, np.random.default_rng(1)),
+                ):
+                    assert counts.shape == (size,)
+                    assert counts.dtype == np.int64
+                    assert (counts >= 0).all()
+                    assert (counts <= many).all()
+                    assert np.isfinite(oracle.estimate(counts, many)).all()
+                    assert np.isfinite(oracle.spread(oracle.estimate(counts, many), many)).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_cannot_be_made(name):
+    kind = oracles()[name]
+    for epsilon, shown in (("0", "0"), ("0.0009", "0.0009"), ("20.1", "20.1"), ("-1", "-1")):
+        with pytest.raises(MisuseError) as error:
+            kind.make(Fraction(epsilon), 5)
+        assert str(error.value) == f"epsilon of a report is from 0.001 to 20; {shown} was given."
+    for size, single, least in ((0, False, 1), (1, True, 2), (-3, False, 1)):
+        with pytest.raises(MisuseError) as error:
+            kind.make(Fraction(1), size, single=single)
+        assert str(error.value) == f"An oracle needs {least} candidates or more; {size} were given."
+    for pad, single in ((0, False), (-1, False), (2, True)):
+        with pytest.raises(MisuseError) as error:
+            kind.make(Fraction(1), 5, pad=pad, single=single)
+        assert str(error.value) == (f"The padding is 1 or more, and 1 where everyone holds one value; {pad} was given.")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_one_device_by_itself(name):
+    oracle = oracles()[name].make(Fraction(1), 9, pad=2)
+    assert name in ANSWERS
+    for values in ([], [3], [8, 0, 4, 2]):
+        oracle.read([oracle.randomise(values)])
+    assert oracle.randomise([4, 2], lambda count: bytes(count)) == oracle.randomise([2, 4], lambda count: bytes(count))
+
+
+def test_every_oracle_has_its_proof():
+    for name in (*oracles(), *means()):
+        text = (ROOM / f"{name}.md").read_text()
+        assert text.splitlines()[0] == f"# {name}"
+        heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+        assert heads == [
+            "Claim",
+            "Assumptions the code checks",
+            "Assumptions the caller must keep",
+            "Pseudocode",
+            "Proof",
+            "Numeric notes",
+            "Tests that watch it",
+        ]
+
+
+def test_oracles_by_name():
+    assert set(oracles()) >= {"grr", "olh", "blh", "oue", "sue", "hr", "subset", "privset", "wheel"}
+    assert set(means()) == {"duchi", "pm", "hm"}
+    assert make("wheel", Fraction(1), 5, pad=2) == oracles()["wheel"].make(Fraction(1), 5, pad=2)
+    assert make("adaptive", Fraction(1), 5) == adaptive(Fraction(1), 5)
+    with pytest.raises(MisuseError) as error:
+        make("best", Fraction(1), 5)
+    assert str(error.value) == (
+        f"There is no oracle 'best'; there are adaptive, grr-or-olh, {', '.join(sorted(oracles()))}."
+    )
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
+def test_adaptive_is_the_best_that_fits(epsilon):
+    for size, pad, single in ((10, 1, True), (128, 5, False), (40_000, 8, False), (3000, 1, True)):
+        best = adaptive(Fraction(epsilon), size, pad=pad, single=single)
+        for kind in oracles().values():
+            try:
+                other = kind.make(Fraction(epsilon), size, pad=pad, single=single)
+            except MisuseError:
+                continue
+            assert best.variance(0.0) <= other.variance(0.0) * (1 + 1e-6) or other.bits > known.ROOM
+        assert best.bits <= known.ROOM
+    with pytest.raises(MisuseError) as error:
+        adaptive(Fraction(1), 10**6, pad=2**30, room=10)
+    assert (
+        str(error.value) == "No oracle answers for 1,000,000 candidates padded to 1,073,741,824: use a smaller padding."
+    )

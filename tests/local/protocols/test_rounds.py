@@ -1,0 +1,217 @@
+"""Sizes, paddings and corrections: what protocols share (A5 to A9)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import MisuseError
+from discreet.local.asking import Ask, Estimate, Line, Who, converse
+from discreet.local.loss import WORD
+from discreet.local.protocols.rounds import BINS, Estimated, Sizes, estimating
+from discreet.local.questions import Candidates, HowMany, Which
+
+quick = settings(derandomize=True, max_examples=60, deadline=None)
+
+NINE = Fraction(9, 10)
+EVERYONE = Who(0, WORD)
+
+
+def sizes(*kept: float) -> Sizes:
+    return Sizes(kept=np.array(kept, float))
+
+
+def exactly(ask: Ask, frequencies: list[float], people: int) -> Estimate:
+    """What a round hears if noise were to leave every count where it is expected."""
+    held, other = float(ask.oracle.held), float(ask.oracle.other)
+    wanted = [round(people * (share * held + (1 - share) * other)) for share in frequencies]
+    return Estimate(ask, people, np.array(wanted, np.int64))
+
+
+def round_of(question: HowMany, frequencies: list[float], people: int = 10**9, oracle: str = "olh") -> Estimate:
+    return exactly(Ask.of("how many", EVERYONE, question, oracle, Fraction(1)), frequencies, people)
+
+
+class TestCorrection:
+    """A5, A6: the ratio of all item occurrences to those that are left when baskets are cut."""
+
+    def test_by_hand(self):
+        assert sizes(0.5, 0.3, 0.2).correction(2) == pytest.approx((0.5 + 0.6 + 0.6) / (0.5 + 0.6 + 0.4))
+        assert sizes(0.5, 0.3, 0.2).correction(3) == 1.0
+        assert sizes(0, 0, 0, 1).correction(1) == 4.0
+
+    def test_not_as_printed(self):
+        """The printed form counts people where occurrences are meant: always 1 with L - L, too large with l - L."""
+        kept = 0.9, 0.0, 0.05, 0.05
+        people, cut = sum(kept), 1 * kept[2] + 2 * kept[3]
+        right = sizes(*kept).correction(2)
+        assert right == pytest.approx((0.9 + 0.15 + 0.2) / (0.9 + 0.1 + 0.1))
+        assert right != pytest.approx(people / (people - cut))
+
+    def test_nothing_stood_out(self):
+        """A8: then there is nothing to scale by."""
+        assert sizes(0, 0, 0).correction(1) == 1.0
+        assert sizes(0, 0, 0).padding("percentile", NINE) == 1
+
+    @quick
+    @given(st.lists(st.lists(st.integers(0, 6), max_size=7, unique=True), min_size=1, max_size=20), st.integers(1, 7))
+    def test_restores_the_total(self, baskets, pad):
+        """What is expected to be left of each basket, scaled up, adds up to all there is (A5)."""
+        held = [len(basket) for basket in baskets]
+        shares = [held.count(size) / len(held) for size in range(1, 8)]
+        left = sum(min(1.0, pad / len(basket)) for basket in baskets for _ in basket)
+        assert left * sizes(*shares).correction(pad) == pytest.approx(sum(held))
+
+
+class TestPadding:
+    def test_percentile_is_over_its_share(self):
+        assert sizes(0.5, 0.4, 0.1).padding("percentile", NINE) == 3  # 0.9 is not over 0.9
+        assert sizes(0.5, 0.41, 0.09).padding("percentile", NINE) == 2
+
+    def test_never_exceeded(self):
+        """A8: the largest size that stood out."""
+        assert sizes(0.5, 0.4, 0.1, 0.0, 0.0).padding("percentile", Fraction(1)) == 3
+
+    def test_given_and_all(self):
+        assert sizes(0.5, 0.5).padding(7, NINE) == 7
+        assert sizes(0.5, 0.5, 0).padding("all", NINE) == 3
+
+    def test_predicted_weighs_noise_against_what_is_cut(self):
+        mostly_one = sizes(0.9, *[0.0] * 8, 0.1)
+
+        def best(people: float, near: float) -> int:
+            return mostly_one.best_padding("wheel", Fraction(1), 128, people, near)
+
+        assert best(1e3, 0.03) == 1  # noise is all there is
+        assert best(1e9, 0.3) == 10  # there is none
+        assert best(1e4, 0.03) <= best(1e6, 0.03) <= best(1e8, 0.03)
+
+    def test_predicted_where_one_candidate_is_all(self):
+        assert sizes(1.0).best_padding("adaptive", Fraction(1), 1, 100, 0.5) == 1
+
+    def test_predicted_stops_where_an_oracle_has_no_room(self):
+        """Paddings this oracle is not made for are left out; there is always one."""
+        assert sizes(0.5, 0.5).best_padding("privset", Fraction(1), 3, 1e6, 0.1) in (1, 2)
+
+
+class TestSizes:
+    OF = Candidates(items=6)
+
+    def test_threshold_is_of_the_group_and_of_its_oracle(self):
+        """A8: F^-1(1 - 0.05 / 2k) standard deviations of this round's own noise; the first value is not a size."""
+        question = HowMany.up_to(self.OF, 6)
+        for oracle in ("olh", "subset"):
+            for people in (5_000, 500_000):
+                ask = Ask.of("how many", EVERYONE, question, oracle, Fraction(1))
+                edge = NormalDist().inv_cdf(1 - 0.05 / 6) * sqrt(ask.oracle.variance(0.0, people))
+                seen = exactly(ask, [0.9, edge * 1.05, edge * 0.95, 0.0, -0.1, 0.0, 0.0], people)
+                assert np.flatnonzero(Sizes.of(seen).kept).tolist() == [0]
+
+    def test_the_print_on_T10I4D100K(self):
+        """A8: the threshold is 2.9 % of a group of 50,000 at epsilon 1 and k = 64, and 9 % of one of 5,000."""
+        question = HowMany.up_to(Candidates(items=128), 128)
+        oracle = Ask.of("how many", EVERYONE, question, "olh", Fraction(1)).oracle
+        threshold = [
+            NormalDist().inv_cdf(1 - 0.05 / 128) * sqrt(oracle.variance(0.0, many)) for many in (50_000, 5_000)
+        ]
+        assert threshold == pytest.approx([0.029, 0.09], rel=0.03)
+
+    def test_sizes_begin_at_one(self):
+        seen = round_of(HowMany.up_to(self.OF, 6), [0.5, 0.3, 0.2, 0, 0, 0, 0])
+        assert Sizes.of(seen).kept == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
+
+    def test_bins_are_spread_over_their_sizes(self):
+        question = HowMany(Candidates(items=12), (0, 1, 2, 8, 11))
+        kept = Sizes.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25])).kept
+        assert len(kept) == 12
+        assert [kept[:1].sum(), kept[1:7].sum(), kept[7:10].sum(), kept[10:].sum()] == pytest.approx(
+            [0.2, 0.3, 0.15, 0.25], abs=1e-6
+        )
+        assert kept[1] / kept[3] == pytest.approx(2)
+
+    def test_the_last_of_all_bins_is_open(self):
+        kept = Sizes.of(round_of(HowMany(Candidates(items=900), BINS), [0.5, *[0.0] * 12, 0.5])).kept
+        assert (len(kept), kept[64]) == (65, pytest.approx(0.5, abs=1e-6))
+
+    def test_another_question(self):
+        ask = Ask.of("which", EVERYONE, Which(self.OF), "olh", Fraction(1))
+        with pytest.raises(MisuseError) as error:
+            Sizes.of(exactly(ask, [0.0] * 6, 100))
+        assert str(error.value) == "Sizes are learnt from a round that asks how many."
+
+
+def talk(of: Candidates, **settings):
+    step = {"oracles": ("olh", "grr"), "padding": "percentile", "about": "items"} | settings
+    shares = step.pop("shares", (Fraction(1, 10), Fraction(1, 2)))
+    return (yield from estimating(of, Line(), shares, Fraction(2), **step))
+
+
+class TestEstimating:
+    """Everyone holds both of two candidates, or the first alone."""
+
+    SHARES: ClassVar = {"how many items": [0.0, 0.6, 0.4], "which items": [1.0, 0.4]}
+
+    def ask(self, seen=None, **settings) -> Estimated:
+        def hear(ask: Ask) -> Estimate:
+            shares = self.SHARES[ask.name] if seen is None else seen[ask.name]
+            return exactly(ask, shares, 10**10)
+
+        found, self.heard = converse(talk(Candidates(items=2), **settings), hear)
+        return found
+
+    def test_learnt_padding_and_no_correction_needed(self):
+        found = self.ask()
+        assert (found.pad, found.correction) == (2, 1.0)
+        assert found.values == pytest.approx([1.0, 0.4], abs=1e-4)
+        assert [one.ask.question.values for one in self.heard] == [3, 2]
+
+    def test_scaled_up_for_what_was_cut(self):
+        found = self.ask(padding=1)
+        assert found.correction == pytest.approx(1.4, abs=1e-4)
+        assert found.values == pytest.approx([1.4, 0.56], abs=1e-3)
+
+    def test_intervals_are_wider_by_half_of_what_was_cut(self):
+        off = np.sqrt(self.ask(padding=1).variance)
+        assert off == pytest.approx(np.array([1.0, 0.56]) * (1 - 1 / 1.4) / 2, rel=1e-2)
+        assert np.sqrt(self.ask(padding=1, corrected=False).variance) == pytest.approx(
+            np.array([1.0, 0.4]) * (1 - 1 / 1.4) / 2, rel=1e-2
+        )
+
+    def test_as_it_is(self):
+        assert self.ask(padding=1, corrected=False).correction == 1.0
+
+    def test_padded_to_all_without_sizes(self):
+        found = self.ask(padding="all", shares=(Fraction(0), Fraction(1)))
+        assert (found.pad, found.correction, len(self.heard)) == (2, 1.0, 1)
+
+    def test_all_candidates_zero(self):
+        """A8: nothing stands out, so the padding is 1 and the factor too."""
+        nothing = {"how many items": [1.0, 0.0, 0.0], "which items": [0.0, 0.0]}
+        found = self.ask(nothing)
+        assert (found.pad, found.correction) == (1, 1.0)
+
+    def test_sizes_have_a_largest_where_baskets_are_asked_for(self):
+        settings = {"oracles": ("grr", "olh"), "padding": 1, "longest": 3, "about": "items"}
+
+        def hear(ask: Ask) -> Estimate:
+            return Estimate(ask, 10, np.zeros(ask.question.values, np.int64))
+
+        _, heard = converse(talk(Candidates(items=9), **settings), hear)
+        assert heard[0].ask.question.values == 4
+        _, heard = converse(talk(Candidates(items=9), **settings | {"longest": None}), hear)
+        assert heard[0].ask.question.values == 10
+
+
+def test_ties_stand_in_the_order_of_the_candidates():
+    values = np.array([0.1, 0.3, 0.3, -0.2])
+    some = Estimated(of=Candidates(items=4), values=values, variance=values, pad=1, correction=1.0)
+    assert some.best(3) == [1, 2, 0]
+    assert some.best(9) == [1, 2, 0, 3]
+    assert (some.least_of(3), some.least_of(4)) == (0.1, 1e-4)

@@ -1,0 +1,245 @@
+"""SVSM: the guess, how long a pattern may be, shares, and how items and itemsets are ranked together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.lab.ladder import FIGURE_3, FIGURE_4
+from discreet.local.asking import Ask, Estimate, Learnt, Wanted, converse
+from discreet.local.loss import WORD
+from discreet.local.protocols.known import protocol
+from discreet.local.protocols.protocol import Protocol
+from discreet.local.protocols.svsm import SVSM, guessed, longest, shrunk
+from discreet.local.simulate import simulate
+
+quick = settings(derandomize=True, max_examples=100, deadline=None)
+
+
+class TestLongest:
+    """A10: all subsets of a pattern are at least as frequent, so a pattern of s has 2^s - 1 in the top with it."""
+
+    @pytest.mark.parametrize(
+        ("top", "size"),
+        [(1, 1), (2, 1), (3, 2), (6, 2), (7, 3), (30, 4), (31, 5), (32, 5), (62, 5), (63, 6), (64, 6)],
+    )
+    def test_all_sizes(self, top, size):
+        assert longest(top, 1) == size
+
+    @pytest.mark.parametrize(("top", "size"), [(1, 2), (3, 2), (4, 3), (10, 3), (11, 4), (25, 4), (26, 5), (64, 6)])
+    def test_two_items_or_more(self, top, size):
+        """Then 2^s - 1 - s subsets count; a pair is always allowed."""
+        assert longest(top, 2) == size
+
+    def test_against_the_definition(self):
+        for top in range(1, 300):
+            assert longest(top, 1) == max(s for s in range(1, 12) if 2**s - 1 <= top)
+            assert longest(top, 2) == max([2, *(s for s in range(2, 12) if 2**s - 1 - s <= top)])
+
+
+def brute(values: np.ndarray, largest: int) -> list[float]:
+    """All products of two to `largest` scaled values over 0, the largest first."""
+    over = [value for value in values if value > 0]
+    scaled = [0.9 * value / max(over) for value in over]
+    return sorted((prod(some) for n in range(2, largest + 1) for some in combinations(scaled, n)), reverse=True)
+
+
+class TestGuessed:
+    @quick
+    @given(
+        st.lists(st.floats(-0.2, 1.0, allow_subnormal=False).map(lambda x: round(x, 3)), max_size=8),
+        st.integers(1, 60),
+        st.integers(2, 4),
+    )
+    def test_equals_brute_force(self, given, many, largest):
+        """A11: estimates below 0 and of 0 are in no guess; fewer sets than wanted are all there are."""
+        values = np.array(given)
+        found = guessed(np.clip(values, 0, None), many, largest)
+        wanted = brute(values, largest) if (values > 0).any() else []
+        top = values.max(initial=0)
+        assert [prod(0.9 * values[rank] / top for rank in some) for some in found] == pytest.approx(wanted[:many])
+        assert len(found) == min(many, len(wanted))
+        assert len({frozenset(some) for some in found}) == len(found)
+        assert all(2 <= len(set(some)) == len(some) <= largest for some in found)
+        assert all(values[rank] > 0 for some in found for rank in some)
+
+    def test_two_below_zero_make_no_guess(self):
+        assert guessed(np.clip(np.array([-0.5, -0.4, 0.1]), 0, None), 5, 3) == []
+
+    def test_nothing_to_guess_from(self):
+        assert guessed(np.zeros(4), 5, 3) == []
+        assert guessed(np.array([0.3]), 5, 3) == []
+
+    def test_ties_stand_in_the_order_of_the_items(self):
+        assert guessed(np.array([0.5, 0.5, 0.5]), 2, 2) == [(0, 1), (0, 2)]
+
+    def test_the_most_frequent_does_not_come_for_free(self):
+        """The factor of 0.9: without the most frequent item a set is likelier than with it."""
+        found = guessed(np.array([1.0, 0.9, 0.8]), 9, 3)
+        assert found.index((1, 2)) < found.index((0, 1, 2))
+
+
+def fractions_of(baskets: list[set[int]]):
+    """Answer every round as it is expected without noise, among endlessly many people."""
+
+    def hear(ask: Ask) -> Estimate:
+        from discreet.local.client import held
+
+        people, oracle = 10**12, ask.oracle
+        shares = np.zeros(ask.question.values)
+        for basket in baskets:
+            values = held(ask.form, basket)
+            kept = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
+            shares[values] += kept / len(baskets)
+        wanted = people * (shares * float(oracle.held) + (1 - shares) * float(oracle.other))
+        return Estimate(ask, people, np.rint(wanted).astype(np.int64))
+
+    return hear
+
+
+# Table I of the paper: a, c, e; b, d, e; a, b, e; a, d, e; a, f.
+TABLE_1 = [{0, 2, 4}, {1, 3, 4}, {0, 1, 4}, {0, 3, 4}, {0, 5}]
+
+
+def led(name: str | Protocol, baskets: list[set[int]], **wanted) -> tuple[Learnt, list[Ask]]:
+    asked = Wanted(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | wanted)
+    plan = protocol(name)
+    plan.check(asked)
+    learnt, heard = converse(plan.talk(asked), fractions_of(baskets), reports=plan.reports)
+    return learnt, [one.ask for one in heard]
+
+
+class TestTableI:
+    def test_the_three_most_frequent(self):
+        truth = discreet.mine([set("ace"), set("bde"), set("abe"), set("ade"), set("af")], top=3).to_dict()
+        assert truth == {frozenset("a"): 4, frozenset("e"): 4, frozenset("ae"): 3}
+
+    @pytest.mark.parametrize("name", ["svsm", "svsm-better"])
+    def test_are_what_is_learnt(self, name):
+        learnt, _ = led(name, TABLE_1)
+        assert learnt.itemsets[:3] == ((0,), (4,), (0, 4))
+        assert learnt.values[:3] == pytest.approx([0.8, 0.8, 0.6], abs=0.02)
+
+    @pytest.mark.parametrize("name", ["svim", "svim-better", "ldpminer"])
+    def test_and_the_items(self, name):
+        learnt, _ = led(name, TABLE_1, top=2)
+        assert learnt.itemsets[:2] == ((0,), (4,))
+        assert learnt.values[:2] == pytest.approx([0.8, 0.8], abs=0.02)
+
+    def test_from_reports(self):
+        """With 20,000 people of each kind, at epsilon 4; the seed is fixed."""
+        baskets = [set("ace"), set("bde"), set("abe"), set("ade"), set("af")] * 20_000
+        outcome = simulate(baskets, "svsm", top=3, epsilon=4, seed=1)
+        assert set(outcome.patterns.to_dict()) == {frozenset("a"), frozenset("e"), frozenset("ae")}
+
+
+class TestRounds:
+    def test_shares(self):
+        """A15: half for the items with 50, 10 and 40 % inside, then 10 % for sizes and 40 % for estimates, of all."""
+        _, asks = led("svsm", TABLE_1, items=40)
+        share = [Fraction(one.who.stop - one.who.start, WORD).limit_denominator(1000) for one in asks]
+        assert share == [Fraction(text) for text in ("1/4", "1/20", "1/5", "1/10", "2/5")]
+        assert asks[-1].who.stop == WORD
+
+    def test_sizes_of_itemsets_begin_at_zero_and_end_with_the_guess(self):
+        """A7: also where there are fewer than 2k guesses."""
+        _, asks = led("svsm", TABLE_1, items=40, top=3)
+        sizes, which = asks[-2:]
+        assert sizes.question.values == which.question.values + 1
+        assert which.question.values == 3  # three items make three pairs; six were wanted
+
+    def test_items_ascend_within_a_candidate(self):
+        _, asks = led("svsm", [{5, 2}, {5, 2}, {5}], items=6, top=3)
+        assert asks[-1].form["of"][0] == [2, 5]
+
+    def test_no_two_items_stand_out(self):
+        def hear(ask: Ask) -> Estimate:
+            return Estimate(ask, 0, np.zeros(ask.question.values, np.int64))
+
+        wanted = Wanted(items=40, top=3, epsilon=Fraction(2))
+        learnt, heard = converse(protocol("svsm").talk(wanted), hear)
+        assert [one.ask.name for one in heard] == ["which items", "how many candidates", "which candidates"]
+        assert learnt.itemsets == ((0,), (1,), (2,))
+        assert learnt.notes == (
+            "No two items stood out, so no itemset could be guessed: the patterns are single items.",
+        )
+
+
+class TestRanked:
+    """A12: items and itemsets are ranked together; two items or more apart."""
+
+    PEOPLE = [{0, 1}] * 9 + [{2}] * 6 + [{3}] * 3 + [{4}] * 2
+
+    def test_together_subsets_first_where_equal(self):
+        learnt, _ = led("svsm", self.PEOPLE, top=4)
+        assert learnt.itemsets[:4] == ((0,), (1,), (0, 1), (2,))
+
+    def test_apart(self):
+        """Two items or more are asked for with `least`; the guess and the rest of the talk stay what they are."""
+        baskets = [{"a", "b"}] * 6_000 + [{"a"}] * 3_000 + [{"b"}] * 2_000 + [{"d"}] * 1_000
+        both = simulate(baskets, "svsm", top=4, epsilon=8, seed=3)
+        apart = simulate(baskets, "svsm", top=4, epsilon=8, seed=3, least=2)
+        assert [len(items) for items in both.patterns.to_dict()] == [1, 1, 2, 1]
+        assert all(len(items) > 1 for items in apart.patterns.to_dict())
+        assert next(iter(apart.patterns.to_dict())) == frozenset("ab")
+        assert {1, 2} <= {len(items) for items in apart.learnt.to_dict()}
+
+
+class TestShrunk:
+    def test_all_noise_gives_the_guess(self):
+        values, guess = np.array([0.3, -0.1]), np.array([0.1, 0.1])
+        shrunken, variance = shrunk(values, np.ones(2), guess)
+        assert shrunken == pytest.approx(guess)
+        assert variance == pytest.approx([0, 0])
+
+    def test_no_noise_gives_the_estimate(self):
+        values, guess = np.array([0.3, 0.2]), np.array([0.1, 0.1])
+        assert shrunk(values, np.full(2, 1e-12), guess)[0] == pytest.approx(values)
+
+    def test_between(self):
+        """The weight is off / (off + noise), and what is off is the mean square beyond the noise."""
+        values, guess, noise = np.array([0.4, 0.0]), np.array([0.2, 0.2]), np.array([0.02, 0.02])
+        shrunken, variance = shrunk(values, noise, guess)
+        assert shrunken == pytest.approx([0.3, 0.1])
+        assert variance == pytest.approx([0.01, 0.01])
+
+
+class TestLadder:
+    def test_the_rungs_differ_as_the_paper_says(self):
+        rungs = [plan for name, plan in FIGURE_3.items() if name.startswith("(")]
+        told = []
+        for plan in rungs:
+            _, asks = led(plan, TABLE_1 * 3, items=40, top=3)
+            which = [one.oracle for one in asks if one.name.startswith("which")]
+            told.append([(one.name, one.pad) for one in which])
+        assert told == [
+            [("blh", 3), ("sue", 6)],
+            [("olh", 3), ("olh", 6)],
+            [("olh", 1), ("olh", 6)],
+            [("olh", 1), ("grr", 6)],
+            [("olh", 1), ("grr", 3)],
+            [("olh", 1), ("grr", 3)],
+        ]
+        assert [plan.corrected for plan in rungs] == [False] * 5 + [True]  # type: ignore[attr-defined]
+
+    def test_the_head_is_svim(self):
+        rung = FIGURE_3["(OLH, 1), (Adap, L)(c)"]
+        shared = [one.text() for one in led(rung, TABLE_1, items=40)[1]]
+        assert shared == [one.text() for one in led("svim", TABLE_1, items=40)[1]]
+
+    def test_ldpminer_inside_estimates_itemsets_as_it_does_items(self):
+        _, asks = led(FIGURE_4["SVSM with LDPMiner"], TABLE_1, items=40)
+        assert [(one.name, one.oracle.name, one.oracle.pad) for one in asks] == [
+            ("how many items", "olh", 1),
+            ("which items", "blh", 3),
+            ("which candidates", "sue", 6),
+            ("which itemsets", "sue", 3),
+        ]
+        assert FIGURE_4["SVSM"] == SVSM()

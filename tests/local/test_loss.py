@@ -1,0 +1,191 @@
+"""What a device refuses: questions that give away more than they state, or that some baskets cannot answer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import e, log
+
+import pytest
+
+from discreet.local.client import client
+from discreet.local.loss import WIDE, WORD, check, failing, ratio
+from discreet.local.oracles.known import means, oracles
+from discreet.local.oracles.olh import OLH
+from naive.enumerating import law
+
+MORE = "The question's probabilities give away more than the epsilon it states."
+OTHER = "The question's oracle is made for other answers than the question has."
+NOT_PROBABILITIES = "The question's numbers are not probabilities."
+NOT_WHOLE = "The question's numbers are not whole."
+UNWRITTEN = "The question is not written as format 1 has it."
+
+
+def asked(form, epsilon="1", **more):
+    return {"format": 1, "ask": "which", "of": form.get("size", 5), "epsilon": epsilon, "oracle": form, **more}
+
+
+def refused(question, **limits):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        client(question, [0, 1], **limits)
+    with pytest.raises(ValueError) as empty:  # noqa: PT011
+        client(question, [], **limits)
+    assert str(empty.value) == str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", oracles())
+def test_what_oracles_make_is_answered(name):
+    for epsilon in ("0.001", "0.1", "1", "3", "20"):
+        for size, pad in ((1, 1), (7, 3), (300, 2)):
+            form = oracles()[name].make(Fraction(epsilon), size, pad=pad).form
+            check(asked(form, epsilon))
+        single = oracles()[name].make(Fraction(epsilon), 4, single=True).form
+        check(asked(single, epsilon, ask="how-many", of=9, bins=[0, 1, 2, 5]))
+
+
+@pytest.mark.parametrize("name", oracles())
+def test_a_smaller_epsilon_than_the_numbers_have_is_caught(name):
+    form = oracles()[name].make(Fraction(1), 20, pad=2).form
+    assert refused(asked(form, "0.999")) == MORE
+    assert refused(asked(form, "0")) == refused(asked(form, "-100")) == MORE
+
+
+@pytest.mark.parametrize(("pad", "loss"), [(2, 1.49), (5, 2.26), (10, 2.90), (20, 3.57)])
+def test_a_shared_dummy_is_caught(pad, loss):
+    """A3: with one dummy for all of the padding, an empty basket loses all of the enlarged epsilon."""
+    form = oracles()["grr"].make(Fraction(1), 40 - pad, pad=pad).form
+    assert log(ratio(form)) == pytest.approx(1, abs=1e-9)
+    # The same oracle domain of 40 symbols, of which one is the dummy.
+    shared = {**form, "dummies": 1, "size": 39}
+    assert log(ratio(shared)) == pytest.approx(loss, abs=0.005)
+    assert refused(asked(shared)) == MORE
+    if pad == 2:
+        small = {**oracles()["grr"].make(Fraction(1), 2, pad=2).form, "dummies": 1, "size": 3}
+        exact = [law(small, basket) for basket in ((), (0, 1))]
+        worst = max(exact[0][report] / exact[1][report] for report in exact[0])
+        assert worst == ratio(small)
+
+
+def test_a_shared_dummy_of_privset_is_caught():
+    form = {**oracles()["privset"].make(Fraction(1), 20, pad=5).form, "dummies": 1}
+    assert refused(asked(form)) == "The question's numbers are not those of a subset."
+
+
+@pytest.mark.parametrize(("epsilon", "loss"), [("1", log(3)), ("0.5", log(2)), ("2", log(8))])
+def test_too_many_buckets_with_a_fair_coin_are_caught(epsilon, loss):
+    """A4: g = ceil(e^epsilon + 1) and p = 1/2 lose ln(ceil(e^epsilon))."""
+    buckets = int(e ** float(epsilon)) + 2
+    form = {**oracles()["olh"].make(Fraction(epsilon), 50).form, "buckets": buckets, "inside": str(WIDE // 2)}
+    assert log(ratio(form)) == pytest.approx(loss, abs=1e-9)
+    assert refused(asked(form, epsilon)) == MORE
+
+
+def test_a_wheel_that_is_covered_by_arcs_is_caught():
+    form = oracles()["wheel"].make(Fraction(1), 50, pad=4).form
+    assert refused(asked({**form, "arc": WORD // 4})) == NOT_PROBABILITIES
+
+
+@pytest.mark.parametrize("name", oracles())
+def test_numbers_that_were_tampered_with_are_caught(name):
+    form = oracles()[name].make(Fraction(1), 20, pad=2).form
+    for key in sorted(form.keys() & {"inside", "keep", "hit"}):
+        written = str if key == "inside" else int
+        raised = int(form[key]) + (WORD - form[key] if key != "inside" else int(form[key])) // 4
+        assert refused(asked({**form, key: written(raised)})) == MORE
+        assert refused(asked({**form, key: written(0)})) == NOT_PROBABILITIES
+        assert refused(asked({**form, key: written(WIDE)})) == NOT_PROBABILITIES
+        assert refused(asked({**form, key: float(form[key])})) == NOT_WHOLE
+        assert refused(asked({**form, key: True})) == NOT_WHOLE
+        assert refused(asked({**form, key: None})) == NOT_WHOLE
+    assert refused(asked({**form, "pad": 0})) == NOT_PROBABILITIES
+    assert refused(asked({**form, "dummies": 2, "oracle": "best"})) == "This device does not know the oracle 'best'."
+    assert refused(asked({key: value for key, value in form.items() if key != "size"}, of=20)) == UNWRITTEN
+
+
+def test_subsets_that_are_none_are_caught():
+    for name in ("subset", "privset"):
+        form = oracles()[name].make(Fraction(1), 6, pad=2).form
+        for many in (0, -1, 8, 20):
+            assert refused(asked({**form, "many": many})) == "The question's numbers are not those of a subset."
+
+
+@pytest.mark.parametrize("name", oracles())
+def test_answers_the_oracle_has_no_place_for_are_caught(name):
+    """A value beyond the oracle's size would be reported by its holders alone."""
+    form = oracles()[name].make(Fraction(1), 20).form
+    single = oracles()[name].make(Fraction(1), 3, single=True).form
+    assert refused(asked(form, of=21)) == refused(asked(form, of=[[1, 2]] * 3)) == OTHER
+    assert refused(asked(single, ask="how-many", of=9, bins=[0, 1])) == OTHER
+    assert refused(asked(single, ask="how-many", of=9, bins=[1, 2, 3])) == OTHER  # who holds none has no bin
+    assert refused(asked(single, ask="how-many", of=9, bins=[0, 2, 1])) == OTHER
+    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, 2], length=1)) == OTHER
+    assert refused(asked({**single, "pad": 2}, ask="prefix", of=[[1], [2]], order=[1, 2], length=1)) == OTHER
+    if name != "wheel":
+        # Without a dummy, the empty-handed could not answer, and that would tell (A7).
+        assert refused(asked(single, of=3)) == OTHER
+
+
+def test_what_only_some_baskets_trip_over_is_caught_before():
+    form = oracles()["grr"].make(Fraction(1), 2).form
+    assert refused(asked(form, of=[[0, [1]], 1])) == NOT_WHOLE
+    assert refused(asked(form, of=[0, "1"])) == NOT_WHOLE
+    single = oracles()["grr"].make(Fraction(1), 2, single=True).form
+    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, None], length=1)) == NOT_WHOLE
+    assert refused(asked(single, ask="prefix", of=[[1]], order=[1, 2], length="1")) == NOT_WHOLE
+    assert refused(asked(single, ask="prefix", of=[[1]])) == UNWRITTEN
+    assert refused(asked(single, ask="how-many", of=5, bins=[])) == UNWRITTEN
+
+
+def test_mean_oracles_do_not_answer_for_items():
+    for kind in means().values():
+        assert refused(asked(kind.make(Fraction(1)).form)) == UNWRITTEN
+
+
+def test_tampered_mean_oracles_are_caught():
+    duchi, pm, hm = (means()[name].make(Fraction(1), 4).form for name in ("duchi", "pm", "hm"))
+    for form in (
+        {**duchi, "slope": WORD},
+        {**pm, "window": 0},
+        {**pm, "step": pm["step"] + 1},
+        {**pm, "inside": str(WIDE)},
+        {**hm, "pm": duchi},
+        {**hm, "pm": {**pm, "inside": "0"}},
+    ):
+        with pytest.raises(ValueError, match="The question's numbers are not"):
+            ratio(form)
+    assert ratio({**hm, "duchi": {**duchi, "slope": duchi["slope"] * 2}}) > 2 * ratio(hm)
+
+
+def test_limits_of_the_device():
+    form = oracles()["olh"].make(Fraction("1.5"), 9).form
+    question = asked(form, "3/2")
+    assert refused(question, most=1) == "The question asks for epsilon 1.5, and this device gives at most 1."
+    assert client(question, [3], most=1.5)
+    assert refused({**question, "format": 2}) == "This device speaks format 1, and the question is in format 2."
+    assert refused({}) == "This device speaks format 1, and the question is in format None."
+    assert refused({**question, "ask": "why"}) == "This device does not know the question 'why'."
+    assert refused({key: value for key, value in question.items() if key != "epsilon"}) == UNWRITTEN
+
+
+def test_a_probability_of_failing_is_stated_and_allowed_or_refused():
+    """A14: hashing that counts on sampling is never pure."""
+    oracle = OLH.sampled(Fraction(2), 60, pad=20, delta=Fraction(1, 1000))
+    question = asked(oracle.form, "2", delta=str(oracle.delta))
+    assert 0 < failing(oracle.form) == oracle.delta <= Fraction(1, 1000)
+    assert refused(question).startswith("The question asks for delta 0.000")
+    assert client(question, [1], fail=0.001)
+    assert refused(asked(oracle.form, "2"), fail=0.001) == MORE  # it hides the probability
+    assert refused({**question, "oracle": {**oracle.form, "share": 0}}, fail=0.001) == MORE
+    # With one dummy an empty basket puts all of its padding into one bucket, always.
+    assert refused({**question, "oracle": {**oracle.form, "dummies": 1}}, fail=0.001) == MORE
+
+
+def test_counting_on_sampling_needs_all_dummies_to_differ():
+    """The law of the empty basket, given a hash function that keeps the dummies apart."""
+    oracle = OLH.sampled(Fraction(1), 3, pad=4, delta=Fraction(1, 2))
+    assert oracle.share < oracle.pad
+    assert oracle.form["dummies"] == 4
+    seed = (2654435769, 12345)
+    empty = law(oracle.form, (), seed)
+    shared = law({**oracle.form, "dummies": 1}, (), seed)
+    assert max(empty.values()) < max(shared.values()) == oracle.own

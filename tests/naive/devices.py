@@ -1,0 +1,27 @@
+"""Devices one by one: what `local.client` does with each person's stream of words."""
+
+from __future__ import annotations
+
+from discreet.local.client import ANSWERS, _symbol
+from discreet.local.draws import Draws
+from discreet.local.stream import Stream
+
+
+def words(seed, person, many):
+    stream = Stream(seed, person)
+    return [int.from_bytes(stream.take(4), "little") for _ in range(many)]
+
+
+def reports(form, rows, people, seed):
+    return [
+        ANSWERS[form["oracle"]](form, row, Draws(Stream(seed, person).take))
+        for row, person in zip(rows, people, strict=True)
+    ]
+
+
+def symbols(form, rows, people, seed):
+    return [_symbol(form, row, Draws(Stream(seed, person).take)) for row, person in zip(rows, people, strict=True)]
+
+
+def cut(rows, people, seed, pad):
+    return [Draws(Stream(seed, person).take).some(pad, row) for row, person in zip(rows, people, strict=True)]

@@ -1,0 +1,105 @@
+"""The exact law of a report: the very functions of `local.client`, run over every random choice they can make.
+
+A choice is known by where in the code it is made and by what the functions know at that moment. Each is taken up once,
+whatever led to it, so loops that draw again become cycles of a graph; the chances of the reports are then the solution
+of linear equations in exact fractions.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from fractions import Fraction
+from itertools import product
+
+from discreet.local.client import ANSWERS
+from discreet.local.draws import Draws
+from discreet.local.loss import WIDE, WORD
+
+
+class _AskedError(Exception):
+    """A choice that has not been taken up yet: where it is made, and what may come of it."""
+
+
+class Enumerating(Draws):
+    """Choices made by a script; the one after its end is asked for. The hash seed is given."""
+
+    def __init__(self, script, seed=(1, 0)):
+        self.script, self.given = iter(script), seed
+
+    def word(self):
+        raise AssertionError("a choice that is none of the named ones")
+
+    def seed(self):
+        return self.given
+
+    def _choose(self, options):
+        for value in self.script:
+            return value
+        where, frame = [], sys._getframe(2)
+        while frame.f_code.co_name != "after":
+            known = {name: value for name, value in frame.f_locals.items() if name not in ("self", "draws", "oracle")}
+            where.append((frame.f_code.co_name, frame.f_lasti, repr(sorted(known.items(), key=lambda one: one[0]))))
+            frame = frame.f_back
+        raise _AskedError(tuple(where), options)
+
+    def chance(self, threshold):
+        return self._choose([(True, Fraction(threshold, WORD)), (False, 1 - Fraction(threshold, WORD))])
+
+    def below(self, bound):
+        if bound <= 1:
+            return 0
+        return self._choose([(value, Fraction(1, bound)) for value in range(bound)])
+
+    def place(self, weight, inside, outside):
+        rest = WIDE - weight * inside
+        options = [(place, Fraction(weight, WIDE)) for place in range(inside)]
+        for place in range(outside):
+            options.append((inside + place, Fraction(rest // outside + (place < rest % outside), WIDE)))
+        return self._choose(options)
+
+    def bits(self, count, threshold):
+        one = Fraction(threshold, WORD)
+        options = []
+        for bits in product((0, 1), repeat=count):
+            weight = Fraction(1)
+            for bit in bits:
+                weight *= one if bit else 1 - one
+            options.append((sum(bit << at for at, bit in enumerate(bits)), weight))
+        return self._choose(options)
+
+
+def law(form, values, seed=(1, 0)):
+    """Return the probability of each report, as JSON, of a device with these values."""
+
+    def after(script):
+        try:
+            return "told", json.dumps(ANSWERS[form["oracle"]](form, list(values), Enumerating(script, seed)))
+        except _AskedError as asked:
+            where, options = asked.args
+            found.setdefault(where, (script, options))
+            return "asked", where
+
+    found = {}
+    begin = after(())
+    steps, done = {}, 0
+    while done < len(found):
+        for where, (script, options) in list(found.items())[done:]:
+            done += 1
+            steps[where] = defaultdict(Fraction)
+            for value, weight in options:
+                if weight:
+                    steps[where][after((*script, value))] += weight
+    # Choices are taken out one after the other, the latest first: what leads to one leads to what comes of it.
+    for where in reversed(list(steps)):
+        mine = steps.pop(where)
+        again = mine.pop(("asked", where), Fraction(0))
+        for others in [*steps.values()]:
+            weight = others.pop(("asked", where), None)
+            if weight is not None:
+                for after_it, share in mine.items():
+                    others[after_it] += weight * share / (1 - again)
+        if ("asked", where) == begin:
+            return {report: share / (1 - again) for (_, report), share in mine.items()}
+    return {begin[1]: Fraction(1)}

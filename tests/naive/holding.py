@@ -1,0 +1,12 @@
+"""Which candidates baskets hold, by sets."""
+
+from __future__ import annotations
+
+
+def held(basket, itemsets):
+    return [place for place, itemset in enumerate(itemsets) if set(itemset) <= set(basket)]
+
+
+def prefix(basket, order, prefixes, length):
+    mine = tuple(item for item in order if item in basket)[:length]
+    return prefixes.index(mine) if mine in prefixes else len(prefixes)

@@ -1,0 +1,21 @@
+"""What reports support, candidate by candidate."""
+
+from __future__ import annotations
+
+from discreet.local.draws import mixed
+
+
+def windows(firsts, seconds, lows, widths, items):
+    reports = list(zip(firsts, seconds, lows, widths, strict=True))
+    return [sum((mixed((a, b), item) - low) % 2**32 < width for a, b, low, width in reports) for item in items]
+
+
+def bits(rows, size):
+    return [sum(row[at // 32] >> at % 32 & 1 for row in rows) for at in range(size)]
+
+
+def transformed(values):
+    return [
+        sum(-value if (row & column).bit_count() % 2 else value for row, value in enumerate(values))
+        for column in range(len(values))
+    ]

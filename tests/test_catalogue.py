@@ -1,0 +1,338 @@
+"""The catalogue: what it finds, what it refuses, and mechanisms of other packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet import MisuseError, curator
+from discreet.catalogue import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
+from discreet.local import protocols as protocol_room
+from discreet.local.client import ANSWERS
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+
+# A mechanism as somebody else would write it: everyone's count of each single item, with noise.
+STRANGER = '''
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.curator.mechanism import Found, Mechanism, from_tuples
+from discreet.exact.query import Supports
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Mechanism):
+    """Settings of `plain`."""
+
+    shift: int = 0
+
+    name: ClassVar[str] = "plain"
+    summary: ClassVar[str] = "Counts every item with noise."
+    citation: ClassVar[str] = "Nobody. Nothing. Nowhere 2026."
+    answers: ClassVar[tuple[str, ...]] = ("threshold",)
+    proof: ClassVar[str] = "plain.md"
+
+    def plan(self, asked):
+        return [("counting the items", Fraction(1))]
+
+    def run(self, engine, asked, meter):
+        every = from_tuples([(item,) for item in range(asked.items)])
+        noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
+        kept = np.flatnonzero(noisy.values >= asked.count)
+        values = noisy.values[kept] + float(self.shift)
+        return Found(
+            itemsets=every.take(kept), estimates=values, low=values - noisy.margin(), high=values + noisy.margin()
+        )
+'''
+
+
+# A protocol and an oracle of somebody else: ours under another name.
+ASKING = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.local.client import ANSWERS
+from discreet.local.oracles.grr import GRR
+from discreet.local.protocols.svim import SVIM
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(SVIM):
+    name: ClassVar[str] = "plain"
+    proof: ClassVar[str] = "plain.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainOracle(GRR):
+    name: ClassVar[str] = "plain"
+    proof: ClassVar[str] = "plain.md"
+
+
+ANSWERS["plain"] = ANSWERS["grr"]
+"""
+
+
+def install(
+    folder: Path,
+    code: str = STRANGER,
+    *,
+    value: str = "stranger:Plain",
+    proof: bool = True,
+    group: str = "discreet.mechanisms",
+) -> Path:
+    """Put a distribution into a folder as an installer would: a module, a page, and what the package registers."""
+    (folder / "stranger.py").write_text(code)
+    if proof:
+        (folder / "plain.md").write_text("# plain\n")
+    about = folder / "stranger_mechanisms-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{group}]\nplain = {value}\n")
+    return folder
+
+
+def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, env=environment, cwd=folder)
+
+
+class TestOtherPackages:
+    def test_are_listed_and_used_like_ours(self, tmp_path):
+        install(tmp_path)
+        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--format", "json").stdout)
+        (entry,) = (one for one in told if one["name"] == "plain")
+        assert entry["package"] == "stranger-mechanisms"
+        assert entry["answers"] == ["threshold"]
+        assert entry["settings"] == {"shift": 0}
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        done = run(
+            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--items", "public",
+            "--mechanism", "plain", "--set", "shift=5", "--format", "json",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert [(one["items"], one["count"]) for one in found["patterns"]] == [([1], 105)]
+        assert found["guarantee"]["epsilon"] == "1000"
+        code = (
+            "import discreet; print(discreet.mechanisms()['plain'].proof.name, discreet.mechanisms()['auto'].package)"
+        )
+        assert run(tmp_path, sys.executable, "-c", code).stdout == "plain.md discreet\n"
+
+    def test_stand_the_audit(self, tmp_path):
+        done = run(install(tmp_path), DISCREET, "audit", "plain", "--epsilon", 1)
+        assert done.returncode == 0, done.stderr
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"proof": False},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
+                "it.",
+            ),
+            (
+                {"code": STRANGER.replace('    proof: ClassVar[str] = "plain.md"\n', "")},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: say which one in its "
+                "attribute proof.",
+            ),
+            (
+                {"code": STRANGER.replace('= "plain"', '= "count"')},
+                "There are two mechanisms called count, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
+                {"value": "nowhere:Plain"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (ModuleNotFoundError: No "
+                "module named 'nowhere'): mend or uninstall that package.",
+            ),
+            (
+                {"value": "stranger:Supports"},
+                "stranger:Supports of the package stranger-mechanisms is no mechanism: discreet.mechanisms takes "
+                "subclasses of Mechanism with a name. Mend or uninstall that package.",
+            ),
+        ],
+        ids=["no page", "none named", "duplicate", "broken", "no mechanism"],
+    )
+    def test_are_refused_with_their_name(self, tmp_path, change, message):
+        done = run(install(tmp_path, **change), DISCREET, "mechanisms")
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+
+class TestOtherPackagesOnTheLocalSide:
+    def test_a_protocol_is_listed_and_used_like_ours(self, tmp_path):
+        install(tmp_path, ASKING, group="discreet.protocols")
+        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "plain", "--format", "json").stdout)
+        assert [(one["kind"], one["model"], one["package"]) for one in told] == [
+            ("protocol", "local", "stranger-mechanisms")
+        ]
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
+        done = run(
+            tmp_path, DISCREET, "simulate", "b.dat", "--protocol", "plain", "--top", 1, "--epsilon", 8, "--seed", 1,
+            "--format", "json", "--set", "candidates=3",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["protocol"], found["patterns"][0]["items"]) == ("plain", [1])
+        assert found["settings"]["candidates"] == 3
+        assert run(tmp_path, DISCREET, "audit", "plain", "--runs", 20).returncode == 0
+
+    def test_an_oracle_is_listed_and_audited_like_ours(self, tmp_path):
+        install(tmp_path, ASKING, value="stranger:PlainOracle", group="discreet.oracles")
+        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
+        assert "plain" in [one["name"] for one in told]
+        done = run(tmp_path, DISCREET, "audit", "plain", "--runs", 20)
+        assert done.returncode == 0, done.stderr
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"proof": False, "group": "discreet.protocols"},
+                "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
+                "it.",
+            ),
+            (
+                {"value": "stranger:Plain", "group": "discreet.oracles"},
+                "stranger:Plain of the package stranger-mechanisms is no oracle: discreet.oracles takes subclasses of "
+                "Oracle or MeanOracle with a name. Mend or uninstall that package.",
+            ),
+            (
+                {"value": "nowhere:Plain", "group": "discreet.protocols"},
+                "The protocol plain of the package stranger-mechanisms cannot be loaded (ModuleNotFoundError: No "
+                "module named 'nowhere'): mend or uninstall that package.",
+            ),
+            (
+                {"code": ASKING.replace('"plain"\n', '"count"\n', 1), "group": "discreet.protocols"},
+                "There are a mechanism and a protocol called count, one of the package discreet and one of "
+                "stranger-mechanisms: rename one, or uninstall its package.",
+            ),
+        ],
+        ids=["no page", "no oracle", "broken", "duplicate"],
+    )
+    def test_are_refused_with_their_name(self, tmp_path, change, message):
+        done = run(install(tmp_path, **{"code": ASKING, **change}), DISCREET, "mechanisms")
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+
+def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
+    (tmp_path / "plain_one.py").write_text(ASKING)
+    monkeypatch.setattr(protocol_room, "__path__", [*protocol_room.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "discreet.local.protocols.plain_one", raising=False)
+    with pytest.raises(MisuseError) as caught:
+        protocols.__wrapped__()
+    assert str(caught.value) == (
+        "The protocol plain of the package discreet has no proof page: plain-one.md has to lie beside it."
+    )
+    # A variant may share the page of its file, and may have its own.
+    (tmp_path / "plain-one.md").write_text("# plain one\n")
+    assert protocols.__wrapped__()["plain"].proof == tmp_path / "plain-one.md"
+    (tmp_path / "plain.md").write_text("# plain\n")
+    assert protocols.__wrapped__()["plain"].proof == tmp_path / "plain.md"
+    monkeypatch.delattr(protocol_room, "plain_one", raising=False)
+    monkeypatch.delitem(sys.modules, "discreet.local.protocols.plain_one", raising=False)
+    ANSWERS.pop("plain", None)
+
+
+def test_everything_has_one_name():
+    assert set(everything()) == {*mechanisms(), *protocols(), *oracles()}
+    assert {entry(name).what for name in ("auto", "svsm", "olh")} == {"mechanism", "protocol", "oracle"}
+    for one in [*protocols().values(), *oracles().values()]:
+        assert one.model == "local"
+        assert one.guarantee == "epsilon"
+        assert one.summary
+        assert one.citation
+        assert one.proof.is_file()
+    assert entry("svsm").settings["shares"] == ("0.5", "0.1", "0.4")
+    assert entry("olh").settings == {}
+    assert [entry(name).answers for name in ("svsm", "olh", "pm")] == [("top",), ("frequencies",), ("mean",)]
+    assert protocol("svim").make({"candidates": "3"}).candidates == 3
+    with pytest.raises(MisuseError) as caught:
+        entry("olh").make()
+    assert str(caught.value) == "olh is an oracle: it is made for one question, by its class."
+    with pytest.raises(MisuseError) as caught:
+        protocol("svims")
+    assert str(caught.value) == (
+        f"There is no protocol 'svims'; there are {', '.join(protocols())}. Did you mean 'svim'?"
+    )
+
+
+def test_one_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
+    # As if a file had been added to the room of mechanisms.
+    (tmp_path / "plain.py").write_text(STRANGER)
+    monkeypatch.setattr(curator, "__path__", [*curator.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+    with pytest.raises(MisuseError) as caught:
+        mechanisms.__wrapped__()
+    assert str(caught.value) == (
+        "The mechanism plain of the package discreet has no proof page: plain.md has to lie beside it."
+    )
+    (tmp_path / "plain.md").write_text("# plain\n")
+    assert mechanisms.__wrapped__()["plain"].proof == tmp_path / "plain.md"
+    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+    (tmp_path / "plain.py").write_text(STRANGER.replace('= "plain"', '= "rank-by-hand"'))
+    (tmp_path / "rank-by-hand.md").write_text("# rank-by-hand\n")
+    assert "rank-by-hand" in mechanisms.__wrapped__()
+    monkeypatch.delattr(curator, "plain", raising=False)
+    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+
+
+def test_every_entry_says_what_it_is():
+    assert list(mechanisms()) == sorted(mechanisms())
+    for name, one in mechanisms().items():
+        assert one.name == name == one.make().name
+        assert one.proof.name == f"{name}.md"
+        assert one.model == "central"
+        assert one.package == "discreet"
+        assert set(one.answers) <= {"top", "threshold", "itemsets"}
+        assert one.guarantee in ("epsilon", "(epsilon, delta)", "epsilon, delta optional")
+        assert one.summary.endswith(".")
+        assert one.citation.endswith(".")
+
+
+def test_an_unknown_name_is_answered_with_those_there_are():
+    with pytest.raises(MisuseError) as caught:
+        mechanism("privbases")
+    assert str(caught.value) == (
+        f"There is no mechanism 'privbases'; there are {', '.join(mechanisms())}. Did you mean 'privbasis'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "value"),
+    [
+        ("exponential", {"floor": "0.25"}, Fraction(1, 4)),
+        ("exponential", {"way": "gumbel"}, "gumbel"),
+        ("truncated", {"smart": "off"}, False),
+        ("truncated", {"longest": "3"}, 3),
+        ("truncated", {"longest": "none"}, None),
+        ("threshold", {"kept": 7}, 7),
+    ],
+)
+def test_settings_may_be_typed(name, typed, value):
+    (setting,) = typed
+    assert getattr(mechanism(name).make(typed), setting) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "message"),
+    [
+        ("count", {"kept": 1}, "count has no setting 'kept': it has none."),
+        ("threshold", {"kept": "many"}, "the setting kept of threshold is a whole number; 'many' was given."),
+        ("threshold", {"kept": True}, "the setting kept of threshold is a whole number; True was given."),
+        ("truncated", {"smart": 2}, "the setting smart of truncated is on or off; 2 was given."),
+    ],
+)
+def test_settings_that_cannot_be(name, typed, message):
+    with pytest.raises(MisuseError) as caught:
+        mechanism(name).make(typed)
+    assert str(caught.value) == message

@@ -1,0 +1,145 @@
+"""Write the golden vectors of wire format 1: `python tests/vectors/make.py`.
+
+They are frozen: a difference means that devices in the field and collectors would no longer understand each other, so
+the format's number has to change with them. Each file has cases of one oracle. A good case is a question, a basket,
+the random bytes the device uses (hexadecimal) and the report as text. A bad one is a
+question with the words a device refuses it with.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.local.asking import Ask, Who
+from discreet.local.client import ANSWERS, client
+from discreet.local.draws import Draws
+from discreet.local.oracles.known import means, oracles
+from discreet.local.oracles.olh import OLH
+from discreet.local.questions import Candidates, HowMany, Prefix, Which
+from discreet.local.stream import Stream, seed_of
+
+HERE = Path(__file__).parent / "v1"
+BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
+WHO = Who(0, 1 << 32)
+
+
+class Recorded:
+    """Bytes of a stream, remembered."""
+
+    def __init__(self, what: str) -> None:
+        self.stream, self.bytes = Stream(seed_of(1, what), 0), b""
+
+    def take(self, count: int) -> bytes:
+        taken = self.stream.take(count)
+        self.bytes += taken
+        return taken
+
+
+def questions(name: str) -> list[Ask]:
+    some = Candidates(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
+    asked = [
+        (Which(Candidates(10)), 1, "1"),
+        (Which(Candidates(70)), 3, "1/2"),
+        (Which(some), 2, "2"),
+        (HowMany.up_to(Candidates(10), 4), 1, "1"),
+        (HowMany(some, (0, 1, 3)), 1, "4"),
+        (Prefix(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
+    ]
+    return [Ask.of("", WHO, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in asked]
+
+
+def good(name: str) -> list[dict[str, object]]:
+    asks = questions(name)
+    if name == "olh":
+        sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
+        asks.append(Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled))
+    cases = []
+    for number, ask in enumerate(asks):
+        for basket in BASKETS:
+            source = Recorded(f"{name} {number} {basket}")
+            report = client(ask.form, basket, fail=0.01, take=source.take)
+            cases.append(
+                {
+                    "question": ask.form,
+                    "basket": basket,
+                    "random": source.bytes.hex(),
+                    "report": report.decode(),
+                }
+            )
+    return cases
+
+
+def numbers(name: str) -> list[dict[str, object]]:
+    """Return cases of a mean oracle: no question asks for a number yet, so that the oracle is given by itself."""
+    cases = []
+    for epsilon in ("1/2", "1", "3"):
+        for span in (8, 1024):
+            oracle = means()[name].make(Fraction(epsilon), span)
+            for value in (-span - 1, -span, 0, 3, span, 10**6):
+                source = Recorded(f"{name} {epsilon} {span} {value}")
+                report = ANSWERS[name](oracle.form, [value], Draws(source.take))
+                text = json.dumps(report, separators=(",", ":"))
+                cases.append(
+                    {
+                        "oracle": oracle.form,
+                        "number": value,
+                        "random": source.bytes.hex(),
+                        "report": text,
+                    }
+                )
+    return cases
+
+
+def bad() -> list[dict[str, object]]:
+    """Return questions that are refused, whatever the basket."""
+    grr, wheel, privset = (questions(name)[1].form for name in ("grr", "wheel", "privset"))
+    single = questions("grr")[3].form
+    fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
+    sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
+    failing = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
+    cases: list[tuple[str, dict[str, object]]] = [
+        ("another format", {**grr, "format": 2}),
+        ("a question that is not known", {**grr, "ask": "why"}),
+        ("no epsilon", {key: value for key, value in grr.items() if key != "epsilon"}),
+        ("a smaller epsilon than the numbers have", {**grr, "epsilon": "1/4"}),
+        ("an epsilon of nothing", {**grr, "epsilon": "0"}),
+        ("one dummy for all of the padding", {**grr, "oracle": {**grr["oracle"], "dummies": 1, "size": 72}, "of": 72}),
+        ("too few dummies of a set", {**privset, "oracle": {**privset["oracle"], "dummies": 1}}),
+        ("too many buckets for a fair coin", {**questions("olh")[0].form, "oracle": fair}),
+        ("arcs that cover the wheel", {**wheel, "oracle": {**wheel["oracle"], "arc": (1 << 32) // 3 + 1}}),
+        ("a weight that is no probability", {**wheel, "oracle": {**wheel["oracle"], "inside": str(1 << 64)}}),
+        ("a weight that is not whole", {**grr, "oracle": {**grr["oracle"], "inside": "0.5"}}),
+        ("an oracle that is not known", {**grr, "oracle": {**grr["oracle"], "oracle": "best"}}),
+        ("more candidates than the oracle has", {**grr, "of": 71}),
+        ("no answer for the empty-handed", {**single, "ask": "which", "of": 5}),
+        ("bins that do not begin at 0", {**single, "bins": [1, 2, 3, 4, 5]}),
+        ("a candidate that is no item", {**grr, "of": [["a", 1]] * 70}),
+        ("a delta the device does not give", failing),
+        ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),
+    ]
+    written = []
+    for what, question in cases:
+        try:
+            client(question, [1])
+        except ValueError as error:
+            written.append({"what": what, "question": question, "refused": str(error)})
+        else:
+            raise AssertionError(f"not refused: {what}")
+    return written
+
+
+def files() -> dict[str, str]:
+    """Return what each file holds."""
+    cases = {name: good(name) for name in oracles() if name in ANSWERS}
+    cases |= {name: numbers(name) for name in means()}
+    cases["refused"] = bad()
+    lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
+    return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
+
+
+if __name__ == "__main__":
+    HERE.mkdir(exist_ok=True)
+    for name, text in files().items():
+        (HERE / name).write_text(text)
