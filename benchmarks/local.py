@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
     begun = time.perf_counter()
-    text = "\n".join(tables())
+    text = "\n".join(tables()).rstrip()
     sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
     if chosen.write is None:
         print(text)

@@ -46,6 +46,7 @@ def _exercise(folder: Path) -> None:
         mine(baskets, min_count=20, contains=[baskets.vocabulary.label(int(baskets.item_counts.argmax()))])
     _scatter(folder)
     _publish()
+    _ask()
 
 
 def _scatter(folder: Path) -> None:
@@ -87,3 +88,28 @@ def _publish() -> None:
             if ("top" if "top" in question else "threshold") in entry.answers:
                 trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
     trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")
+
+
+def _ask() -> None:
+    """Run the kernels of devices and collectors, for every question and every oracle."""
+    from fractions import Fraction
+
+    import numpy as np
+
+    from ..baskets.generate import groceries
+    from ..local.asking import Ask, Who
+    from ..local.loss import WORD
+    from ..local.oracles.known import means, oracles
+    from ..local.questions import Candidates, HowMany, Prefix, Which
+    from ..local.simulate import Crowd
+
+    baskets = groceries(300, seed=1)
+    whole, some = Candidates(items=baskets.items), Candidates(itemsets=((0,), (1, 2)))
+    questions = (Which(whole), Which(some), HowMany(some, (0, 1, 2)), Prefix((0, 1), ((0,), (1,)), 1))
+    for speed in ("person", "aggregated"):
+        crowd = Crowd(baskets=baskets, seed=1, speed=speed)
+        for question in questions:
+            for name in oracles():
+                crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
+    for kind in means().values():
+        kind.make(Fraction(1)).reports(np.zeros(3, np.int64), np.arange(3), 1)
