@@ -19,6 +19,11 @@ from naive import devices as naive
 SEEDS = st.integers(0, 2**64 - 1)
 
 
+def one_each(values, people):
+    """Return one number a person as what they answered."""
+    return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
+
+
 def answered(rows, people):
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     held = np.array([value for row in rows for value in row], np.int32)
@@ -68,7 +73,7 @@ def test_reports_of_numbers(name, span, epsilon, seed, random):
     oracle = means()[name].make(Fraction(epsilon), span)
     values = [-span, 0, span, -span - 5, 2 * span, *(random.randint(-span, span) for _ in range(7))]
     people = [random.randrange(2**40) for _ in values]
-    columns = oracle.reports(np.array(values), np.array(people), seed)
+    columns = oracle.reports(one_each(np.array(values), np.array(people)), seed)
     written = [oracle.written(columns, row) for row in range(len(values))]
     assert written == naive.reports(oracle.form, [[value] for value in values], people, seed)
 
@@ -102,7 +107,8 @@ def test_nobody():
         assert oracle.supports(oracle.reports(answered([], []), 1)).tolist() == [0] * 5
     for mean in means().values():
         assert (
-            mean.make(Fraction(1)).estimate(mean.make(Fraction(1)).reports(*np.empty((2, 0), np.int64), 1)).people == 0
+            mean.make(Fraction(1)).mean(mean.make(Fraction(1)).reports(one_each(*np.empty((2, 0), np.int64)), 1)).people
+            == 0
         )
 
 

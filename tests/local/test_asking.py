@@ -157,7 +157,9 @@ class TestReplay:
         one = heard(ask("a", HALF)).stored() | {"supports": [1, 2]}
         with pytest.raises(InputError) as error:
             replay(talk_of(ask("a", HALF)), [one])
-        assert str(error.value) == "The stored answer to the round 'a' has not one number for each of its values."
+        assert (
+            str(error.value) == "The stored answer to the round 'a' has not the numbers that such a round adds up to."
+        )
 
     def test_some_of_several_at_once(self):
         both = (ask("a", HALF), ask("b", REST))

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import discreet.local
 from discreet.local.asking import Ask, Who
-from discreet.local.client import client, held
+from discreet.local.client import client
+from discreet.local.holding import held
 from discreet.local.oracles.known import oracles
 from discreet.local.questions import Candidates, Which
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
-from discreet.local.client import held
+from discreet.local.holding import held
 from discreet.local.questions import Candidates, HowMany, Prefix, Question, Which
 
 quick = settings(derandomize=True, max_examples=80, deadline=None)

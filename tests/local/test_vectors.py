@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.local.client import ANSWERS, client, held
+from discreet.local.client import ANSWERS, client
 from discreet.local.draws import Draws
+from discreet.local.holding import held
 from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.oracle import Answered

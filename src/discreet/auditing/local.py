@@ -19,8 +19,9 @@ import numpy as np
 
 from ..errors import MisuseError
 from ..local.asking import Ask
-from ..local.client import ANSWERS, held
+from ..local.client import ANSWERS
 from ..local.draws import Draws
+from ..local.holding import held
 from ..local.loss import grown_at_least
 from ..local.oracles.mean import MeanOracle
 from ..local.oracles.oracle import Oracle

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Vocabulary, starts
 from ..local.asking import Ask, Estimate, Wanted, promised
-from ..local.client import ANSWERS, held
+from ..local.client import ANSWERS
 from ..local.draws import Draws
+from ..local.holding import held
 from ..local.loss import check
 from ..local.oracles.oracle import Answered, Columns
 from ..local.protocols.protocol import Protocol

@@ -100,6 +100,7 @@ def _ask() -> None:
     from ..local.asking import Ask, Who
     from ..local.loss import WORD
     from ..local.oracles.known import means, oracles
+    from ..local.oracles.oracle import Answered
     from ..local.questions import Candidates, HowMany, Prefix, Which
     from ..local.simulate import Crowd
 
@@ -112,4 +113,6 @@ def _ask() -> None:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
     for kind in means().values():
-        kind.make(Fraction(1)).reports(np.zeros(3, np.int64), np.arange(3), 1)
+        kind.make(Fraction(1)).reports(
+            Answered(offsets=np.arange(4), held=np.zeros(3, np.int32), people=np.arange(3)), 1
+        )

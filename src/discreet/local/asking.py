@@ -20,9 +20,11 @@ from ..errors import InputError, MisuseError
 from ..privacy.budget import Charge, Neighbours
 from ..privacy.guarantee import Guarantee
 from .loss import WORD
-from .oracles.known import make
+from .oracles.known import make, means
+from .oracles.mean import MeanOracle
 from .oracles.oracle import Counts, Oracle
 from .questions import Question
+from .relations import Projection
 
 # What is wanted has to fit into questions that travel to devices.
 MOST_PATTERNS = 100_000
@@ -59,10 +61,11 @@ class Ask:
     name: str
     who: Who
     question: Question
-    oracle: Oracle
+    oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
-        if self.oracle.size != self.question.values or self.oracle.single != self.question.single:
+        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Projection)
+        if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
 
     @classmethod
@@ -70,6 +73,21 @@ class Ask:
         """Return a round with the oracle of that name made for its question."""
         made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
         return cls(name=name, who=who, question=question, oracle=made)
+
+    @property
+    def frequencies(self) -> Oracle:
+        """The oracle of a round about values; a round about a number has none."""
+        if isinstance(self.oracle, MeanOracle):
+            raise MisuseError(f"The round {self.name!r} is about one number, and not about values.")
+        return self.oracle
+
+    @classmethod
+    def mean(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction) -> Self:
+        """Return a round about one number of everyone's."""
+        known = means()
+        if oracle not in known:
+            raise MisuseError(f"There is no oracle of means {oracle!r}; there are {', '.join(known)}.")
+        return cls(name=name, who=who, question=question, oracle=known[oracle].make(epsilon))
 
     @cached_property
     def form(self) -> dict[str, Any]:
@@ -91,7 +109,7 @@ class Ask:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What a round's reports say: how many people sent one, and how many support each value.
+    """What a round's reports say: how many people sent one, and what they add up to, such as the supports of values.
 
     Everything else is computed from these whole numbers.
     """
@@ -102,12 +120,12 @@ class Estimate:
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Which fraction of the people answers with each value; noise takes it below 0 and over 1."""
+        """Which fraction of the people answers with each value, or the mean of all; noise takes it beyond its range."""
         return self.ask.oracle.estimate(self.supports, self.people)
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
-        """How far those fractions are off, as estimates for everybody."""
+        """How far those are off, as estimates for everybody."""
         return self.ask.oracle.spread(self.values, self.people)
 
     def stored(self) -> dict[str, Any]:
@@ -142,6 +160,29 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Related:
+    """Relations that were learnt: what people hold of `first` and `second` together, and of each alone.
+
+    Parameters
+    ----------
+    first, second
+        The two sides of each relation, as itemsets: single items, and more where relations are built on relations.
+    values, variance
+        Which fraction of the people has the relation, and how far that may be off.
+    first_values, first_variance, second_values
+        The same for the sides: confidence is the value of a relation over that of its first side.
+    """
+
+    first: tuple[tuple[int, ...], ...]
+    second: tuple[tuple[int, ...], ...]
+    values: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    first_values: NDArray[np.float64]
+    first_variance: NDArray[np.float64]
+    second_values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Learnt:
     """What a conversation ends with: itemsets, which fraction of the people holds each, and its variance.
 
@@ -153,6 +194,8 @@ class Learnt:
         The fraction of people, and how far it may be off.
     facts, notes
         Numbers learnt on the way, by name in plain words, and sentences for the reader.
+    related
+        The relations wanted, the most reliable first, where the protocol is about relations.
     """
 
     itemsets: tuple[tuple[int, ...], ...]
@@ -160,6 +203,7 @@ class Learnt:
     variance: NDArray[np.float64]
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    related: Related | None = None
 
 
 Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
@@ -254,8 +298,10 @@ def _several(asked: Ask | tuple[Ask, ...], heard: list[Estimate], reports: int) 
 
 def _told(ask: Ask, stored: Mapping[str, Any] | None) -> Estimate:
     supports = np.asarray(stored["supports"] if stored else (), np.int64)
-    if stored is None or supports.shape != (ask.question.values,):
-        raise InputError(f"The stored answer to the round {ask.name!r} has not one number for each of its values.")
+    if stored is None or supports.shape != (ask.oracle.kept,):
+        raise InputError(
+            f"The stored answer to the round {ask.name!r} has not the numbers that such a round adds up to."
+        )
     return Estimate(ask, int(stored["people"]), supports)
 
 

@@ -1,38 +1,23 @@
 """What runs on a device: one question, one basket, one randomised report. Standard library only.
 
-With `draws` and `loss` beside it, this file is the specification that other languages follow, so it is short and
-plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes give the same
-report. Probabilities are integers over a power of two that come with the question; a device computes no exponentials to
-answer, and it refuses a question whose numbers lose more than they claim. Items are numbers: places in the study's
-public list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and cannot be
-told apart by it (errata A7, X3).
+With `holding`, `draws` and `loss` beside it, this file is the specification that other languages follow, so it is short
+and plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes give the
+same report. Probabilities are integers over a power of two that come with the question; a device computes no
+exponentials to answer, and it refuses a question whose numbers lose more than they claim. Items are numbers: places in
+the study's public list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and
+cannot be told apart by it (errata A7, X3).
 """
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from secrets import token_bytes
 from typing import Any
 
 from .draws import Draws, mixed
+from .holding import held
 from .loss import WORD, check
-
-
-def held(question: Mapping[str, Any], basket: Iterable[int]) -> list[int]:
-    """Return the values a basket answers a question with, ascending."""
-    items, of = set(basket), question["of"]
-    if question["ask"] == "prefix":
-        mine = [item for item in question["order"] if item in items][: question["length"]]
-        return [of.index(mine) if mine in of else len(of)]
-    if isinstance(of, int):
-        found = sorted(item for item in items if 0 <= item < of)
-    else:
-        found = [at for at, one in enumerate(of) if (items.issuperset(one) if isinstance(one, list) else one in items)]
-    if question["ask"] == "how-many":
-        return [bisect_right(question["bins"], len(found)) - 1]
-    return found
 
 
 def _symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
@@ -149,6 +134,7 @@ def client(
     question: Mapping[str, Any],
     basket: Iterable[int],
     *,
+    pairs: Iterable[tuple[int, int]] = (),
     most: float | None = None,
     fail: float = 0,
     take: Callable[[int], bytes] = token_bytes,
@@ -161,6 +147,8 @@ def client(
         What the collector asks, as read from its JSON form.
     basket
         The numbers of the items held. Those the question does not know are ignored.
+    pairs
+        The relations held, as pairs of items, where the question is about those.
     most
         The most epsilon this device gives away; a question that asks for more is refused.
     fail
@@ -170,5 +158,5 @@ def client(
         Where random bytes come from: the system's secure source. Anything else is for tests.
     """
     check(question, most, fail)
-    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], held(question, basket), Draws(take))
+    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], held(question, basket, pairs), Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

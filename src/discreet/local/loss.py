@@ -57,7 +57,14 @@ def _check_values(question: Mapping[str, Any]) -> None:
     A device that stops, or reports what nobody else can, tells what it holds.
     """
     ask, of, oracle = question["ask"], question["of"], question["oracle"]
+    if ask == "projection":
+        _check_projection(question)
+        return
     values, more, fits = of, [], oracle["pad"] == 1
+    if question.get("pairs", "together") not in ("together", "own") or ("pairs" in question and ask == "prefix"):
+        raise ValueError("The question is not written as format 1 has it.")
+    if "pairs" in question and any(len(one) != 2 for one in of):
+        raise ValueError("The question's relations are not pairs.")
     if ask == "which":
         # Whoever holds none of them answers with a dummy, or with no arc of the wheel at all.
         fits = oracle["dummies"] > 0 or oracle["oracle"] == "wheel"
@@ -71,6 +78,16 @@ def _check_values(question: Mapping[str, Any]) -> None:
     if not all(map(_whole, more)) or not (_whole(of) or all(_whole(one) or all(map(_whole, one)) for one in of)):
         raise ValueError("The question's numbers are not whole.")
     if not fits or (values if isinstance(values, int) else len(values)) != oracle["size"]:
+        raise ValueError("The question's oracle is made for other answers than the question has.")
+
+
+def _check_projection(question: Mapping[str, Any]) -> None:
+    of, left, right, low, high = (question[name] for name in ("of", "left", "right", "low", "high"))
+    if question["pairs"] not in ("together", "own") or not len(of) == len(left) == len(right) == len(set(of)):
+        raise ValueError("The question is not written as format 1 has it.")
+    if not all(map(_whole, [*of, *left, *right, low, high])):
+        raise ValueError("The question's numbers are not whole.")
+    if low > high or "span" not in question["oracle"]:
         raise ValueError("The question's oracle is made for other answers than the question has.")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..baskets.core import Vocabulary, starts
 from ..exact.patterns import Patterns
 from ..privacy.guarantee import Guarantee
-from .asking import Estimate, Learnt
+from .asking import Estimate, Learnt, Related
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -76,6 +76,11 @@ class Outcome:
         Whether the reports came from a seeded source.
     marginal
         Whether some counts were drawn one by one: each has its exact law, but not all of them together.
+    relations
+        The relations found, the most reliable first, where the protocol is about relations; `patterns` are then the
+        items they are of.
+    scores
+        How near all this is to the truth, where that was asked for.
     """
 
     patterns: Patterns
@@ -89,6 +94,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     simulated: bool = True
     marginal: bool = False
+    relations: Rules | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -130,6 +136,36 @@ class Outcome:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a ``.csv``, ``.json`` or ``.parquet`` file."""
         self.patterns.save(path)
+
+
+def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
+    """Return relations with counts out of all people, and an interval for each confidence.
+
+    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both.
+    """
+    from ..exact.itemsets import Itemsets
+    from ..exact.rules import Rules
+
+    floor = 1 / max(people, 1)
+    first = np.clip(related.first_values, floor, 1.0)
+    both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
+    confidence = both / first
+    margin = _WIDE * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
+    counts = (np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1)))
+    names = ("counts", "antecedent_counts", "consequent_counts")
+    sides = []
+    for side in (related.first, related.second):
+        codes = np.array([item for itemset in side for item in itemset], np.int32)
+        sides.append(Itemsets(starts([len(itemset) for itemset in side]), codes))
+    return Rules(
+        antecedents=sides[0],
+        consequents=sides[1],
+        vocabulary=vocabulary,
+        people=people,
+        low=np.clip(confidence - margin, 0.0, 1.0),
+        high=np.clip(confidence + margin, 0.0, 1.0),
+        **dict(zip(names, counts, strict=True)),
+    )
 
 
 def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns:

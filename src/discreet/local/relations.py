@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, starts
 from ..errors import MisuseError
 from ..kernels.relating import pairs_after, pairs_given, pairs_together, project
+from .oracles.mean import SPAN
 from .questions import Held, People, Question, one_each
 
 How: TypeAlias = Literal["given", "after", "together"]
@@ -171,7 +172,7 @@ class Projection(Question):
     right: tuple[int, ...]
     low: int
     high: int
-    span: int
+    span: int = SPAN
 
     def __post_init__(self) -> None:
         if not len(self.left) == len(self.right) == len(self.items.order) or self.low > self.high:
@@ -192,7 +193,6 @@ class Projection(Question):
             "right": list(self.right),
             "low": self.low,
             "high": self.high,
-            "span": self.span,
         }
 
     def answers(self, baskets: Baskets, people: People) -> Held:

@@ -23,7 +23,7 @@ from ..kernels.jit import in_threads
 from ..privacy.budget import Budget
 from .asking import Ask, Estimate, Wanted, converse, promised
 from .oracles.oracle import Answered, Counts
-from .outcome import Outcome, Round, as_patterns
+from .outcome import Outcome, Round, as_patterns, as_rules
 from .protocols.known import protocol as protocol_of
 from .protocols.protocol import Protocol
 from .stream import seed_of
@@ -60,10 +60,8 @@ class Crowd:
             with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
                 offsets, held = ask.question.answers(self.baskets, people)
                 answered = Answered(offsets=offsets, held=held, people=people)
-                if self.speed == "person":
-                    return ask.oracle.supports(ask.oracle.reports(answered, seed))
-                generator = np.random.default_rng([seed, block])
-                return ask.oracle.drawn(answered, seed, generator)
+                generator = None if self.speed == "person" else np.random.default_rng([seed, block])
+                return ask.oracle.heard(answered, seed, generator)
 
         told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
         supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)
@@ -160,9 +158,12 @@ def simulate(
         facts=dict(learnt.facts),
         notes=tuple(notes),
         marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
+        relations=as_rules(learnt.related, baskets.vocabulary, len(baskets)) if learnt.related else None,
         scores=scored(baskets, best, wanted) if score else {},
     )
-    return replace(outcome, patterns=replace(best, about=outcome.to_dict()))
+    about = outcome.to_dict()
+    relations = replace(outcome.relations, about=about) if outcome.relations is not None else None
+    return replace(outcome, patterns=replace(best, about=about), relations=relations)
 
 
 def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:

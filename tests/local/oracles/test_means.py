@@ -12,10 +12,15 @@ from discreet.errors import InputError, MisuseError
 from discreet.local.loss import WIDE, WORD
 from discreet.local.oracles.hm import HM
 from discreet.local.oracles.known import means, oracles
-from discreet.local.oracles.oracle import grown
+from discreet.local.oracles.oracle import Answered, grown
 
 EPSILONS = ("0.001", "0.1", "0.5", "0.61", "0.62", "1", "2", "4")
 FAR = 5.0  # standard deviations: passed by chance once in 1.7 million
+
+
+def one_each(values, people):
+    """Return one number a person as what they answered."""
+    return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
 
 
 def published(name, epsilon, value):
@@ -97,8 +102,8 @@ def test_estimates(name):
     values = np.random.default_rng(3).integers(-1024, 1025, many)
     for epsilon in ("0.5", "2"):
         oracle = means()[name].make(Fraction(epsilon))
-        columns = oracle.reports(values, np.arange(many), 5)
-        found = oracle.estimate(columns)
+        columns = oracle.reports(one_each(values, np.arange(many)), 5)
+        found = oracle.mean(columns)
         noise = np.mean([float(oracle.variance(Fraction(int(value), 1024))) for value in values[:500]])
         assert found.people == many
         assert abs(found.value - values.mean() / 1024) < FAR * sqrt(noise / many)
@@ -121,13 +126,13 @@ def test_numbers_beyond_the_range_count_as_its_ends():
 @pytest.mark.parametrize("name", means())
 def test_reports_round_trip_and_strange_ones_are_refused(name):
     oracle = means()[name].make(Fraction(1), 16)
-    columns = oracle.reports(np.arange(-16, 17), np.arange(33), 4)
+    columns = oracle.reports(one_each(np.arange(-16, 17), np.arange(33)), 4)
     reports = [oracle.written(columns, row) for row in range(33)]
     again = oracle.read(reports)
     assert {key: column.tolist() for key, column in again.items()} == {
         key: column.tolist() for key, column in columns.items()
     }
-    assert oracle.estimate(oracle.read([])).people == 0
+    assert oracle.mean(oracle.read([])).people == 0
     strange = [None, [], {}, {"sign": True}, {"sign": 0.0}, {"sign": 2}, {"point": -1}, {"point": 2**40}, {"more": 1}]
     strange += [{**reports[0], "more": 1}, {"pm": 3}, {"pm": {"sign": 1}}, {"duchi": {"sign": 5}}, {"duchi": None}]
     for report in strange:

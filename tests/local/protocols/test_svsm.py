@@ -90,7 +90,7 @@ def fractions_of(baskets: list[set[int]]):
     """Answer every round as it is expected without noise, among endlessly many people."""
 
     def hear(ask: Ask) -> Estimate:
-        from discreet.local.client import held
+        from discreet.local.holding import held
 
         people, oracle = 10**12, ask.oracle
         shares = np.zeros(ask.question.values)

@@ -14,7 +14,7 @@ from ...errors import MisuseError
 from ...kernels.devices import report_signs
 from ..loss import WORD
 from .mean import SPAN, MeanOracle
-from .oracle import Columns, Report, grown
+from .oracle import Answered, Columns, Counts, Report, grown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +56,23 @@ class Duchi(MeanOracle):
         """The same for every number."""
         return self._unit**2, Fraction(0)
 
-    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> Columns:
         """Return a sign a person."""
-        sign = np.empty(len(people), np.int64)
-        report_signs(self.clipped(values), people, np.uint64(seed), self.slope, sign)
+        sign = np.empty(len(answered.people), np.int64)
+        report_signs(self.clipped(answered), answered.people, np.uint64(seed), self.slope, sign)
         return {"sign": sign}
 
     def worth(self, columns: Columns) -> NDArray[np.float64]:
         """Return the unit or its opposite."""
         return (2 * columns["sign"] - 1) * float(self._unit)
+
+    def supports(self, columns: Columns) -> Counts:
+        """Return how many signs are 1."""
+        return np.array([columns["sign"].sum()], np.int64)
+
+    def total(self, supports: Counts, people: int) -> float:
+        """Return the signs less their opposites."""
+        return float((2 * int(supports[0]) - people) * self._unit)
 
     def written(self, columns: Columns, row: int) -> Report:
         """Return one sign."""

@@ -15,7 +15,7 @@ from ...kernels.devices import report_either
 from ..loss import WORD
 from .duchi import Duchi
 from .mean import SPAN, MeanOracle
-from .oracle import Columns, Report, chance, grown
+from .oracle import Answered, Columns, Counts, Report, chance, grown
 from .pm import PM
 
 # Up to here a sign alone is better for every number (theorem 3 of the article).
@@ -32,6 +32,7 @@ class HM(MeanOracle):
 
     name: ClassVar[str] = "hm"
     summary: ClassVar[str] = "a coin between pm and duchi: about as exact for every number"
+    kept: ClassVar[int] = 3
     citation: ClassVar[str] = "Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019"
 
     @classmethod
@@ -58,13 +59,13 @@ class HM(MeanOracle):
         pm, duchi = self.pm.square, self.duchi.square
         return coin * pm[0] + (1 - coin) * duchi[0], coin * pm[1] + (1 - coin) * duchi[1]
 
-    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> Columns:
         """Return which of them, and a point or a sign, a person."""
-        kind, value = np.empty(len(people), np.int64), np.empty(len(people), np.int64)
+        kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         pm = self.pm
         report_either(
-            self.clipped(values),
-            people,
+            self.clipped(answered),
+            answered.people,
             np.uint64(seed),
             self.choose,
             self.duchi.slope,
@@ -82,6 +83,16 @@ class HM(MeanOracle):
         """Return what each says by itself."""
         value = columns["value"]
         return np.where(columns["kind"] == 1, self.pm.worth({"point": value}), self.duchi.worth({"sign": value}))
+
+    def supports(self, columns: Columns) -> Counts:
+        """Return how many reported a point, the sum of the points, and how many signs are 1."""
+        points = columns["kind"] == 1
+        return np.array([points.sum(), columns["value"][points].sum(), columns["value"][~points].sum()], np.int64)
+
+    def total(self, supports: Counts, people: int) -> float:
+        """Return what points and signs are worth together."""
+        many = int(supports[0])
+        return self.pm.total(supports[1:2], many) + self.duchi.total(supports[2:], people - many)
 
     def written(self, columns: Columns, row: int) -> Report:
         """Return a point or a sign, under the name of its mechanism."""

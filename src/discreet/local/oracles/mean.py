@@ -22,7 +22,7 @@ from ...errors import InputError, MisuseError
 from ..client import ANSWERS
 from ..draws import Draws
 from ..loss import ratio
-from .oracle import Columns, Report, check_epsilon
+from .oracle import Answered, Columns, Counts, Report, check_epsilon
 
 SPAN = 1 << 10
 _WIDEST = 1 << 16
@@ -65,6 +65,14 @@ class MeanOracle(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
+    # What it has in common with the oracles of frequencies: one value a person, and reports that add up exactly.
+    size: ClassVar[int] = 1
+    pad: ClassVar[int] = 1
+    single: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
+    delta: ClassVar[Fraction] = Fraction(0)
+    # How many whole numbers reports add up to.
+    kept: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -92,12 +100,20 @@ class MeanOracle(ABC):
         """The expected square of what one report is worth: the first, and the second times the value's square."""
 
     @abstractmethod
-    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> Columns:
         """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
 
     @abstractmethod
     def worth(self, columns: Columns) -> NDArray[np.float64]:
         """Return the number each report speaks for: noisy, and right on average."""
+
+    @abstractmethod
+    def supports(self, columns: Columns) -> Counts:
+        """Return the whole numbers that reports add up to: all that an estimate needs."""
+
+    @abstractmethod
+    def total(self, supports: Counts, people: int) -> float:
+        """Return the sum of what reports are worth, from the whole numbers they add up to."""
 
     @abstractmethod
     def written(self, columns: Columns, row: int) -> Report:
@@ -126,22 +142,34 @@ class MeanOracle(ABC):
         first, second = self.square
         return first + (second - 1) * value * value
 
-    def estimate(self, columns: Columns) -> Mean:
-        """Return the mean.
+    def heard(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
+        """Return what everyone's reports add up to; they are always made, as that is quick."""
+        return self.supports(self.reports(answered, seed))
 
-        Its variance is exact where the square of a report's worth does not depend on the number (duchi), and otherwise
-        the largest that numbers of this mean can have.
+    def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
+        """Return the mean, one number."""
+        return np.array([self.total(supports, people) / people if people else 0.0])
+
+    def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
+        """Return the variance of the mean, as an estimate for everybody.
+
+        It is exact where the square of a report's worth does not depend on the number (duchi), and otherwise the
+        largest that numbers of this mean can have.
         """
-        worth = self.worth(columns)
-        if not len(worth):
-            return Mean(value=0.0, variance=float("inf"), people=0)
-        value = float(worth.mean())
+        if not people:
+            return np.full(1, np.inf)
         first, second = map(float, self.square)
-        return Mean(value=value, variance=(first + second - min(value * value, 1.0)) / len(worth), people=len(worth))
+        return (first + second - np.minimum(values * values, 1.0)) / people
 
-    def clipped(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers within the range (D5)."""
-        return np.clip(values, -self.span, self.span).astype(np.int64)
+    def mean(self, columns: Columns) -> Mean:
+        """Return the mean of reports with its variance."""
+        people = len(next(iter(columns.values())))
+        value = self.estimate(self.supports(columns), people)
+        return Mean(value=float(value[0]), variance=float(self.spread(value, people)[0]), people=people)
+
+    def clipped(self, answered: Answered) -> NDArray[np.int64]:
+        """Return everyone's one number, within the range (D5)."""
+        return np.clip(answered.held, -self.span, self.span).astype(np.int64)
 
     def strange(self) -> InputError:
         """Return the error for a report that is none of this oracle's; it does not repeat the report."""

@@ -165,6 +165,17 @@ class Oracle(ABC):
         """Draw the supports of everyone's reports without making them."""
 
     @property
+    def kept(self) -> int:
+        """How many whole numbers reports add up to: the supports of the candidates."""
+        return self.size
+
+    def heard(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
+        """Return what everyone's reports support: made one by one, or drawn where there is something to draw from."""
+        if generator is not None:
+            return self.drawn(answered, seed, generator)
+        return self.supports(self.reports(answered, seed))
+
+    @property
     def form(self) -> dict[str, Any]:
         """The oracle as it travels."""
         return {

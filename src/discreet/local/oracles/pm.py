@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...kernels.devices import report_pieces
 from ..loss import WIDE
 from .mean import SPAN, MeanOracle
-from .oracle import Columns, Report, grown, weighed
+from .oracle import Answered, Columns, Counts, Report, grown, weighed
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that what is left is shared by
 # them without a rest, and the expected report is exactly linear in the number.
@@ -78,13 +78,13 @@ class PM(MeanOracle):
         moved = excess * self.window * (self.step * self.span) ** 2
         return spread * self._unit**2, moved * self._unit**2
 
-    def reports(self, values: NDArray[np.int64], people: NDArray[np.int64], seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> Columns:
         """Return a point a person."""
-        point = np.empty(len(people), np.int64)
+        point = np.empty(len(answered.people), np.int64)
         inside = np.uint64(self.inside)
         report_pieces(
-            self.clipped(values),
-            people,
+            self.clipped(answered),
+            answered.people,
             np.uint64(seed),
             self.span,
             self.step,
@@ -99,6 +99,14 @@ class PM(MeanOracle):
         """Return the distance from the middle, as a number."""
         worth: NDArray[np.float64] = (columns["point"] - (self.points - 1) / 2) * float(self._unit)
         return worth
+
+    def supports(self, columns: Columns) -> Counts:
+        """Return the sum of the points."""
+        return np.array([columns["point"].sum()], np.int64)
+
+    def total(self, supports: Counts, people: int) -> float:
+        """Return the distances from the middle."""
+        return float((int(supports[0]) - Fraction(people * (self.points - 1), 2)) * self._unit)
 
     def written(self, columns: Columns, row: int) -> Report:
         """Return one point."""

@@ -195,7 +195,7 @@ class _Items:
 
 def _off(answer: Estimate, risk: float = 0.05) -> float:
     """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11)."""
-    oracle, people = answer.ask.oracle, max(answer.people, 1)
+    oracle, people = answer.ask.frequencies, max(answer.people, 1)
     spread = log(2 * oracle.size / risk) / people
     apart = float(oracle.held - oracle.other)
     return sqrt(2 * float(oracle.variance(0.0)) * spread) + 2 * spread / (3 * apart)

@@ -51,7 +51,7 @@ class Sizes:
         bins, each = question.bins, question.bins[-1] == len(question.bins) - 1
         # The last bin ends with the candidates, unless it stands for all that is larger.
         ends = (*bins[1:], bins[-1] + 1 if each or bins[-1] == BINS[-1] else len(question.of) + 1)
-        wide = sqrt(seen.ask.oracle.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
+        wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
         threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1)) if each else 2.0
         kept = np.zeros(ends[-1] - 1)
         for first, end, value in list(zip(bins, ends, seen.values, strict=True))[1:]:
