@@ -151,8 +151,9 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
     both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
     confidence = both / first
     margin = _WIDE * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
-    counts = (np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1)))
-    names = ("counts", "antecedent_counts", "consequent_counts")
+    count, antecedent, consequent = (
+        np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1))
+    )
     sides = []
     for side in (related.first, related.second):
         codes = np.array([item for itemset in side for item in itemset], np.int32)
@@ -160,11 +161,13 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
     return Rules(
         antecedents=sides[0],
         consequents=sides[1],
+        counts=count,
+        antecedent_counts=antecedent,
+        consequent_counts=consequent,
         vocabulary=vocabulary,
         people=people,
         low=np.clip(confidence - margin, 0.0, 1.0),
         high=np.clip(confidence + margin, 0.0, 1.0),
-        **dict(zip(names, counts, strict=True)),
     )
 
 
