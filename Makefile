@@ -47,13 +47,17 @@ lint: install
 	$(BIN)/mypy
 
 bench: install
+	$(BIN)/python -m pip install --quiet --editable ".[peers]"
 	$(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.private
 	$(BIN)/python -m benchmarks.selection
+	$(BIN)/python -m benchmarks.oracles
+	$(BIN)/python -m benchmarks.devices
 
 # Takes long: every mechanism on many data sets, ten seeds each.
 evidence: install
 	$(BIN)/python -m benchmarks.evidence
+	$(BIN)/python -m benchmarks.local
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

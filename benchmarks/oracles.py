@@ -1,0 +1,156 @@
+"""What adding up hashed reports costs, and a simulated study beside reading its data.
+
+    python -m benchmarks.oracles                 print the tables
+    python -m benchmarks.oracles --write FILE    put them into FILE, between its two marks
+
+Beside ours run pure-LDP and multi-freq-ldpy, left out where they are missing (`pip install pure-ldp scikit-learn
+statsmodels multi-freq-ldpy "xxhash<4"`), and a bare compiled loop: the arithmetic of one hash and one comparison, on
+one core times the number of cores. An evaluation is one report looked at for one candidate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .mining import best, write_between
+
+MARKS = ("<!-- oracles: begin -->", "<!-- oracles: end -->")
+REPORTS, CANDIDATES = 200_000, 4_096
+
+
+def ours(name: str) -> float:
+    """Return evaluations a second of one of our oracles, on all cores."""
+    from discreet.local.oracles.known import oracles
+    from discreet.local.oracles.oracle import Answered
+
+    oracle = oracles()[name].make(Fraction(1), CANDIDATES, pad=1)
+    people = np.arange(REPORTS)
+    held = (people % CANDIDATES).astype(np.int32)
+    columns = oracle.reports(Answered(offsets=np.arange(REPORTS + 1), held=held, people=people), 1)
+    oracle.supports({key: value[:10] for key, value in columns.items()})
+    return REPORTS * CANDIDATES / best(lambda: oracle.supports(columns))
+
+
+def bare() -> float:
+    """Return evaluations a second of a loop that does only the arithmetic, on one core times the cores."""
+    from discreet.kernels.devices import hashed
+    from discreet.kernels.jit import kernel, threads
+
+    @kernel
+    def loop(items: Any, reports: int) -> int:
+        total = np.uint32(0)
+        for row in range(reports):
+            first, second, low = np.uint32(2 * row + 1), np.uint32(row), np.uint32(row * 7)
+            for at in range(len(items)):
+                total += np.uint32(np.uint32(hashed(items[at], first, second) - low) < np.uint32(1 << 30))
+        return int(total)
+
+    items = np.arange(CANDIDATES, dtype=np.uint32)
+    loop(items, 10)
+    return threads() * REPORTS / 10 * CANDIDATES / best(lambda: loop(items, REPORTS // 10))
+
+
+def pure_ldp() -> float:
+    """Return evaluations a second of pure-LDP."""
+    from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
+
+    client, server = LHClient(epsilon=1.0, d=512, use_olh=True), LHServer(epsilon=1.0, d=512, use_olh=True)
+    reports = [client.privatise(number % 512 + 1) for number in range(400)]
+    return _timed(lambda: [server.aggregate(one) for one in reports], 400 * 512)
+
+
+def multi_freq() -> float:
+    """Return evaluations a second of multi-freq-ldpy."""
+    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+
+    reports = [LH_Client(number % 512, 512, 1.0) for number in range(400)]
+    return _timed(lambda: LH_Aggregator_MI(reports, 512, 1.0), 400 * 512)
+
+
+def _timed(work: Callable[[], Any], many: int) -> float:
+    return many / best(work)
+
+
+def evaluations() -> Iterator[list[str]]:
+    """Measure everyone."""
+    speeds: list[tuple[str, float]] = []
+    for name, work in (("pure-LDP", pure_ldp), ("multi-freq-ldpy", multi_freq)):
+        try:
+            speeds.append((name, work()))
+        except ImportError:
+            continue
+    loop = bare()
+    peers = max((speed for _, speed in speeds), default=float("nan"))
+    everyone = [*speeds, ("bare loop", loop), ("`olh`", ours("olh")), ("`wheel`", ours("wheel"))]
+    for name, speed in everyone:
+        yield [name, f"{speed:.2e}", f"{speed / peers:,.0f}", f"{speed / loop:.2f}"]
+
+
+STUDY = """
+import sys, time
+from discreet.lab.datasets import load
+from discreet.local.simulate import simulate
+name, people, speed, protocol = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3], sys.argv[4]
+begun = time.perf_counter(); baskets = load(name, people=people); reading = time.perf_counter() - begun
+simulate(baskets, protocol, top=64, epsilon=2, seed=0, speed=speed)
+begun = time.perf_counter(); simulate(baskets, protocol, top=64, epsilon=2, seed=1, speed=speed)
+print(reading, time.perf_counter() - begun)
+"""
+
+
+def studies() -> Iterator[list[str]]:
+    """Measure whole studies, each in a process of its own, so that its memory is its own too."""
+    for name, people in (("OnlineRetail_words", 0), ("kosarak_100k", 990_002)):
+        for protocol in ("svsm", "svsm-better"):
+            for speed in ("person", "aggregated"):
+                command = [sys.executable, "-c", STUDY, name, str(people), speed, protocol]
+                told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+                reading, taken = map(float, told)
+                peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+                label = name if not people else f"{name}, resampled to {people:,}"
+                yield [
+                    label,
+                    protocol,
+                    speed,
+                    f"{reading:.2f} s",
+                    f"{taken:.2f} s",
+                    f"{taken / reading:.2f}",
+                    f"{peak:.2f}",
+                ]
+
+
+def table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
+    """Return a table as lines, printing each as it comes."""
+    lines = []
+    for row in [head, ["---"] * len(head), *rows]:
+        lines.append("| " + " | ".join(row) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    begun = time.perf_counter()
+    lines = table(["adding up", "evaluations a second", "times the best peer", "of a bare loop"], evaluations())
+    head = ["data", "protocol", "speed", "reading", "study", "times reading", "largest so far, GiB"]
+    lines += ["", *table(head, studies())]
+    if given.write:
+        write_between(given.write, MARKS, "\n".join(lines))
+    print(f"{time.perf_counter() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
