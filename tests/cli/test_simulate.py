@@ -238,3 +238,53 @@ def test_the_device_side_needs_the_standard_library_alone():
     code = "import sys, discreet.local.client; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "numba", "pyarrow", "duckdb", "rich", "typer"} & set(loaded)
+
+
+class TestRelations:
+    @pytest.fixture(scope="class")
+    def rows(self, tmp_path_factory):
+        """Three in four people read the guide after the start page, and have it as a pair of their own."""
+        path = tmp_path_factory.mktemp("relations") / "clicks.csv"
+        lines = ["user,at,page,from,to"]
+        for user in range(4000):
+            pages = ("start", "guide", "price") if user % 4 else ("start", "price")
+            lines += [f"{user},{at},{page},{page},{pages[(at + 1) % len(pages)]}" for at, page in enumerate(pages)]
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def found(self, *words):
+        done = run(*words, "--protocol", "pairs", "--top", 4, "--epsilon", 8, "--seed", 7, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["discreet"] == "relations/1"
+        return [(*one["antecedent"], *one["consequent"]) for one in told["relations"]]
+
+    def test_in_time(self, rows):
+        found = self.found(rows, "--person", "user", "--item", "page", "--time", "at", "--set", "how=after")
+        assert set(found[:3]) == {("start", "price"), ("guide", "price"), ("start", "guide")}
+
+    def test_given(self, rows):
+        found = self.found(rows, "--person", "user", "--pair", "from", "to", "--set", "how=given")
+        assert set(found[:3]) == {("price", "start"), ("guide", "price"), ("start", "guide")}
+
+    def test_in_order(self, tmp_path):
+        (tmp_path / "clicks.dat").write_text("1 2 3\n1 2 3\n1 2 3\n1 3\n" * 1000)
+        found = self.found(tmp_path / "clicks.dat", "--ordered", "--set", "how=after")
+        assert set(found[:3]) == {(1, 3), (2, 3), (1, 2)}
+
+    def test_a_table(self, rows):
+        words = [rows, "--person", "user", "--item", "page", "--protocol", "pairs", "--top", 4, "--epsilon", 8]
+        done = run(*words, "--seed", 7, "--score")
+        assert (done.returncode, done.stderr) == (0, "")
+        _, table, _, score = done.stdout.rstrip().split("\n\n")
+        assert table.splitlines()[0] == "4 relations of 4,000 people"
+        assert score.startswith("Against the truth: normalised cumulative rank ")
+
+    def test_what_the_data_do_not_have(self, rows):
+        words = [rows, "--person", "user", "--item", "page", "--protocol", "pairs", "--top", 4, "--epsilon", 8]
+        assert run(*words, "--set", "how=after").stderr == (
+            "discreet: These data have no order: read them with a column of times, or use 'together'.\n"
+        )
+        assert run(*words, "--set", "how=given").stderr == (
+            "discreet: These data have no pairs: read them with two columns of items, or use 'together'.\n"
+        )

@@ -159,11 +159,11 @@ BAD_FILES = {
         "": "{} cannot be read as JSON: Expecting value: line 1 column 1 (char 0).",
         "[]": (
             "{} holds no patterns or rules of this version of discreet (it does not say 'discreet'; known are "
-            "'patterns/1' and 'rules/1'). To read baskets use discreet.read()."
+            "'patterns/1', 'rules/1' and 'relations/1'). To read baskets use discreet.read()."
         ),
         '{"discreet": "patterns/9"}': (
             "{} holds no patterns or rules of this version of discreet (its form is 'patterns/9'; known are "
-            "'patterns/1' and 'rules/1'). To read baskets use discreet.read()."
+            "'patterns/1', 'rules/1' and 'relations/1'). To read baskets use discreet.read()."
         ),
         HEAD + '"all"}': "{}: 'patterns' must be a list of objects.",
         HEAD + '[{"items": [1], "count": 2}, {"items": [1]}]}': "{}: number 2 of the patterns has no 'count'.",

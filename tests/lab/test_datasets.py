@@ -1,12 +1,14 @@
 import lzma
 import os
 
+import numpy as np
 import pytest
 
 from discreet.baskets.generate import QUEST_PRESETS, groceries, quest
+from discreet.baskets.generate_relations import applets, cascades, viewings
 from discreet.errors import InputError, MisuseError
 from discreet.lab import datasets
-from discreet.lab.datasets import DATA_SETS, load, names, path, verify
+from discreet.lab.datasets import DATA_SETS, INFERRED, load, names, path, verify
 
 
 def need(name):
@@ -22,6 +24,7 @@ def need(name):
 def test_names_are_those_in_files_and_those_made():
     assert set(DATA_SETS) < set(names())
     assert {f"quest-{name}" for name in QUEST_PRESETS} < set(names())
+    assert set(INFERRED) < set(names())
     assert len(set(names())) == len(names())
 
 
@@ -66,6 +69,36 @@ def test_made_ones_are_made_as_large_as_asked_for():
     assert load("quest-T10I4D100K", people=500, seed=3) == quest(**settings, seed=3)
     assert load("latent-groups", people=200).people == 200
     assert load("made-up-groceries").people == 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("made-up-applets", applets), ("made-up-cascades", cascades), ("made-up-viewings", viewings)],
+)
+def test_stand_ins_for_relations_are_made(name, make):
+    assert load(name, people=50, seed=3) == make(50, seed=3)
+
+
+def test_inferred_ones_say_so_and_are_drawn_from_another():
+    need("OnlineRetail_words")
+    assert all(name.startswith("inferred-") for name in INFERRED)
+    whole, star = load("inferred-Retail"), load("inferred-Retail-star")
+    assert (whole.people, whole.items, star.people, star.items) == (300_000, 2_603, 300_000, 2_595)
+    assert whole == load("OnlineRetail_words", people=300_000)
+    top = set(np.argsort(-whole.item_counts, kind="stable")[:8].tolist())
+    gone = {whole.vocabulary.label(code) for code in top}
+    assert not gone & set(star.vocabulary)
+    assert all(star[person] == whole[person] - gone for person in range(200))
+    assert int(star.item_counts.sum()) == int(whole.item_counts.sum() - whole.item_counts[sorted(top)].sum())
+    assert load("inferred-Retail-star", people=40).people == 40
+
+
+def test_an_inferred_one_has_no_file():
+    with pytest.raises(MisuseError) as caught:
+        path("inferred-Retail")
+    assert str(caught.value) == (
+        "The data set 'inferred-Retail' has no file: it is drawn from another. Use load('inferred-Retail')."
+    )
 
 
 def test_the_directory_named_comes_first(tmp_path, monkeypatch):

@@ -99,6 +99,12 @@ def bad() -> list[dict[str, object]]:
     fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
     failing = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
+    number = {
+        **{key: grr[key] for key in ("format", "epsilon")},
+        "ask": "projection", "of": [0, 1, 2], "pairs": "together",
+        "left": [1, 2, 3], "right": [3, 2, 1], "low": 0, "high": 36,
+        "oracle": means()["duchi"].make(Fraction(grr["epsilon"])).form,
+    }
     cases: list[tuple[str, dict[str, object]]] = [
         ("another format", {**grr, "format": 2}),
         ("a question that is not known", {**grr, "ask": "why"}),
@@ -116,6 +122,12 @@ def bad() -> list[dict[str, object]]:
         ("no answer for the empty-handed", {**single, "ask": "which", "of": 5}),
         ("bins that do not begin at 0", {**single, "bins": [1, 2, 3, 4, 5]}),
         ("a candidate that is no item", {**grr, "of": [["a", 1]] * 70}),
+        ("numbers of another oracle beside its own", {**grr, "oracle": {**grr["oracle"], "span": 10}}),
+        ("one number asked for through an oracle of values", {**number, "oracle": {**grr["oracle"], "span": 10}}),
+        ("values asked for through an oracle of one number", {**grr, "oracle": number["oracle"]}),
+        ("a format that passes for 1", {**grr, "format": True}),
+        ("an epsilon that is no number", {**grr, "epsilon": "1/0"}),
+        ("more than a device can draw from", {**grr, "oracle": {**grr["oracle"], "pad": 1 << 33}}),
         ("a delta the device does not give", failing),
         ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),
     ]

@@ -21,11 +21,11 @@ from ..local.asking import Ask, Estimate, Wanted, promised
 from ..local.client import ANSWERS
 from ..local.draws import Draws
 from ..local.holding import held
-from ..local.loss import check
 from ..local.oracles.oracle import Answered, Columns
 from ..local.protocols.protocol import Protocol
 from ..local.simulate import Crowd
 from ..local.stream import Stream, seed_of
+from ..local.trust import check
 from ..privacy.budget import shown as number
 from .local import Case, case_of, shown
 from .local_laws import subsets

@@ -120,7 +120,7 @@ def quest(
     >>> quest(1_000, 100, mean_size=5, mean_pattern=2, seed=7).people
     1000
     """
-    _check_counts(people=people, items=items, patterns=patterns)
+    check_counts(people=people, items=items, patterns=patterns)
     for name, mean in (("mean_size", mean_size), ("mean_pattern", mean_pattern)):
         if not 1 <= mean <= items / 5:
             raise MisuseError(
@@ -219,7 +219,7 @@ def latent_groups(
     >>> latent_groups(1_000, 50, groups=4, seed=7)
     Baskets(1,000 people, 50 items, 7.09 a basket)
     """
-    _check_counts(people=people, items=items, groups=groups, memberships=memberships, liked=liked)
+    check_counts(people=people, items=items, groups=groups, memberships=memberships, liked=liked)
     if liked > items:
         raise MisuseError(f"liked is {liked}, but there are {items} items: give liked={items} or fewer.")
     _check_shares(liking=liking)
@@ -334,7 +334,7 @@ def groceries(people: int = 10_000, *, seed: int = 0) -> Baskets:
     >>> baskets.people, baskets.items
     (1000, 188)
     """
-    _check_counts(people=people)
+    check_counts(people=people)
     source = np.random.default_rng(*seeds(seed, 1))
     vocabulary = Vocabulary(groceries_catalogue())
     buying = source.random(people) >= _SHARE_OF_NOTHING
@@ -425,7 +425,8 @@ def seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(int(seed)).spawn(streams)
 
 
-def _check_counts(**given: int) -> None:
+def check_counts(**given: int) -> None:
+    """Refuse numbers of things that are none."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise MisuseError(f"{name} is {value!r}; it must be a whole number, 1 or more.")

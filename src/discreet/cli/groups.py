@@ -48,6 +48,10 @@ class Reading:
         """Say whether nothing but the file was given."""
         return self == Reading(file=self.file)
 
+    def beside(self) -> dict[str, Any]:
+        """Return what the data have beside baskets, where the command wants it."""
+        return {}
+
     def baskets(self, otherwise: str | None = None) -> Baskets:
         """Read the data; with `otherwise` to say what to do, rows that may repeat a person are refused."""
         from ..baskets.read import read, read_people
@@ -66,6 +70,7 @@ class Reading:
                 "memory": self.memory,
                 "nulls": self.nulls.value,
                 "progress": bar,
+                **self.beside(),
             }
             return (
                 read(self.file, **options)

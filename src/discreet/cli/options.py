@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-_DATA = "How to read the data"
+DATA = "How to read the data"
 _WHAT = "What to find"
 OUT = "Where the result goes"
 HOW = "How it is done"
@@ -78,26 +78,26 @@ Person = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="The column that says whose row it is; a person's rows become one basket.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
         show_default=False,
     ),
 ]
 ItemColumn = Annotated[
     str | None,
     typer.Option(
-        "--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=_DATA, show_default=False
+        "--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=DATA, show_default=False
     ),
 ]
 Query = Annotated[
     str | None,
     typer.Option(
-        metavar="SQL", help="A query whose result is the table to read.", rich_help_panel=_DATA, show_default=False
+        metavar="SQL", help="A query whose result is the table to read.", rich_help_panel=DATA, show_default=False
     ),
 ]
 InputFormat = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=_DATA, show_default=False
+        metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=DATA, show_default=False
     ),
 ]
 LabelsOption = Annotated[
@@ -105,7 +105,7 @@ LabelsOption = Annotated[
     typer.Option(
         "--labels",
         help="What items are, where the first line should not decide.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
         show_default=False,
     ),
 ]
@@ -114,24 +114,24 @@ MaxItems = Annotated[
     typer.Option(
         metavar="N",
         help="Keep at most N items of a basket, chosen at random.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
         show_default=False,
     ),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Makes the choice of --max-items repeatable.", rich_help_panel=_DATA, show_default=False
+        metavar="N", help="Makes the choice of --max-items repeatable.", rich_help_panel=DATA, show_default=False
     ),
 ]
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="SIZE", help="How much memory grouping a table may take before it goes to disk.", rich_help_panel=_DATA
+        metavar="SIZE", help="How much memory grouping a table may take before it goes to disk.", rich_help_panel=DATA
     ),
 ]
 NullsOption = Annotated[
-    Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=_DATA)
+    Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=DATA)
 ]
 
 MinSupport = Annotated[

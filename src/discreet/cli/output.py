@@ -51,7 +51,7 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
             else:
                 write(result, stream, cast(Format, form.value))
         if sys.stderr is not None:
-            sys.stderr.write(f"{len(result):,} {type(result).__name__.lower()} written to {output}\n")
+            sys.stderr.write(f"{len(result):,} {_word(result)} written to {output}\n")
         return
     try:
         if form is Chosen.table:
@@ -66,6 +66,12 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
     except BrokenPipeError:
         # Whoever read our output has seen enough; python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _word(result: Patterns | Rules) -> str:
+    from ..exact.rules import Rules
+
+    return result.kind if isinstance(result, Rules) else "patterns"
 
 
 def _plain(result: Patterns | Rules) -> str:

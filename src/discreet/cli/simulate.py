@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,8 +31,34 @@ class Speed(StrEnum):
 
 @dataclass(frozen=True)
 class Known(Reading):
-    """Which data to read, and how; one seed is for that and for the reports."""
+    """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
 
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that orders a person's rows, for relations in time.",
+            rich_help_panel=given.DATA,
+            show_default=False,
+        ),
+    ] = None
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="COLUMN COLUMN",
+            help="Two columns instead of --item: each row gives its person a pair of items.",
+            rich_help_panel=given.DATA,
+            show_default=False,
+        ),
+    ] = None
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            "--ordered",
+            help="Items are in order, in text with a basket a line or in lists, for relations in time.",
+            rich_help_panel=given.DATA,
+        ),
+    ] = False
     seed: Annotated[
         int | None,
         typer.Option(
@@ -42,6 +68,10 @@ class Known(Reading):
             show_default=False,
         ),
     ] = None
+
+    def beside(self) -> dict[str, Any]:
+        """Return what the data have beside baskets."""
+        return {"time": self.time, "pair": self.pair, "ordered": self.ordered}
 
     def seeded(self) -> Known:
         """Return this with a seed, drawn where none was given."""
@@ -86,7 +116,9 @@ class Transcript:
     epilog="[bold]Examples[/bold]\n\n"
     "discreet simulate retail.dat --protocol svsm --top 64 --epsilon 2 --seed 7\n\n"
     "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
-    "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json"
+    "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json\n\n"
+    "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
+    "--epsilon 4"
 )
 @grouped
 def simulate(
@@ -120,8 +152,9 @@ def simulate(
 ) -> None:
     """Try a local protocol on data you know: every person sends one randomised report, and nobody sees a basket.
 
-    Shows the rounds as they go, then the patterns with intervals. The result is [bold]simulated[/bold]: it is for
-    finding out what a study would learn, not for publishing. A score against the truth says how near it came.
+    Shows the rounds as they go, then the patterns, or the relations, with intervals. The result is
+    [bold]simulated[/bold]: it is for finding out what a study would learn, not for publishing. A score against the
+    truth says how near it came.
     """
     from ..catalogue import protocol as entry_of
     from ..local.simulate import simulate as run
@@ -153,11 +186,11 @@ def simulate(
 
 
 def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
-    """Write the patterns; beside a table, or a file, say all that JSON holds."""
+    """Write what was looked for; beside a table, or a file, say all that JSON holds."""
     plain = writing.output is None and writing.format is given.Format.table
     if plain:
         typer.echo()
-    writing.write(outcome.patterns)
+    writing.write(outcome.found)
     if plain or writing.output is not None:
         for line in _said(outcome):
             typer.echo(f"\n{line}", err=not plain)

@@ -6,9 +6,9 @@
   There is no place for what travels with a private result (`about`, its guarantee above all): it is lost, and so
   JSON or Parquet are better for keeping a release.
 - **JSON**: one object with `discreet` (what it holds and the version of its form: ``patterns/1``,
-  ``rules/1``), `people`, `guarantee`, `simulated` and all else that `about` holds, and `patterns` or `rules`, one
-  line each. What is infinite or undefined is null, and so are the counts of a release of patterns only
-  (``"counted": false``).
+  ``rules/1``, ``relations/1``), `people`, `guarantee`, `simulated` and all else that `about` holds, and `patterns`,
+  `rules` or `relations`, one line each. Relations may have `patterns` beside them: the items they are of.
+  What is infinite or undefined is null, and so are the counts of a release of patterns only (``"counted": false``).
 - **Parquet**: the table of ``to_arrow()``, with the other members of the JSON object in the file's metadata
   under the key `discreet`.
 
@@ -45,7 +45,8 @@ _STRIDE = 100_000
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 _EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "people", "omitted", "counted", "patterns", "rules"}
+_OWN = {"discreet", "people", "omitted", "counted"}
+_KINDS = ("patterns", "rules", "relations")
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
@@ -89,7 +90,7 @@ def write(result: Result, stream: BinaryIO, form: Format) -> None:
 
 
 def _kind(result: Result) -> str:
-    return "patterns" if isinstance(result, Patterns) else "rules"
+    return "patterns" if isinstance(result, Patterns) else result.kind
 
 
 def _about(result: Result) -> dict[str, Any]:
@@ -283,13 +284,13 @@ def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
 
 def _known_kind(path: Path, about: Any) -> str:
     tag = about.get("discreet") if isinstance(about, dict) else None
-    for kind in ("patterns", "rules"):
+    for kind in _KINDS:
         if tag == f"{kind}/1":
             return kind
     found = f"its form is {tag!r}" if tag is not None else "it does not say 'discreet'"
     raise InputError(
-        f"{path} holds no patterns or rules of this version of discreet ({found}; known are 'patterns/1' and "
-        "'rules/1'). To read baskets use discreet.read()."
+        f"{path} holds no patterns or rules of this version of discreet ({found}; known are 'patterns/1', 'rules/1' "
+        "and 'relations/1'). To read baskets use discreet.read()."
     )
 
 
@@ -309,11 +310,11 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     people = about.get("people")
     if not isinstance(people, int) or people < 0:
         raise InputError(f"{path}: 'people' is {people!r}, but it must be a whole number.")
-    counted = kind == "rules" or about.get("counted") is not False
+    counted = kind != "patterns" or about.get("counted") is not False
     names = [name for name in _needed(kind) if name in COUNTS and counted]
     counts = {COUNTS[name]: _whole_numbers(path, name, columns[name]) for name in names}
     sides, vocabulary = _itemsets(path, [columns[name] for name in _sides(kind)])
-    travels = {name: value for name, value in about.items() if name not in _OWN}
+    travels = {name: value for name, value in about.items() if name not in {*_OWN, kind}}
     promised = None if travels in ({}, _EXACT) else travels
     low, high = (
         _bound(path, name, columns.get(name)) if counted else None
@@ -343,6 +344,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         low=low,
         high=high,
         about=promised,
+        kind="relations" if kind == "relations" else "rules",
     )
 
 

@@ -76,6 +76,8 @@ class Rules(Shown):
         counts does so with 95 % (union bound).
     about
         What travels with a private result, as in :class:`Patterns`.
+    kind
+        What they are called: ``"relations"`` where they were found as such, and not among patterns.
     """
 
     antecedents: Itemsets
@@ -89,6 +91,7 @@ class Rules(Shown):
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     about: Mapping[str, Any] | None = None
+    kind: Literal["rules", "relations"] = "rules"
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -108,7 +111,7 @@ class Rules(Shown):
         if isinstance(index, slice):
             return self._take(np.arange(*index.indices(len(self))))
         if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self):,} rules, numbered from 0; {index} is none of them.")
+            raise IndexError(f"There are {len(self):,} {self.kind}, numbered from 0; {index} is none of them.")
         index = int(index) % len(self)
         return next(iter(self[index : index + 1]))
 
@@ -296,6 +299,7 @@ class Rules(Shown):
             low=None if self.low is None else self.low[positions],
             high=None if self.high is None else self.high[positions],
             about=self.about,
+            kind=self.kind,
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )
 

@@ -27,7 +27,7 @@ _ITEMS = 24
 
 def headline(result: Patterns | Rules) -> str:
     """Return one line that says what there is."""
-    word = "pattern" if isinstance(result, Patterns) else "rule"
+    word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
     line = f"{_number_of(len(result), word)} of {_number_of(result.people, 'person')}"
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
@@ -139,7 +139,7 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
                 columns.append(_numbers(bound, ",.0f"))
     else:
         sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
-        names = ["rule", "count", "support", "confidence"]
+        names = [first.kind.removesuffix("s"), "count", "support", "confidence"]
         columns = [[f"{left} → {right}" for left, right in sides], _numbers(first.counts, ",")]
         columns += [_numbers(first.measure(name), ".4f") for name in ("support", "confidence")]
         # They bound the confidence, so they stand beside it.

@@ -1,6 +1,7 @@
 """Which ordered pairs of some items each person holds: given ones, one after the other in time, or simply together.
 
-Items of interest have a rank below `width`; the pair of ranks (a, b) has the code a * width + b. Lists ascend.
+Items of interest have a rank below `width`; the pair of ranks (a, b) has the code a * width + b. Lists ascend. A bond is
+a pair that stands for an item: it has a rank of its own, after those of the items.
 """
 
 from __future__ import annotations
@@ -100,6 +101,74 @@ def project(
             total += left[own[at]] * right[own[at]]
         for at in range(starts[row], starts[row + 1]):
             total += left[held[at] // width] * right[held[at] % width]
+        out[row] = total
+
+
+@kernel
+def project_together(
+    offsets: I64, codes: I32, people: I64, ranks: I64, bonds: I64, left: I64, right: I64, out: I64
+) -> None:
+    """Write each product of two sums over what a person holds, items and bonds: that of `left`, and that of `right`."""
+    width = len(left) - len(bonds)
+    has = np.zeros(width, np.uint8)
+    own = np.empty(width, np.int64)
+    for row in range(len(people)):
+        one, other = 0, 0
+        many = _ranked(offsets, codes, people[row], ranks, own)
+        for at in range(many):
+            has[own[at]] = 1
+            one += left[own[at]]
+            other += right[own[at]]
+        for at in range(len(bonds)):
+            if has[bonds[at] // len(left)] and has[bonds[at] % len(left)]:
+                one += left[width + at]
+                other += right[width + at]
+        for at in range(many):
+            has[own[at]] = 0
+        out[row] = one * other
+
+
+@kernel
+def add_bonds(starts: I64, held: I32, bonds: I64, width: int, ends: I64, joined: I32, sizes: I64) -> None:
+    """Write each list of pairs with what follows from bonds; where `joined` is empty, only how many those are.
+
+    Who holds the pair (a, b), which is a bond, has that bond with itself, and with every c but a that b is paired with.
+    """
+    first = width - len(bonds)
+    for row in range(len(starts) - 1):
+        start, stop = starts[row], starts[row + 1]
+        many = stop - start
+        if len(joined):
+            joined[ends[row] : ends[row] + many] = held[start:stop]
+        for at in range(len(bonds)):
+            one, other = bonds[at] // width, bonds[at] % width
+            place = start + np.searchsorted(held[start:stop], bonds[at])
+            if place < stop and held[place] == bonds[at]:
+                bond = first + at
+                place = start + np.searchsorted(held[start:stop], other * width)
+                while place < stop and held[place] < (other + 1) * width:
+                    third = held[place] % width
+                    if third != one:
+                        if len(joined):
+                            joined[ends[row] + many] = bond * width + third
+                        many += 1
+                    place += 1
+                if len(joined):
+                    joined[ends[row] + many] = bond * width + bond
+                many += 1
+        sizes[row] = many
+
+
+@kernel
+def project_folded(
+    offsets: I64, codes: I32, people: I64, items: int, side: int, left: I64, right: I64, out: I64
+) -> None:
+    """Write each sum of left[a] * right[b] over the items a * side + b below `items` that a person holds."""
+    for row in range(len(people)):
+        total = 0
+        for at in range(offsets[people[row]], offsets[people[row] + 1]):
+            if codes[at] < items:
+                total += left[codes[at] // side] * right[codes[at] % side]
         out[row] = total
 
 

@@ -192,25 +192,62 @@ DATA_SETS: Mapping[str, DataSet] = {
 """The data sets in files, by name."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Inferred:
+    """What a paper's data set probably is, made of one at hand: nobody says so, but its numbers agree.
+
+    Parameters
+    ----------
+    of
+        The data set it is made of.
+    people
+        How many people are drawn from it, unless more or fewer are asked for.
+    without
+        How many of its most frequent items are left out of every basket.
+    why
+        What speaks for it.
+    """
+
+    of: str
+    people: int
+    without: int = 0
+    why: str
+
+
+_RETAIL = "the Retail set of Dong et al. 2024 has its 2,603 items and 300,000 people; which ones is not said"
+
+INFERRED: Mapping[str, Inferred] = {
+    "inferred-Retail": Inferred(of="OnlineRetail_words", people=300_000, why=_RETAIL),
+    "inferred-Retail-star": Inferred(
+        of="OnlineRetail_words", people=300_000, without=8, why=f"{_RETAIL}; Retail* is without its top 8 items"
+    ),
+}
+"""Data sets of papers that were told by their numbers, by a name that says so."""
+
+
 def _made() -> dict[str, Callable[..., Baskets]]:
     from ..baskets.generate import QUEST_PRESETS, groceries, latent_groups, quest
+    from ..baskets.generate_relations import applets, cascades, viewings
 
     return {
         **{f"quest-{name}": partial(quest, **settings) for name, settings in QUEST_PRESETS.items()},
         "made-up-groceries": groceries,
         "latent-groups": partial(latent_groups, people=100_000, items=500, groups=20),
+        "made-up-applets": applets,
+        "made-up-cascades": cascades,
+        "made-up-viewings": viewings,
     }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows: first those in files, then those it makes.
+    """Return the names that :func:`load` knows: those in files, those inferred from them, and those it makes.
 
     Examples
     --------
     >>> "kosarak_100k" in names(), "quest-T40I10D100K" in names()
     (True, True)
     """
-    return (*DATA_SETS, *_made())
+    return (*DATA_SETS, *INFERRED, *_made())
 
 
 def path(name: str) -> Path:
@@ -239,7 +276,7 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
         One of :func:`names`.
     people
         How many people are wanted. A data set of a file is resampled to that many, with replacement; one
-        that is made is made that large. Without it: as many as there are.
+        that is made is made that large. Without it: as many as there are, or as its paper has.
     seed
         For resampling or making.
 
@@ -251,6 +288,10 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
     made = _made()
     if name in made:
         return made[name](seed=seed) if people is None else made[name](people=people, seed=seed)
+    if name in INFERRED:
+        about = INFERRED[name]
+        drawn = load(about.of, people=about.people if people is None else people, seed=seed)
+        return _without(drawn, about.without)
     place = path(name)
     from ..baskets.read import read
     from ..baskets.resample import resample
@@ -279,9 +320,28 @@ def verify(name: str) -> None:
 def _known(name: str) -> DataSet:
     if name in DATA_SETS:
         return DATA_SETS[name]
+    if name in INFERRED:
+        raise MisuseError(f"The data set {name!r} has no file: it is drawn from another. Use load({name!r}).")
     if name in _made():
         raise MisuseError(f"The data set {name!r} has no file: it is made. Use load({name!r}).")
     raise MisuseError(f"There is no data set {name!r}. There are: {', '.join(names())}.")
+
+
+def _without(baskets: Baskets, many: int) -> Baskets:
+    """Return the baskets without the most frequent items, which leave the list of items too."""
+    if not many:
+        return baskets
+    import numpy as np
+
+    from ..baskets.core import Vocabulary, starts
+
+    kept = np.sort(np.argsort(-baskets.item_counts, kind="stable")[many:])
+    codes = np.full(baskets.items, -1, np.int32)
+    codes[kept] = np.arange(len(kept))
+    held = codes[baskets.codes]
+    people = np.repeat(np.arange(len(baskets)), baskets.sizes)[held >= 0]
+    offsets = starts(np.bincount(people, minlength=len(baskets)))
+    return Baskets(offsets, held[held >= 0], Vocabulary(baskets.vocabulary.take(kept)))
 
 
 def _places() -> list[Path]:

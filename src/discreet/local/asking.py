@@ -24,7 +24,8 @@ from .oracles.known import make, means
 from .oracles.mean import MeanOracle
 from .oracles.oracle import Counts, Oracle
 from .questions import Question
-from .relations import Projection
+from .relations import Number
+from .trust import check
 
 # What is wanted has to fit into questions that travel to devices.
 MOST_PATTERNS = 100_000
@@ -64,9 +65,14 @@ class Ask:
     oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
-        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Projection)
+        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Number)
         if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
+        try:
+            # What is promised is what the numbers say, whoever made the oracle: devices check the same.
+            check(self.form, self.oracle.epsilon, self.oracle.delta)
+        except ValueError as error:
+            raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
 
     @classmethod
     def of(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
@@ -196,6 +202,9 @@ class Learnt:
         Numbers learnt on the way, by name in plain words, and sentences for the reader.
     related
         The relations wanted, the most reliable first, where the protocol is about relations.
+    kept, guessed
+        The relations that a protocol kept for their support before it asked about each, and those that the independence
+        guess alone would have kept, where there was such a step.
     """
 
     itemsets: tuple[tuple[int, ...], ...]
@@ -204,6 +213,8 @@ class Learnt:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     related: Related | None = None
+    kept: tuple[tuple[int, ...], ...] = ()
+    guessed: tuple[tuple[int, ...], ...] = ()
 
 
 Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]

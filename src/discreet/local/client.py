@@ -1,8 +1,8 @@
 """What runs on a device: one question, one basket, one randomised report. Standard library only.
 
-With `holding`, `draws` and `loss` beside it, this file is the specification that other languages follow, so it is short
-and plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes give the
-same report. Probabilities are integers over a power of two that come with the question; a device computes no
+With `holding`, `draws`, `trust` and `loss` beside it, this file is the specification that other languages follow, so it
+is short and plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes
+give the same report. Probabilities are integers over a power of two that come with the question; a device computes no
 exponentials to answer, and it refuses a question whose numbers lose more than they claim. Items are numbers: places in
 the study's public list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and
 cannot be told apart by it (errata A7, X3).
@@ -17,7 +17,8 @@ from typing import Any
 
 from .draws import Draws, mixed
 from .holding import held
-from .loss import WORD, check
+from .loss import WORD
+from .trust import check
 
 
 def _symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:

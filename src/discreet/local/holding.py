@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 
@@ -18,8 +19,8 @@ def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tup
     if isinstance(of, int):
         found = sorted(item for item in items if 0 <= item < of)
     elif question.get("pairs") == "own":
-        related = set(pairs)
-        found = [at for at, (one, other) in enumerate(of) if (one, other) in related]
+        related = {(one, other) for one, other in pairs}
+        found = [at for at, chain in enumerate(of) if related.issuperset(pairwise(chain))]
     else:
         found = [at for at, one in enumerate(of) if (items.issuperset(one) if isinstance(one, list) else one in items)]
     if question["ask"] == "how-many":
@@ -28,14 +29,27 @@ def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tup
 
 
 def _projected(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple[int, int]]) -> int:
-    """Return the sum of left × right over the items held and over the pairs of different items held."""
-    place, left, right = {item: at for at, item in enumerate(question["of"])}, question["left"], question["right"]
-    mine = [place[item] for item in items if item in place]
+    """Return the sum of left × right over what is held, with itself and in pairs of different ones.
+
+    What is held are items, and bonds: pairs that the question names beside its items. The bond (a, b) is paired with
+    every c but a that b is paired with.
+    """
+    of, left, right = question["of"], question["left"], question["right"]
+    if question["pairs"] == "folded":
+        side = len(left)
+        return int(sum(left[item // side] * right[item % side] for item in items if 0 <= item < of))
+    related, chains = {(one, other) for one, other in pairs}, [one if isinstance(one, list) else [one] for one in of]
     if question["pairs"] == "together":
+        mine = [at for at, chain in enumerate(chains) if items.issuperset(chain)]
         return int(sum(left[at] for at in mine) * sum(right[at] for at in mine))
-    related = [(place[one], place[other]) for one, other in set(pairs) if one in place and other in place]
-    ordered = [(one, other) for one, other in related if one != other]
-    return int(sum(left[one] * right[other] for one, other in [*ordered, *zip(mine, mine, strict=True)]))
+    bonds = [related.issuperset(pairwise(chain)) if len(chain) > 1 else chain[0] in items for chain in chains]
+    total = sum(left[at] * right[at] for at, has in enumerate(bonds) if has)
+    place = {chain[0]: at for at, chain in enumerate(chains) if len(chain) == 1}
+    for one, other in related:
+        for at, chain in enumerate(chains):
+            if chain[-1] == one and other in place and other not in chain and related.issuperset(pairwise(chain)):
+                total += left[at] * right[place[other]]
+    return int(total)
 
 
 def _on_grid(question: Mapping[str, Any], total: int) -> int:

@@ -1,4 +1,4 @@
-"""What a question gives away, computed exactly from its numbers: what a device checks before it answers.
+"""What an oracle gives away, computed exactly from its numbers: what a device checks before it answers.
 
 Every oracle's probabilities are integers over a power of two, so the largest ratio between the chances of one report
 under two baskets is a fraction. The proof page of each oracle says why the ratio here bounds it. Standard library
@@ -8,7 +8,7 @@ only, and no floating point.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
@@ -20,77 +20,6 @@ WIDE = 1 << 64  # weights of places are out of this many
 _TERMS = 160  # of the series of e^x: they leave out less than 2^-96 of it up to x = 20
 
 
-def check(question: Mapping[str, Any], most: float | Fraction | None = None, fail: float | Fraction = 0) -> None:
-    """Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for.
-
-    Parameters
-    ----------
-    question
-        The question as read from its JSON form.
-    most, fail
-        The most epsilon this device gives away, and the largest probability of giving away more (delta).
-    """
-    if question.get("format") != 1:
-        raise ValueError(f"This device speaks format 1, and the question is in format {question.get('format')}.")
-    try:
-        epsilon, delta = Fraction(question["epsilon"]), Fraction(question.get("delta", 0))
-        if most is not None and epsilon > most:
-            raise ValueError(
-                f"The question asks for epsilon {float(epsilon):g}, and this device gives at most {float(most):g}."
-            )
-        if delta > fail:
-            raise ValueError(
-                f"The question asks for delta {float(delta):g}, and this device gives at most {float(fail):g}."
-            )
-        _check_values(question)
-        lost, failed = ratio(question["oracle"]), failing(question["oracle"])
-    except (KeyError, TypeError, AttributeError, IndexError):
-        # Nothing of the basket was looked at yet, so stopping here tells nothing.
-        raise ValueError("The question is not written as format 1 has it.") from None
-    if epsilon <= 0 or lost > grown_at_least(epsilon) or failed > delta:
-        raise ValueError("The question's probabilities give away more than the epsilon it states.")
-
-
-def _check_values(question: Mapping[str, Any]) -> None:
-    """Refuse a question that stops some baskets from answering, or has answers its oracle has no place for.
-
-    A device that stops, or reports what nobody else can, tells what it holds.
-    """
-    ask, of, oracle = question["ask"], question["of"], question["oracle"]
-    if ask == "projection":
-        _check_projection(question)
-        return
-    values, more, fits = of, [], oracle["pad"] == 1
-    if question.get("pairs", "together") not in ("together", "own") or ("pairs" in question and ask == "prefix"):
-        raise ValueError("The question is not written as format 1 has it.")
-    if "pairs" in question and any(len(one) != 2 for one in of):
-        raise ValueError("The question's relations are not pairs.")
-    if ask == "which":
-        # Whoever holds none of them answers with a dummy, or with no arc of the wheel at all.
-        fits = oracle["dummies"] > 0 or oracle["oracle"] == "wheel"
-    elif ask == "how-many":
-        values = more = question["bins"]
-        fits = fits and more[0] == 0 and more == sorted(set(more))
-    elif ask == "prefix":
-        values, more = [*of, []], [*question["order"], question["length"]]
-    else:
-        raise ValueError(f"This device does not know the question {ask!r}.")
-    if not all(map(_whole, more)) or not (_whole(of) or all(_whole(one) or all(map(_whole, one)) for one in of)):
-        raise ValueError("The question's numbers are not whole.")
-    if not fits or (values if isinstance(values, int) else len(values)) != oracle["size"]:
-        raise ValueError("The question's oracle is made for other answers than the question has.")
-
-
-def _check_projection(question: Mapping[str, Any]) -> None:
-    of, left, right, low, high = (question[name] for name in ("of", "left", "right", "low", "high"))
-    if question["pairs"] not in ("together", "own") or not len(of) == len(left) == len(right) == len(set(of)):
-        raise ValueError("The question is not written as format 1 has it.")
-    if not all(map(_whole, [*of, *left, *right, low, high])):
-        raise ValueError("The question's numbers are not whole.")
-    if low > high or "span" not in question["oracle"]:
-        raise ValueError("The question's oracle is made for other answers than the question has.")
-
-
 def _weight(oracle: Mapping[str, Any]) -> int:
     """Return the weight of a place inside; it travels as digits, as some languages read no number so long exactly."""
     digits = oracle["inside"]
@@ -99,7 +28,8 @@ def _weight(oracle: Mapping[str, Any]) -> int:
     return int(digits)
 
 
-def _whole(value: object) -> bool:
+def whole(value: object) -> bool:
+    """Return whether this is a whole number, and not one that passes for it."""
     return type(value) is int
 
 
@@ -143,45 +73,23 @@ def ratio(oracle: Mapping[str, Any]) -> Fraction:
 @lru_cache(maxsize=64)
 def _ratio(text: str) -> Fraction:
     oracle = json.loads(text)
-    name, pad, dummies = oracle["oracle"], oracle.get("pad", 1), oracle.get("dummies", 0)
-    if not all(_whole(value) for key, value in oracle.items() if key not in ("oracle", "inside", "pm", "duchi")):
+    name = oracle["oracle"]
+    if name not in LOSSES:
+        raise ValueError(f"This device does not know the oracle {name!r}.")
+    loss = LOSSES[name]
+    numbers = {key: value for key, value in oracle.items() if key not in ("oracle", "inside", "pm", "duchi")}
+    if not loss.needs <= oracle.keys() <= loss.needs | loss.may | {"oracle"}:
+        raise ValueError("The question is not written as format 1 has it.")
+    if not all(map(whole, numbers.values())):
         raise ValueError("The question's numbers are not whole.")
-    if pad < 1 or dummies < 0 or oracle.get("size", 1) < 1:
+    if (
+        not all(0 <= value <= WORD for value in numbers.values())
+        or min(oracle.get("size", 1), oracle.get("pad", 1)) < 1
+    ):
         raise ValueError("The question's numbers are not probabilities.")
-    if name == "grr":
-        # One symbol in `pad` is sampled: the sampling hides the rest (Theorem 1), if all dummies differ (A3).
-        sampled = Fraction(1, pad) if dummies >= pad else Fraction(1)
-        return _placed(_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
-    if name in ("olh", "blh"):
-        # With a share of the padding that rarely meets in one bucket (Theorem 5), if all dummies differ: never pure,
-        # see `failing` (A14).
-        sampled = Fraction(min(oracle.get("share", pad), pad), pad) if dummies >= pad else Fraction(1)
-        return _placed(_weight(oracle), 1, oracle["buckets"] - 1, sampled)
-    if name in ("oue", "sue"):
-        # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
-        return _both(_odds(oracle["keep"]) / _odds(oracle["lie"]))
-    if name == "hr":
-        return _both(_odds(oracle["keep"]))
-    if name in ("subset", "privset"):
-        size, many, own = oracle["size"] + dummies, oracle["many"], pad if name == "privset" else 1
-        if many < 1 or size - own < many or (name == "privset" and dummies < pad and (dummies, pad) != (0, 1)):
-            raise ValueError("The question's numbers are not those of a subset.")
-        missing = comb(size - own, many)
-        return _both(_odds(oracle["hit"]) * Fraction(missing, comb(size, many) - missing))
-    if name == "wheel":
-        return _placed(_weight(oracle), pad * oracle["arc"], WORD - pad * oracle["arc"])
-    if name == "duchi":
-        return _both(_odds(WORD // 2 + oracle["slope"] * oracle["span"]))
-    if name == "pm":
-        # The window of every value from -span to span lies within the points.
-        if oracle["points"] - oracle["window"] != 2 * oracle["span"] * oracle["step"]:
-            raise ValueError("The question's numbers are not those of a window.")
-        return _placed(_weight(oracle), oracle["window"], oracle["points"] - oracle["window"])
-    if name == "hm":
-        if (oracle["pm"]["oracle"], oracle["duchi"]["oracle"]) != ("pm", "duchi"):
-            raise ValueError("The question's numbers are not those of a choice.")
-        return max(ratio(oracle["pm"]), ratio(oracle["duchi"]))
-    raise ValueError(f"This device does not know the oracle {name!r}.")
+    if oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest or oracle.get("pad", 1) > loss.largest:
+        raise ValueError("The question is about more than a device looks at.")
+    return loss.of(oracle)
 
 
 def failing(oracle: Mapping[str, Any]) -> Fraction:
@@ -191,5 +99,88 @@ def failing(oracle: Mapping[str, Any]) -> Fraction:
     return min(Fraction(1), Fraction(comb(oracle["pad"], oracle["share"] + 1), oracle["buckets"] ** oracle["share"]))
 
 
+def _value(oracle: Mapping[str, Any]) -> Fraction:
+    pad, dummies = oracle["pad"], oracle["dummies"]
+    # One symbol in `pad` is sampled: the sampling hides the rest (Theorem 1), if all dummies differ (A3).
+    sampled = Fraction(1, pad) if dummies >= pad else Fraction(1)
+    return _placed(_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
+
+
+def _hashed(oracle: Mapping[str, Any]) -> Fraction:
+    pad = oracle["pad"]
+    # With a share of the padding that rarely meets in one bucket (Theorem 5), if all dummies differ: never pure,
+    # see `failing` (A14).
+    sampled = Fraction(min(oracle.get("share", pad), pad), pad) if oracle["dummies"] >= pad else Fraction(1)
+    return _placed(_weight(oracle), 1, oracle["buckets"] - 1, sampled)
+
+
+def _unary(oracle: Mapping[str, Any]) -> Fraction:
+    # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
+    return _both(_odds(oracle["keep"]) / _odds(oracle["lie"]))
+
+
+def _hadamard(oracle: Mapping[str, Any]) -> Fraction:
+    return _both(_odds(oracle["keep"]))
+
+
+def _subset(oracle: Mapping[str, Any]) -> Fraction:
+    own = oracle["pad"] if oracle["oracle"] == "privset" else 1
+    size, many, few = oracle["size"] + oracle["dummies"], oracle["many"], oracle["dummies"] < own
+    if many < 1 or size - own < many or (few and own != 1):
+        raise ValueError("The question's numbers are not those of a subset.")
+    missing = comb(size - own, many)
+    return _both(_odds(oracle["hit"]) * Fraction(missing, comb(size, many) - missing))
+
+
+def _wheel(oracle: Mapping[str, Any]) -> Fraction:
+    arcs = oracle["pad"] * oracle["arc"]
+    return _placed(_weight(oracle), arcs, WORD - arcs)
+
+
+def _sign(oracle: Mapping[str, Any]) -> Fraction:
+    return _both(_odds(WORD // 2 + oracle["slope"] * oracle["span"]))
+
+
+def _piece(oracle: Mapping[str, Any]) -> Fraction:
+    # The window of every value from -span to span lies within the points.
+    if oracle["points"] - oracle["window"] != 2 * oracle["span"] * oracle["step"]:
+        raise ValueError("The question's numbers are not those of a window.")
+    return _placed(_weight(oracle), oracle["window"], oracle["points"] - oracle["window"])
+
+
+def _either(oracle: Mapping[str, Any]) -> Fraction:
+    pm, duchi = oracle["pm"], oracle["duchi"]
+    if (pm["oracle"], duchi["oracle"]) != ("pm", "duchi") or not oracle["span"] == pm["span"] == duchi["span"]:
+        raise ValueError("The question's numbers are not those of a choice.")
+    return max(ratio(pm), ratio(duchi))
+
+
 def _both(odds: Fraction) -> Fraction:
     return max(odds, 1 / odds)
+
+
+class Loss:
+    """What a device knows of an oracle before it answers: the numbers it has, how many candidates, and its loss."""
+
+    def __init__(
+        self, of: Callable[[Mapping[str, Any]], Fraction], needs: str, *, may: str = "", largest: int = 1 << 31
+    ) -> None:
+        self.of, self.needs, self.may, self.largest = of, frozenset(needs.split()), frozenset(may.split()), largest
+
+
+_SETS = "size pad dummies "
+# Reports of a bit a candidate are 8 MiB at most, and binomial coefficients stay within what a device computes.
+LOSSES: dict[str, Loss] = {
+    "grr": Loss(_value, _SETS + "inside"),
+    "olh": Loss(_hashed, _SETS + "buckets inside", may="share"),
+    "blh": Loss(_hashed, _SETS + "buckets inside"),
+    "oue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
+    "sue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
+    "hr": Loss(_hadamard, _SETS + "rows keep"),
+    "subset": Loss(_subset, _SETS + "many hit", largest=1 << 17),
+    "privset": Loss(_subset, _SETS + "many hit", largest=1 << 17),
+    "wheel": Loss(_wheel, _SETS + "arc inside"),
+    "duchi": Loss(_sign, "span slope"),
+    "pm": Loss(_piece, "span step window points inside"),
+    "hm": Loss(_either, "span choose pm duchi"),
+}

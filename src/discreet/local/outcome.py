@@ -98,16 +98,21 @@ class Outcome:
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.patterns)
+        return len(self.found)
 
     def __repr__(self) -> str:
-        return repr(self.patterns)
+        return repr(self.found)
 
     def __rich__(self) -> Group:
-        return self.patterns.__rich__()
+        return self.found.__rich__()
 
     def _repr_html_(self) -> str:
-        return self.patterns._repr_html_()
+        return self.found._repr_html_()
+
+    @property
+    def found(self) -> Patterns | Rules:
+        """What was looked for: the relations where the protocol is about relations, otherwise the patterns."""
+        return self.patterns if self.relations is None else self.relations
 
     @property
     def people(self) -> int:
@@ -135,7 +140,7 @@ class Outcome:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a ``.csv``, ``.json`` or ``.parquet`` file."""
-        self.patterns.save(path)
+        self.found.save(path)
 
 
 def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
@@ -168,6 +173,7 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
         people=people,
         low=np.clip(confidence - margin, 0.0, 1.0),
         high=np.clip(confidence + margin, 0.0, 1.0),
+        kind="relations",
     )
 
 

@@ -6,44 +6,64 @@ the basket alone.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, TypeAlias
+from math import isqrt
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, starts
 from ..errors import MisuseError
-from ..kernels.relating import pairs_after, pairs_given, pairs_together, project
+from ..exact.relating import How, checked_how, held_pairs
+from ..kernels.relating import add_bonds, project, project_folded, project_together
 from .oracles.mean import SPAN
 from .questions import Held, People, Question, one_each
 
-How: TypeAlias = Literal["given", "after", "together"]
 Pair: TypeAlias = tuple[int, int]
-
-
-def checked_how(how: Any, baskets: Baskets) -> How:
-    """Return what makes a pair, if the data have it."""
-    if how not in ("given", "after", "together"):
-        raise MisuseError(f"A relation is 'given', 'after' or 'together'; {how!r} was given.")
-    if how == "given" and baskets.pairs is None:
-        raise MisuseError("These data have no pairs: read them with two columns of items, or use 'together'.")
-    if how == "after" and baskets.sequences is None:
-        raise MisuseError("These data have no order: read them with a column of times, or use 'together'.")
-    return how  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Items:
-    """The items whose relations are asked about, by rank, and what makes a pair of them."""
+    """The items whose relations are asked about, by rank, and what makes a pair of them.
+
+    Parameters
+    ----------
+    order
+        The items.
+    how
+        What makes a pair.
+    bonds
+        Pairs that stand for items themselves: whoever has the pair has the bond. The bond (a, b) is paired with c where
+        (b, c) is a pair too.
+    """
 
     order: tuple[int, ...]
     how: How
+    bonds: tuple[Pair, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.order) < 2 or len(set(self.order)) < len(self.order):
+        known = set(self.order)
+        if len(self.order) < 2 or len(known) < len(self.order):
             raise MisuseError("Relations are between two items or more, all different.")
+        if len(set(self.bonds)) < len(self.bonds) or any(a == b or not known >= {a, b} for a, b in self.bonds):
+            raise MisuseError("Bonds are pairs of two different items that are asked about, each named once.")
+
+    def __len__(self) -> int:
+        return len(self.order) + len(self.bonds)
+
+    @cached_property
+    def rank(self) -> dict[tuple[int, ...], int]:
+        """The rank of each item and of each bond, as tuples of items."""
+        return {one: rank for rank, one in enumerate((*((item,) for item in self.order), *self.bonds))}
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The pairs that the bonds are, as codes."""
+        return np.array([self.rank[one,] * len(self) + self.rank[other,] for one, other in self.bonds], np.int64)
 
     def ranks(self, baskets: Baskets) -> NDArray[np.int64]:
         """Return the rank of each item, or -1."""
@@ -52,59 +72,67 @@ class Items:
         return ranks
 
     def pairs(self, baskets: Baskets, people: People) -> Held:
-        """Return the pairs that each of these people holds, as codes rank * width + rank, ascending."""
-        ranks, width = self.ranks(baskets), len(self.order)
-        sizes, nothing = np.zeros(len(people), np.int64), np.empty(0, np.int32)
-        offsets = starts(sizes)
-        for _ in range(2):  # first how many, then which
-            held = np.empty(offsets[-1], np.int32) if offsets[-1] else nothing
-            if self.how == "given" and baskets.pairs is not None:
-                given = baskets.pairs
-                pairs_given(given.offsets, given.first, given.second, people, ranks, width, offsets, held, sizes)
-            elif self.how == "after" and baskets.sequences is not None:
-                events = baskets.sequences
-                pairs_after(events.offsets, events.codes, people, ranks, width, offsets, held, sizes)
-            else:
-                pairs_together(baskets.offsets, baskets.codes, people, ranks, width, offsets, held, sizes)
-            offsets = starts(sizes)
+        """Return the pairs that each of these people holds, as codes rank * width + rank, those of bonds last."""
+        checked_how(self.how, baskets)
+        width = len(self)
+        offsets, held = held_pairs(baskets, people, self.ranks(baskets), width, self.how)
+        if self.bonds:
+            sizes = np.zeros(len(people), np.int64)
+            add_bonds(offsets, held, self.codes, width, offsets, np.empty(0, np.int32), sizes)
+            ends = starts(sizes)
+            joined = np.empty(ends[-1], np.int32)
+            if len(joined):
+                add_bonds(offsets, held, self.codes, width, ends, joined, sizes)
+            return ends, joined
         return offsets, held
 
+    def form(self) -> list[int | list[int]]:
+        """Return items and bonds as they travel."""
+        return [*self.order, *map(list, self.bonds)]
+
     @property
-    def form(self) -> str:
+    def own(self) -> str:
         """Where a device takes its pairs from: its basket, or those it has made."""
         return "together" if self.how == "together" else "own"
 
 
 @dataclass(frozen=True)
 class Relations:
-    """Ordered pairs of items, one by one."""
+    """Relations one by one: ordered pairs of items, and chains (a, b, c) of the bond (a, b) with c."""
 
     items: Items
-    of: tuple[Pair, ...]
+    of: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        known = set(self.items.order)
-        for pair in self.of:
-            if len(pair) != 2 or pair[0] == pair[1] or not known.issuperset(pair):
-                raise MisuseError(f"A relation is a pair of two different items that are asked about; {pair} is not.")
+        known = self.items.rank
+        for chain in self.of:
+            if len(set(chain)) < len(chain) or not all(side in known for side in sides(chain)):
+                raise MisuseError(f"A relation is a pair of two different items that are asked about; {chain} is not.")
         if not self.of or len(set(self.of)) < len(self.of):
             raise MisuseError("The relations of a question are different from each other, and there is one.")
 
     def __len__(self) -> int:
         return len(self.of)
 
+    def __getitem__(self, place: int) -> tuple[int, ...]:
+        return self.of[place]
+
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return which of the relations each person holds."""
         offsets, codes = self.items.pairs(baskets, people)
-        width = len(self.items.order)
-        rank = {item: place for place, item in enumerate(self.items.order)}
+        width, rank = len(self.items), self.items.rank
         places = np.full(width * width, -1, np.int32)
-        places[[rank[one] * width + rank[other] for one, other in self.of]] = np.arange(len(self.of))
+        places[[rank[one] * width + rank[other] for one, other in map(sides, self.of)]] = np.arange(len(self.of))
         found = places[codes]
         kept = np.concatenate(([0], np.cumsum(found >= 0)))[offsets]
         found = found[found >= 0]
         rows = np.repeat(np.arange(len(people)), np.diff(kept))
         return kept.astype(np.int64), found[np.lexsort((found, rows))]
+
+
+def sides(chain: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the two sides of a relation: all but its last item, and that."""
+    return chain[:-1], chain[-1:]
 
 
 @dataclass(frozen=True)
@@ -122,7 +150,7 @@ class WhichRelations(Question):
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
-        return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.form}
+        return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.own}
 
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the relations held."""
@@ -150,7 +178,7 @@ class HowManyRelations(Question):
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
         of = [list(pair) for pair in self.of.of]
-        return {"ask": self.ask, "of": of, "pairs": self.of.items.form, "bins": list(self.bins)}
+        return {"ask": self.ask, "of": of, "pairs": self.of.items.own, "bins": list(self.bins)}
 
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the bin of each count."""
@@ -159,15 +187,11 @@ class HowManyRelations(Question):
 
 
 @dataclass(frozen=True)
-class Projection(Question):
-    """Ask for one number: the sum of left[a] * right[b] over the pairs (a, b) a person holds, and over a = b the items.
-
-    The number is brought from the public range `low` to `high` onto the grid of a mean oracle, and clipped there (D5).
-    """
+class Number(Question):
+    """Ask for one whole number, brought from a public range onto the grid of a mean oracle, and clipped there (D5)."""
 
     ask: ClassVar[str] = "projection"
     single: ClassVar[bool] = True
-    items: Items
     left: tuple[int, ...]
     right: tuple[int, ...]
     low: int
@@ -175,34 +199,82 @@ class Projection(Question):
     span: int = SPAN
 
     def __post_init__(self) -> None:
-        if not len(self.left) == len(self.right) == len(self.items.order) or self.low > self.high:
+        if not len(self.left) == len(self.right) == self.width or self.low > self.high:
             raise MisuseError("A projection has one weight an item on both sides, and a range that is not upside down.")
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many weights each side has."""
 
     @property
     def values(self) -> int:
         """One number."""
         return 1
 
-    def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        return {
-            "ask": self.ask,
-            "of": list(self.items.order),
-            "pairs": self.items.form,
-            "left": list(self.left),
-            "right": list(self.right),
-            "low": self.low,
-            "high": self.high,
-        }
-
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the number of each person on the grid."""
-        offsets, held = self.items.pairs(baskets, people)
         totals = np.empty(len(people), np.int64)
-        left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
-        ranks, width = self.items.ranks(baskets), len(self.items.order)
-        project(baskets.offsets, baskets.codes, people, ranks, width, offsets, held, left, right, totals)
+        self.totals(baskets, people, totals)
         return one_each(on_grid(totals, self.low, self.high, self.span))
+
+    @abstractmethod
+    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+        """Write everyone's number as it is."""
+
+    def weights(self) -> dict[str, Any]:
+        """Return weights and range as they travel."""
+        return {"left": list(self.left), "right": list(self.right), "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projection(Number):
+    """Ask for the sum of left[a] * right[b] over the pairs (a, b) a person holds, and over a = b what they hold.
+
+    Together it is over all pairs of items and bonds held, so that it is a product of two sums.
+    """
+
+    items: Items
+
+    @property
+    def width(self) -> int:
+        """One weight an item and a bond."""
+        return len(self.items)
+
+    def form(self) -> dict[str, Any]:
+        """Return the question as it travels."""
+        return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.own, **self.weights()}
+
+    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+        """Write everyone's number."""
+        left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
+        ranks = self.items.ranks(baskets)
+        if self.items.how == "together":
+            project_together(baskets.offsets, baskets.codes, people, ranks, self.items.codes, left, right, out)
+            return
+        offsets, held = self.items.pairs(baskets, people)
+        project(baskets.offsets, baskets.codes, people, ranks, self.width, offsets, held, left, right, out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folded(Number):
+    """Ask for the sum of left[a] * right[b] over the items a * side + b a person holds: a list folded into a square."""
+
+    items: int
+
+    @property
+    def width(self) -> int:
+        """The side of the square."""
+        return isqrt(self.items - 1) + 1
+
+    def form(self) -> dict[str, Any]:
+        """Return the question as it travels."""
+        return {"ask": self.ask, "of": self.items, "pairs": "folded", **self.weights()}
+
+    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+        """Write everyone's number."""
+        left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
+        project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, left, right, out)
 
 
 def on_grid(totals: NDArray[np.int64], low: int, high: int, span: int) -> NDArray[np.int64]:

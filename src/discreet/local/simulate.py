@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, starts
 from ..errors import InputError, MisuseError
 from ..exact.checks import positive
+from ..exact.relating import checked_how
 from ..kernels.devices import tickets
 from ..kernels.jit import in_threads
 from ..privacy.budget import Budget
@@ -130,6 +131,8 @@ def simulate(
     if not baskets.items:
         raise InputError("Nobody holds anything and no items are listed: there is nothing to ask about.")
     plan.check(wanted)
+    if hasattr(plan, "how"):
+        checked_how(plan.how, baskets)
     crowd = Crowd(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
     numbers = crowd.numbers()
 
@@ -141,10 +144,15 @@ def simulate(
 
     learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
     everything = as_patterns(learnt, baskets.vocabulary, len(baskets))
-    best = everything.where(lengths=(wanted.least, None))[: wanted.top]
-    notes = list(learnt.notes)
-    if len(best) < wanted.top:
-        notes.append(f"{wanted.top:,} patterns were wanted and {len(best):,} were estimated.")
+    notes, related, found = list(learnt.notes), None, "patterns"
+    if learnt.related is None:
+        best = everything.where(lengths=(wanted.least, None))[: wanted.top]
+        many = len(best)
+    else:
+        best, related, found = everything, as_rules(learnt.related, baskets.vocabulary, len(baskets)), "relations"
+        many = len(related)
+    if many < wanted.top:
+        notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
     if any(not one.people for one in heard):
         notes.append("Some rounds had nobody to ask: there are too few people for this protocol.")
     outcome = Outcome(
@@ -158,12 +166,34 @@ def simulate(
         facts=dict(learnt.facts),
         notes=tuple(notes),
         marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
-        relations=as_rules(learnt.related, baskets.vocabulary, len(baskets)) if learnt.related else None,
-        scores=scored(baskets, best, wanted) if score else {},
+        relations=related,
+        scores=_scores(baskets, plan, best, related, wanted) if score else {},
     )
     about = outcome.to_dict()
-    relations = replace(outcome.relations, about=about) if outcome.relations is not None else None
-    return replace(outcome, patterns=replace(best, about=about), relations=relations)
+    patterns = replace(best, about=about)
+    if outcome.relations is None:
+        return replace(outcome, patterns=patterns)
+    items = {"patterns": best.to_arrow().to_pylist()}
+    return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))
+
+
+def _scores(baskets: Baskets, plan: Protocol, best: Any, related: Any, wanted: Wanted) -> dict[str, float]:
+    return scored(baskets, best, wanted) if related is None else scored_relations(baskets, plan, related, wanted)
+
+
+def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) -> dict[str, float]:
+    """Return how near relations are to those wanted: the most reliable of the protocol's number of frequent ones."""
+    from ..exact.metrics import score_relations
+    from ..exact.relating import relations
+
+    truth = relations(baskets, how=plan.how, items=plan.items, support=plan.support, top=wanted.top)
+    score = score_relations(found, truth)
+    return {
+        "normalised cumulative rank": score.cumulative_rank,
+        "F-score": score.f_score,
+        "confidence error": score.confidence_error,
+        "confidence error of those found": score.found_confidence_error,
+    }
 
 
 def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:

@@ -81,7 +81,6 @@ class TestPadding:
 
     def test_given_and_all(self):
         assert sizes(0.5, 0.5).padding(7, NINE) == 7
-        assert sizes(0.5, 0.5, 0).padding("all", NINE) == 3
 
     def test_predicted_weighs_noise_against_what_is_cut(self):
         mostly_one = sizes(0.9, *[0.0] * 8, 0.1)
@@ -129,7 +128,7 @@ class TestSizes:
 
     def test_bins_are_spread_over_their_sizes(self):
         question = HowMany(Candidates(items=12), (0, 1, 2, 8, 11))
-        kept = Sizes.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25])).kept
+        kept = Sizes.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").kept
         assert len(kept) == 12
         assert [kept[:1].sum(), kept[1:7].sum(), kept[7:10].sum(), kept[10:].sum()] == pytest.approx(
             [0.2, 0.3, 0.15, 0.25], abs=1e-6
@@ -137,8 +136,14 @@ class TestSizes:
         assert kept[1] / kept[3] == pytest.approx(2)
 
     def test_the_last_of_all_bins_is_open(self):
-        kept = Sizes.of(round_of(HowMany(Candidates(items=900), BINS), [0.5, *[0.0] * 12, 0.5])).kept
+        kept = Sizes.of(round_of(HowMany(Candidates(items=900), BINS), [0.5, *[0.0] * 12, 0.5]), "bins").kept
         assert (len(kept), kept[64]) == (65, pytest.approx(0.5, abs=1e-6))
+
+    def test_bins_of_one_each_are_bins_all_the_same(self):
+        """Seven candidates in bins 0 to 6: the last bin has those who hold six or seven."""
+        seen = round_of(HowMany(Candidates(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
+        assert len(Sizes.of(seen, "bins").kept) == 7
+        assert len(Sizes.of(seen).kept) == 6
 
     def test_another_question(self):
         ask = Ask.of("which", EVERYONE, Which(self.OF), "olh", Fraction(1))

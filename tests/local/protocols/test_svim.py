@@ -130,12 +130,12 @@ class TestRefused:
             (
                 "svim",
                 {"shares": "0 1 1 1"},
-                "The shares of svim are 0 or more, add up to 1 at most, and some prune and some estimate.",
+                "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate.",
             ),
             (
                 "svim",
                 {"shares": (0, 0.5, 0.1, 0)},
-                "The shares of svim are 0 or more, add up to 1 at most, and some prune and some estimate.",
+                "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate.",
             ),
             ("svim", {"shares": "0 half 0.1 0.4"}, "a share is a number such as 1, 0.5 or 1/3; half was given."),
             (
@@ -186,7 +186,7 @@ class TestRefused:
             (
                 "svsm",
                 {"shares": "1 0.1 0.4"},
-                "The shares of svsm are 0 or more and add up to 1 at most; items and itemsets need some.",
+                "The shares of svsm are 0 or 0.0001 and more, and add up to 1 at most; items and itemsets need some.",
             ),
             (
                 "svsm",

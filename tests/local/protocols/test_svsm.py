@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
+from discreet import MisuseError
 from discreet.lab.ladder import FIGURE_3, FIGURE_4
 from discreet.local.asking import Ask, Estimate, Learnt, Wanted, converse
 from discreet.local.loss import WORD
@@ -197,7 +198,13 @@ class TestShrunk:
         values, guess = np.array([0.3, -0.1]), np.array([0.1, 0.1])
         shrunken, variance = shrunk(values, np.ones(2), guess)
         assert shrunken == pytest.approx(guess)
-        assert variance == pytest.approx([0, 0])
+        assert variance == pytest.approx([1, 1])  # two guesses say little about how far guesses are off
+
+    def test_no_interval_shrinks_to_nothing(self):
+        values, guess = np.array([0.1, 0.2, 0.3]), np.array([0.11, 0.19, 0.31])
+        variance = shrunk(values, np.full(3, 0.01), guess)[1]
+        assert (variance >= 0.005).all()
+        assert (shrunk(values, np.full(3, 0.01), guess, np.full(3, 0.5))[1] > variance + 0.4).all()
 
     def test_no_noise_gives_the_estimate(self):
         values, guess = np.array([0.3, 0.2]), np.array([0.1, 0.1])
@@ -243,3 +250,45 @@ class TestLadder:
             ("which itemsets", "sue", 3),
         ]
         assert FIGURE_4["SVSM"] == SVSM()
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_one_or_two_patterns_are_single_items_and_everyone_is_asked_about_those(top):
+    baskets = discreet.read([{"a", "b"}] * 3000 + [{"c"}] * 2000)
+    outcome = simulate(baskets, "svsm", top=top, epsilon=2, seed=1)
+    assert sum(line.people for line in outcome.rounds) == len(baskets)
+    assert outcome.notes[0].startswith("Of one or two patterns none has two items")
+
+
+def test_what_people_answer_never_asks_more_of_an_oracle_than_it_takes():
+    """At epsilon 20 the wheel has room for 8 arcs: long baskets are cut, and nobody's baskets end the conversation."""
+    for many in (1, 12):
+        baskets = discreet.read([set(range(many))] * 500 + [set(range(14))])
+        outcome = simulate(baskets, "svim", top=14, epsilon=20, seed=1, settings={"oracle": "wheel"})
+        assert outcome.rounds[-1].pad <= 8
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "top", "message"),
+    [
+        (
+            "svsm",
+            {"oracle": "privset"},
+            3000,
+            "privset answers for up to 5,000 candidates, and there are 6,000: use wheel.",
+        ),
+        (
+            "svim",
+            {"shares": "0 0.5 0.00000000001 0.4"},
+            2,
+            "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate.",
+        ),
+    ],
+    ids=["privset", "share"],
+)
+def test_what_could_only_fail_later_is_refused_first(protocol, settings, top, message):
+    heard = []
+    with pytest.raises(MisuseError) as error:
+        simulate([{1, 2}] * 9, protocol, top=top, epsilon=1, seed=1, settings=settings, transcript=heard.append)
+    assert str(error.value) == message
+    assert heard == []

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 
 from ...errors import MisuseError
 from .mean import MeanOracle
-from .oracle import Oracle, grown
+from .oracle import LARGEST, Oracle, grown
 
 GROUP = "discreet.oracles"
 ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
@@ -54,6 +54,12 @@ def make(name: str, epsilon: Fraction, size: int, *, pad: int = 1, single: bool 
     if name not in known:
         raise MisuseError(f"There is no oracle {name!r}; there are adaptive, grr-or-olh, {', '.join(known)}.")
     return known[name].make(epsilon, size, pad=pad, single=single)
+
+
+def largest_padding(name: str, epsilon: Fraction) -> int:
+    """Return the largest padding that the oracle of that name takes; one that is chosen takes any."""
+    kind = oracles().get(name)
+    return kind.longest(epsilon) if kind is not None else LARGEST - 1
 
 
 def adaptive(

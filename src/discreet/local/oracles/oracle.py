@@ -33,7 +33,7 @@ Counts: TypeAlias = NDArray[np.int64]
 Report: TypeAlias = dict[str, Any]
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
-_LARGEST = 1 << 31
+LARGEST = 1 << 31
 
 
 @lru_cache(maxsize=256)
@@ -62,9 +62,9 @@ def check_epsilon(epsilon: Fraction) -> None:
 def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
     """Refuse what no oracle can be made for."""
     check_epsilon(epsilon)
-    if not 1 + single <= size < _LARGEST:
+    if not 1 + single <= size < LARGEST:
         raise MisuseError(f"An oracle needs {1 + single} candidates or more; {size:,} were given.")
-    if not 1 <= pad < _LARGEST or (single and pad != 1):
+    if not 1 <= pad < LARGEST or (single and pad != 1):
         raise MisuseError(f"The padding is 1 or more, and 1 where everyone holds one value; {pad} was given.")
 
 
@@ -118,6 +118,11 @@ class Oracle(ABC):
     @abstractmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the best integers for these numbers."""
+
+    @classmethod
+    def longest(cls, epsilon: Fraction) -> int:
+        """Return the largest padding it takes."""
+        return LARGEST - 1
 
     @property
     @abstractmethod

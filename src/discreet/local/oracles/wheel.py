@@ -40,6 +40,11 @@ class Wheel(SetValued):
         inside = weighed(growth, pad * arc, WORD - pad * arc)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, arc=arc, inside=inside)
 
+    @classmethod
+    def longest(cls, epsilon: Fraction) -> int:
+        """Return how many arcs of one point fit at least."""
+        return max(1, int((WORD + 1) / (grown(epsilon) + 2)))
+
     @property
     def dummies(self) -> int:
         """None: where fewer values are held, more of the circle is outside."""

@@ -23,7 +23,7 @@ from .protocol import Protocol
 from .rounds import Sizes
 from .svim import SVIM
 from .svsm import longest, shrunk
-from .tree import Tree, balanced, balanced_at_random
+from .tree import Tree, balanced, balanced_at_random, cut_share
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]
@@ -55,7 +55,8 @@ class FPTree(Protocol):
         How much mined itemsets count against the guess from their items (itemset weighted combination): 1 is all;
         ``"shrunk"`` weighs by the noise, with nothing to tune (B10).
     corrected
-        Whether itemsets are scaled up for what baskets longer than the tree lose.
+        Whether itemsets are given back what baskets longer than the tree lose: the share of people who are cut before
+        an itemset ends, times the guess from its items (B5).
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
@@ -69,7 +70,7 @@ class FPTree(Protocol):
     theta: str = "0.3"
     balance: Balance = "even"
     itemset_weight: str = "0.7"
-    corrected: bool = False
+    corrected: bool = True
 
     name: ClassVar[str] = "fp-tree"
     summary: ClassVar[str] = "the most frequent itemsets, by a prefix tree that is learnt level by level"
@@ -149,10 +150,10 @@ class FPTree(Protocol):
         if not mined:
             return []
         values, variance = np.array([value for _, value, _ in mined]), np.array([wide for _, _, wide in mined])
-        if self.corrected:
-            lost = np.array([sizes.kept_sets(len(ranks), height) for ranks, _, _ in mined])
-            values, variance = values / lost, variance / lost**2
         guess = np.array([np.prod(chances[list(ranks)]) for ranks, _, _ in mined])
+        if self.corrected:
+            # Scaling up instead would multiply the noise too, most of all that of sets with late items.
+            values = values + guess * [cut_share(ranks, chances, sizes.kept, height) for ranks, _, _ in mined]
         if self.itemset_weight == "shrunk":
             values, variance = shrunk(values, variance, guess)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import comb, sqrt
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Line
-from ..oracles.known import make
-from ..questions import Candidates, HowMany, Which
+from ..oracles.known import largest_padding, make
+from ..questions import Candidates, HowMany, Question, Which
+from ..relations import HowManyRelations, Relations, WhichRelations
 
 Values: TypeAlias = NDArray[np.float64]
+# What people are asked about one by one: itemsets, or relations.
+Asked: TypeAlias = Candidates | Relations
 # How long a basket is taken to be: so many, what nine in ten people hold at most, what makes the predicted error least,
 # or as many as there are candidates.
 Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
@@ -26,8 +29,10 @@ Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
 # says more.
 Told: TypeAlias = Literal["each", "bins"]
 
+LEAST_SHARE = Fraction(1, 10_000)
 LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
 BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65)
+WIDE_BINS = (*BINS, 92, 130, 184, 260, 368, 520, 736, 1040)  # whoever holds ten items holds ninety ordered pairs
 NEAR = 0.03  # how frequent patterns are that just make the top, before anything is known
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddings that are compared
 
@@ -39,16 +44,16 @@ class Sizes:
     kept: Values
 
     @classmethod
-    def of(cls, seen: Estimate) -> Sizes:
+    def of(cls, seen: Estimate, told: Told = "each") -> Sizes:
         """Keep what stands out from the noise (the significance threshold of section V): nothing else is told.
 
         In bins the noise is small enough for a threshold of two standard deviations. What a bin has is given to its
         sizes by how likely each is: one over the size.
         """
         question = seen.ask.question
-        if not isinstance(question, HowMany):
+        if not isinstance(question, HowMany | HowManyRelations):
             raise MisuseError("Sizes are learnt from a round that asks how many.")
-        bins, each = question.bins, question.bins[-1] == len(question.bins) - 1
+        bins, each = question.bins, told == "each"
         # The last bin ends with the candidates, unless it stands for all that is larger.
         ends = (*bins[1:], bins[-1] + 1 if each or bins[-1] == BINS[-1] else len(question.of) + 1)
         wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
@@ -60,12 +65,10 @@ class Sizes:
                 kept[inside - 1] = value / inside / (1 / inside).sum()
         return cls(kept=kept)
 
-    def padding(self, how: Padding, percentile: Fraction) -> int:
+    def padding(self, how: int | Literal["percentile"], percentile: Fraction) -> int:
         """Return the padding; 1 where nothing stood out (A8)."""
         if isinstance(how, int):
             return how
-        if how == "all":
-            return len(self.kept)
         total = self.kept.sum()
         if total <= 0:
             return 1
@@ -97,25 +100,17 @@ class Sizes:
         seen = float((np.minimum(sizes, pad) * self.kept).sum())
         return float((sizes * self.kept).sum()) / seen if seen > 0 else 1.0
 
-    def kept_sets(self, many: int, cut: int) -> float:
-        """Return which share of the sets of `many` candidates that people hold is left when baskets are cut (C10)."""
-        from math import comb
-
-        sizes = range(1, len(self.kept) + 1)
-        held = sum(share * comb(size, many) for size, share in zip(sizes, self.kept, strict=True))
-        left = sum(share * comb(min(size, cut), many) for size, share in zip(sizes, self.kept, strict=True))
-        return float(left / held) if held > 0 and left > 0 else 1.0
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimated:
     """Candidates with the fraction of people who hold each, its variance, and how they were asked for."""
 
-    of: Candidates
+    of: Asked
     values: Values
     variance: Values
     pad: int
     correction: float
+    sizes: Sizes | None = None
 
     def best(self, many: int) -> list[int]:
         """Return the places of the `many` most frequent, ties in the order of the candidates."""
@@ -131,7 +126,7 @@ Step: TypeAlias = Generator[Ask, Any, Estimated]
 
 
 def estimating(
-    of: Candidates,
+    of: Asked,
     line: Line,
     shares: tuple[Fraction, Fraction],
     epsilon: Fraction,
@@ -160,23 +155,37 @@ def estimating(
     longest
         The largest size that is told apart from larger ones: that of all candidates, or a smaller one.
     """
-    pad, short = padding if isinstance(padding, int) else len(of), 1.0
+    # Nobody holds more than there is, and what people answer must not ask more of an oracle than it takes.
+    most = min(len(of), largest_padding(oracles[1], epsilon))
+    pad, short, sizes = min(padding if isinstance(padding, int) else len(of), most), 1.0, None
     if shares[0]:
-        each = HowMany.up_to(of, min(len(of), longest or len(of)))
-        question = each if told == "each" else HowMany(of, tuple(first for first in BINS if first <= len(of)))
+        each, bins = min(len(of), longest or len(of)), WIDE_BINS if isinstance(of, Relations) else BINS
+        some = tuple(range(each + 1)) if told == "each" else tuple(first for first in bins if first <= len(of))
+        question = how_many(of, some)
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, oracles[0], epsilon)
-        sizes = Sizes.of(seen)
+        sizes = Sizes.of(seen, told)
         if padding == "predicted":
             people = seen.people * float(shares[1] / shares[0])
             pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near)
         else:
-            pad = sizes.padding(padding, percentile)
+            pad = len(of) if padding == "all" else sizes.padding(padding, percentile)
+        pad = min(pad, most)
         short = sizes.correction(pad)
-    answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), Which(of), oracles[1], epsilon, pad=pad)
+    answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), which(of), oracles[1], epsilon, pad=pad)
     correction = short if corrected else 1.0
     values = answer.values * correction
     variance = answer.variance * correction**2 + cut_off(values, short) ** 2
-    return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction)
+    return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction, sizes=sizes)
+
+
+def which(of: Asked) -> Question:
+    """Return the question which of these people hold."""
+    return WhichRelations(of) if isinstance(of, Relations) else Which(of)
+
+
+def how_many(of: Asked, bins: tuple[int, ...]) -> Question:
+    """Return the question how many of these people hold."""
+    return HowManyRelations(of, bins) if isinstance(of, Relations) else HowMany(of, bins)
 
 
 def cut_off(values: Values | float, short: float) -> Any:
@@ -187,15 +196,32 @@ def cut_off(values: Values | float, short: float) -> Any:
     return np.clip(values, 0.0, 1.0) * (1 - 1 / short) / 2
 
 
-def checked(candidates: int, percentile: str, epsilon: Fraction, *, size_oracle: str, oracles: tuple[str, ...]) -> None:
-    """Refuse settings that could only fail later: an oracle there is not, an epsilon too small or large for one."""
+def checked(
+    candidates: int,
+    percentile: str,
+    epsilon: Fraction,
+    *,
+    size_oracle: str,
+    oracles: tuple[str, ...],
+    sizes: tuple[int, ...] = (),
+) -> None:
+    """Refuse settings that could only fail later: an oracle there is not, or one too small for what it will be asked.
+
+    `sizes` are how many candidates each of the oracles will have; what people answer must not decide who is refused.
+    """
     if candidates < 1:
         raise MisuseError(f"There is at least one candidate for every pattern wanted; {candidates} was given.")
     if not 0 < exact(percentile, "percentile") <= 1:
         raise MisuseError(f"percentile is over 0 and at most 1, such as 0.9; {percentile} was given.")
     make(size_oracle, epsilon, 2, single=True)
-    for oracle in oracles:
-        make(oracle, epsilon, 2)
+    for place, oracle in enumerate(oracles):
+        make(oracle, epsilon, sizes[place] if sizes else 2)
+
+
+def check_shares(shares: list[Fraction], message: str) -> None:
+    """Refuse shares that are not shares, or so small that a round within a round would have no number left."""
+    if any(share < 0 or 0 < share < LEAST_SHARE for share in shares) or not 0 < sum(shares) <= 1:
+        raise MisuseError(message)
 
 
 def check_padding(padding: Padding, share: Fraction, name: str) -> None:

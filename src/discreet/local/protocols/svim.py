@@ -12,7 +12,9 @@ from ...privacy.budget import exact
 from ..asking import Ask, Learnt, Line, Talk, Wanted
 from ..questions import Candidates
 from .protocol import Protocol
-from .rounds import LONGEST, NEAR, Estimated, Padding, Told, check_padding, checked, estimating
+from .rounds import LONGEST, NEAR, Estimated, Padding, Told, check_padding, check_shares, checked, estimating
+
+_SHARES = "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +58,20 @@ class SVIM(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share < 0 for share in shares) or not 0 < sum(shares) <= 1 or not shares[1] or not shares[3]:
-            raise MisuseError(
-                "The shares of svim are 0 or more, add up to 1 at most, and some prune and some estimate."
-            )
+        check_shares(shares, _SHARES)
+        if not shares[1] or not shares[3]:
+            raise MisuseError(_SHARES)
         check_padding(self.first_padding, shares[0], "first_padding")
         check_padding(self.padding, shares[2], "padding")
-        oracles = (self.first_oracle, self.oracle)
-        checked(self.candidates, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
+        most = min(wanted.items, self.candidates * wanted.top)
+        checked(
+            self.candidates,
+            self.percentile,
+            wanted.epsilon,
+            size_oracle=self.size_oracle,
+            oracles=(self.first_oracle, self.oracle),
+            sizes=(wanted.items, max(1, most)),
+        )
         if wanted.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import prod
+from math import prod, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..asking import Learnt, Line, Talk, Wanted
 from ..questions import Candidates
 from .ldpminer import LDPMiner
 from .protocol import Protocol
-from .rounds import Padding, Told, check_padding, checked, estimating
+from .rounds import Padding, Told, check_padding, check_shares, checked, estimating
 from .svim import SVIM, SVIMBetter
 
 
@@ -68,24 +68,36 @@ class SVSM(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share < 0 for share in shares) or not 0 < sum(shares) <= 1 or not shares[0] or not shares[2]:
-            raise MisuseError("The shares of svsm are 0 or more and add up to 1 at most; items and itemsets need some.")
+        check_shares(shares, _SHARES)
+        if not shares[0] or not shares[2]:
+            raise MisuseError(_SHARES)
         check_padding(self.padding, shares[1], "padding")
-        oracles = (self.oracle,)
-        checked(self.candidates, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
+        checked(
+            self.candidates,
+            self.percentile,
+            wanted.epsilon,
+            size_oracle=self.size_oracle,
+            oracles=(self.oracle,),
+            sizes=(self.candidates * wanted.top,),
+        )
         self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         line, (first, size, last) = Line(), self.parts
+        largest = longest(wanted.top, wanted.least)
+        if largest < 2:
+            # A pair has two single items that are at least as frequent: it is not among the top two (A10).
+            first, size, last = first + size + last, Fraction(0), Fraction(0)
         items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
         found = items.best(wanted.top)
         singles = tuple(items.of[place] for place in found)
         values, variance = items.values[found], items.variance[found]
         facts = {"item padding": items.pad, "item correction": items.correction}
-        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, longest(wanted.top, wanted.least))
+        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, largest) if last else []
         if not guesses:
-            return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(_NO_GUESS,))
+            note = _NO_GUESS if last else _TOO_FEW
+            return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(note,))
         # Numbers of items ascend within a candidate; the guess has them by rank.
         sets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
         last_round = yield from estimating(
@@ -103,8 +115,8 @@ class SVSM(Protocol):
         )
         estimates, spread = last_round.values, last_round.variance
         if self.shrunk:
-            by_chance = np.array([np.prod(np.clip(values[list(ranks)], 0, 1)) for ranks in guesses])
-            estimates, spread = shrunk(estimates, spread, by_chance)
+            guess, off = np.array([by_chance(ranks, values, variance) for ranks in guesses]).T
+            estimates, spread = shrunk(estimates, spread, guess, off)
         everything = (*singles, *sets)
         both, wide = np.concatenate((values, estimates)), np.concatenate((variance, spread))
         # Of equal ones, subsets come first (A10).
@@ -133,6 +145,10 @@ class SVSMBetter(SVSM):
     citation: ClassVar[str] = "after Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel)"
 
 
+_SHARES = "The shares of svsm are 0 or 0.0001 and more, and add up to 1 at most; items and itemsets need some."
+_TOO_FEW = (
+    "Of one or two patterns none has two items, each of which is at least as frequent: everyone was asked about items."
+)
 _NO_GUESS = "No two items stood out, so no itemset could be guessed: the patterns are single items."
 
 
@@ -168,10 +184,28 @@ def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[
 
 
 def shrunk(
-    values: NDArray[np.float64], variance: NDArray[np.float64], guess: NDArray[np.float64]
+    values: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    guess: NDArray[np.float64],
+    guess_variance: NDArray[np.float64] | float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pull estimates to a guess, by as much as their noise is larger than what the guess itself is off."""
+    """Pull estimates to a guess, by as much as their noise is larger than what the guess itself is off.
+
+    How far guesses are off is itself an estimate: the variance that is returned takes it for as large as it may well
+    be, so that no interval shrinks to nothing, and adds the noise of what the guess was made of.
+    """
     noise = float(variance.mean())
     off = max(0.0, float(((values - guess) ** 2).mean()) - noise)
     weight = off / (off + variance)
-    return weight * values + (1 - weight) * guess, weight * variance
+    known = max(off, noise * sqrt(2 / len(values)))
+    spread = weight**2 * variance + (1 - weight) ** 2 * (known + guess_variance)
+    return weight * values + (1 - weight) * guess, spread
+
+
+def by_chance(
+    ranks: tuple[int, ...], values: NDArray[np.float64], variance: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return how many would hold these items if they had nothing to do with each other, and its variance."""
+    parts = np.clip(values[list(ranks)], 1e-9, 1.0)
+    guess = float(np.prod(parts))
+    return guess, guess**2 * float((variance[list(ranks)] / parts**2).sum())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappushpop, nlargest
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +137,38 @@ def _agree(parent: Node, own: list[Node], least: float, printed: bool) -> None:
     parent.value = max(better, 0.0)
     for node in own:
         node.value = max(node.value + (better * theta - total) / many, 0.0)
+
+
+def cut_share(ranks: Path, chances: Values, sizes: Values, height: int) -> float:
+    """Return which share of those who hold a set hold more items before its last one than the tree is high (B5).
+
+    Whoever holds the set and some number of items besides has each of these before the last one with the chance that
+    the frequencies of the items give it.
+
+    Parameters
+    ----------
+    ranks, chances
+        The set, and how frequent items are, by rank.
+    sizes
+        Which share of people holds 1, 2, 3 … of the items.
+    height
+        How many of a basket's items the tree has at most.
+    """
+    last, own, many = ranks[-1], float(chances[list(ranks)].sum()), len(ranks)
+    others = float(chances.sum()) - own
+    before = float(chances[: last + 1].sum()) - own
+    chance = min(max(before / others, 0.0), 1.0) if others > 0 else 0.0
+    held = cut = 0.0
+    for size, share in enumerate(sizes.tolist(), 1):
+        if share > 0 and size >= many:
+            besides = size - many
+            fits = sum(
+                comb(besides, here) * chance**here * (1 - chance) ** (besides - here)
+                for here in range(min(besides, height - many) + 1)
+            )
+            held += share * comb(size, many)
+            cut += share * comb(size, many) * (1 - min(fits, 1.0))
+    return cut / held if held > 0 else 0.0
 
 
 def balanced(values: Values, total: float) -> Values:

@@ -1,0 +1,242 @@
+"""Relations asked for directly: the most frequent items, and then all pairs of them at once.
+
+Every pair of the items is a candidate; a device answers for all pairs it holds through the best oracle for sets, and
+the estimates are pulled to what chance would have. Nothing is guessed away before it was asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, permutations
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MisuseError
+from ...exact.relating import How
+from ...privacy.budget import exact
+from ..asking import Learnt, Line, Related, Talk, Wanted
+from ..relations import Items, Relations
+from .priors import Values, two_part
+from .protocol import Protocol
+from .rounds import Estimated, Padding, Told, check_padding, checked, estimating
+from .svim import SVIM, SVIMBetter
+from .svsm import shrunk
+
+Ranks: TypeAlias = NDArray[np.int64]
+# How estimates are pulled to what chance would have: by two kinds of pairs, by one, or not at all.
+Prior: TypeAlias = Literal["two-part", "normal", "none"]
+
+# A list of relations travels to every device that is asked.
+MOST_ITEMS = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Protocol):
+    """Find the most reliable relations by asking about all pairs of the most frequent items.
+
+    Parameters
+    ----------
+    shares
+        Of the people: for the items, for how many of the pairs people hold, and for estimating those.
+    how
+        What makes a relation: ``"together"`` in a basket, one ``"after"`` the other, or ``"given"`` as data.
+    items
+        Among how many of the most frequent items.
+    support
+        Of how many relations with the largest support.
+    finder
+        Which protocol finds the items.
+    size_oracle, oracle, padding, percentile, corrected, sizes
+        As for `svim`.
+    prior
+        How estimates are pulled to what chance would have.
+    """
+
+    shares: tuple[str, str, str] = ("0.3", "0.1", "0.6")
+    how: How = "together"
+    items: int = 64
+    support: int = 1600
+    finder: Literal["svim", "svim-better"] = "svim-better"
+    size_oracle: str = "adaptive"
+    oracle: str = "adaptive"
+    padding: Padding = "predicted"
+    percentile: str = "0.9"
+    corrected: bool = True
+    sizes: Told = "bins"
+    prior: Prior = "two-part"
+
+    name: ClassVar[str] = "pairs"
+    summary: ClassVar[str] = "the most reliable relations: items by svim-better, then all pairs of them at once"
+    citation: ClassVar[str] = "after Dong et al. 2024 and Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet)"
+
+    @property
+    def parts(self) -> list[Fraction]:
+        """The shares as numbers."""
+        return [exact(share, "a share") for share in self.shares]
+
+    def check(self, wanted: Wanted) -> None:
+        """Refuse settings that do not add up."""
+        shares = self.parts
+        if any(share < 0 for share in shares) or sum(shares) > 1 or not shares[0] or not shares[2]:
+            raise MisuseError(
+                f"The shares of {self.name} are 0 or more and add up to 1 at most; items and relations need some."
+            )
+        check_relations(self, wanted)
+        check_padding(self.padding, shares[1], "padding")
+        oracles = (self.oracle,)
+        checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
+        found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
+
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""
+        line, (first, size, last) = Line(), self.parts
+        found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
+        singles = Singles.of(found, self.items)
+        if len(singles.order) < 2:
+            return singles.alone()
+        of = singles.relations(self.how)
+        guess = singles.by_chance(of)
+        answer = yield from estimating(
+            of,
+            line,
+            (size, last),
+            wanted.epsilon,
+            oracles=(self.size_oracle, self.oracle),
+            padding=self.padding,
+            percentile=exact(self.percentile, "percentile"),
+            corrected=self.corrected,
+            told=self.sizes,
+            near=singles.near(guess, wanted.top),
+            about="relations",
+        )
+        values, variance = answer.values, answer.variance
+        if self.prior == "two-part":
+            values, variance = two_part(values, variance, guess)
+        elif self.prior == "normal":
+            values, variance = shrunk(values, variance, guess)
+        facts = {"item padding": found.pad, "relation padding": answer.pad, "relation correction": answer.correction}
+        return singles.learnt(of, values, variance, self.support, wanted.top, facts)
+
+
+def found_by(name: str) -> SVIM:
+    """Return what finds the items."""
+    return SVIMBetter() if name == "svim-better" else SVIM()
+
+
+def check_relations(plan: Any, wanted: Wanted) -> None:
+    """Refuse numbers of items and relations that make no sense together: settings `items` and `support`."""
+    if not 2 <= plan.items <= MOST_ITEMS:
+        raise MisuseError(f"{plan.name} relates 2 to {MOST_ITEMS} items; {plan.items} were given.")
+    if plan.support < 1:
+        raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
+    if wanted.top > plan.support:
+        raise MisuseError(
+            f"The {wanted.top:,} most reliable relations are wanted of the {plan.support:,} most frequent: give a "
+            "larger support, or a smaller top."
+        )
+    if wanted.least > 1:
+        raise MisuseError(f"{plan.name} finds relations of two items: leave least out.")
+
+
+_ALONE = "Fewer than two items were there to relate, so there are no relations."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Singles:
+    """The items that are related: their numbers, the most frequent first, and which fraction of people holds each."""
+
+    order: tuple[int, ...]
+    values: Values
+    variance: Values
+    rank: dict[int, int]
+
+    @classmethod
+    def of(cls, found: Estimated, many: int) -> Singles:
+        """Return the most frequent of the items found."""
+        places = found.best(many)
+        order = tuple(found.of[place][0] for place in places)
+        rank = {item: at for at, item in enumerate(order)}
+        return cls(order=order, values=found.values[places], variance=found.variance[places], rank=rank)
+
+    @property
+    def chances(self) -> Values:
+        """The fractions as probabilities."""
+        return np.clip(self.values, 0.0, 1.0)
+
+    def relations(self, how: How) -> Relations:
+        """Return all pairs of the items: in both orders, unless a pair is simply of two items that come together."""
+        if how == "together":
+            return Relations(Items(self.order, how), tuple(combinations(sorted(self.order), 2)))
+        return Relations(Items(self.order, how), tuple(permutations(sorted(self.order), 2)))
+
+    def places(self, pairs: tuple[tuple[int, ...], ...]) -> tuple[Ranks, Ranks]:
+        """Return the ranks of the first and of the second items."""
+        ranks = np.array([[self.rank[item] for item in pair] for pair in pairs], np.int64).reshape(-1, 2)
+        return ranks[:, 0], ranks[:, 1]
+
+    def by_chance(self, of: Relations) -> Values:
+        """Return how frequent each pair would be if items had nothing to do with each other."""
+        first, second = self.places(of.of)
+        product: Values = self.chances[first] * self.chances[second]
+        return product
+
+    def near(self, guess: Values, top: int) -> float:
+        """Return about how frequent the last of the top relations is, before anyone was asked about them."""
+        return min(max(1e-4, float(np.sort(guess)[::-1][min(top, len(guess)) - 1])), 1.0)
+
+    def alone(self) -> Learnt:
+        """Return the items as all there is."""
+        empty = np.zeros(0)
+        related = Related(
+            first=(),
+            second=(),
+            values=empty,
+            variance=empty,
+            first_values=empty,
+            first_variance=empty,
+            second_values=empty,
+        )
+        return self._learnt(related, {}, (_ALONE,))
+
+    def learnt(
+        self, of: Relations, values: Values, variance: Values, support: int, top: int, facts: dict[str, Any]
+    ) -> Learnt:
+        """Return the most reliable of the most frequent relations, the most reliable first.
+
+        Where pairs have no order, each is a relation both ways. A confidence is a ratio of two noisy numbers: what is
+        larger than its first side counts as that, and a first side that seems to be nobody's as one in a million (D8).
+        """
+        pairs = of.of
+        if of.items.how == "together":
+            pairs = (*pairs, *((other, one) for one, other in pairs))
+            values, variance = np.tile(values, 2), np.tile(variance, 2)
+        first, second = self.places(pairs)
+        held = np.clip(self.values, 1e-6, 1.0)
+        # Equal ones go by the ranks of their items.
+        kept = np.lexsort((second, first, -values))[:support]
+        confidence = np.clip(values, 0.0, held[first])[kept] / held[first][kept]
+        best = kept[np.lexsort((-values[kept], -confidence))[:top]]
+        ranks, others = first[best], second[best]
+        related = Related(
+            first=tuple((pairs[place][0],) for place in best),
+            second=tuple((pairs[place][1],) for place in best),
+            values=values[best],
+            variance=variance[best],
+            first_values=held[ranks],
+            first_variance=self.variance[ranks],
+            second_values=held[others],
+        )
+        return self._learnt(related, facts, ())
+
+    def _learnt(self, related: Related, facts: dict[str, Any], notes: tuple[str, ...]) -> Learnt:
+        return Learnt(
+            itemsets=tuple((item,) for item in self.order),
+            values=self.values,
+            variance=self.variance,
+            facts=facts,
+            notes=notes,
+            related=related,
+        )
