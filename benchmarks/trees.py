@@ -92,6 +92,7 @@ def plans(data: str) -> Mapping[str, Any]:
         "`fp-tree`, as printed": tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=True),
         "`fp-tree`, corrected": best,
         "`fp-tree`, corrected, nothing tuned": replace(best, path_weight="1", itemset_weight="shrunk"),
+        "`fp-tree`, corrected, items by `svim-better`": replace(best, items="svim-better"),
         "`svsm-better`": SVSMBetter(),
     }
     for name, uses in OPTIMISATIONS.items():
@@ -105,6 +106,7 @@ COMPARED = (
     "`fp-tree`, as printed",
     "`fp-tree`, corrected",
     "`fp-tree`, corrected, nothing tuned",
+    "`fp-tree`, corrected, items by `svim-better`",
     "`svsm-better`",
 )
 

@@ -15,6 +15,7 @@ from discreet import MisuseError, curator
 from discreet.catalogue import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
 from discreet.local import protocols as protocol_room
 from discreet.local.client import ANSWERS
+from discreet.local.loss import LOSSES
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
@@ -62,6 +63,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.local.client import ANSWERS
+from discreet.local.loss import LOSSES
 from discreet.local.oracles.grr import GRR
 from discreet.local.protocols.svim import SVIM
 
@@ -76,9 +78,81 @@ class Plain(SVIM):
 class PlainOracle(GRR):
     name: ClassVar[str] = "plain"
     proof: ClassVar[str] = "plain.md"
+    answer = staticmethod(ANSWERS["grr"])
+    loss = LOSSES["grr"]
+"""
+
+# An oracle of somebody else that has nothing of ours: two bits for at most two candidates, each told wrong at times.
+TWO = """
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import MisuseError
+from discreet.local.loss import Loss
+from discreet.local.oracles.oracle import SetValued, chance, grown
 
 
-ANSWERS["plain"] = ANSWERS["grr"]
+def _answer(oracle, values, draws):
+    mine = draws.some(oracle["pad"], values)
+    return {"bits": [int(draws.chance(oracle["keep"]) == (value in mine)) for value in range(oracle["size"])]}
+
+
+def _loss(oracle):
+    return Fraction(oracle["keep"], 2**32 - oracle["keep"]) ** oracle["size"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Two(SetValued):
+    keep: int
+
+    name: ClassVar[str] = "plain"
+    summary: ClassVar[str] = "two bits"
+    citation: ClassVar[str] = "Nobody."
+    proof: ClassVar[str] = "plain.md"
+    answer = staticmethod(_answer)
+    loss = Loss(_loss, "size pad dummies keep", largest=3)
+
+    @classmethod
+    def make(cls, epsilon, size, *, pad=1, single=False):
+        if size > 2:
+            raise MisuseError("plain is for two candidates.")
+        growth = grown(epsilon / 2)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=chance(growth / (growth + 1)))
+
+    @property
+    def numbers(self):
+        return {"keep": self.keep}
+
+    @property
+    def dummies(self):
+        return 0 if self.single else 1
+
+    @property
+    def held(self):
+        return Fraction(self.keep, 2**32)
+
+    @property
+    def other(self):
+        return 1 - self.held
+
+    @property
+    def bits(self):
+        return self.size
+
+    def supports(self, columns):
+        return columns["bits"].sum(0)
+
+    def written(self, columns, row):
+        return {"bits": columns["bits"][row].tolist()}
+
+    def read(self, reports):
+        rows = self.parts(reports, ("bits",), "bits")
+        if any(not isinstance(row, list) or len(row) != self.size for row in rows):
+            raise self.strange()
+        return {"bits": self.whole([bit for row in rows for bit in row], 2).reshape(-1, self.size)}
 """
 
 
@@ -146,6 +220,27 @@ class TestOtherPackages:
                 "attribute proof.",
             ),
             (
+                {"proof": False, "code": ASKING, "group": "discreet.protocols"},
+                "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
+                "it.",
+            ),
+        ],
+        ids=["no page", "none named", "a protocol"],
+    )
+    def test_one_without_its_page_stands_in_the_way_of_no_other(self, tmp_path, change, message):
+        install(tmp_path, **change)
+        for command in (["audit", "plain"], ["mechanisms", "plain"]):
+            done = run(tmp_path, DISCREET, *command)
+            assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--format", "json").stdout)
+        (listed,) = (one for one in told if one["name"] == "plain")
+        assert (listed["proof"], listed["summary"]) == (None, f"{message} It is not run.")
+        assert run(tmp_path, DISCREET, "audit", "laplace", "--runs", 5).returncode == 0
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
                 {"code": STRANGER.replace('= "plain"', '= "count"')},
                 "There are two mechanisms called count, one of the package discreet and one of stranger-mechanisms: "
                 "rename one, or uninstall its package.",
@@ -161,7 +256,7 @@ class TestOtherPackages:
                 "subclasses of Mechanism with a name. Mend or uninstall that package.",
             ),
         ],
-        ids=["no page", "none named", "duplicate", "broken", "no mechanism"],
+        ids=["duplicate", "broken", "no mechanism"],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
         done = run(install(tmp_path, **change), DISCREET, "mechanisms")
@@ -193,14 +288,33 @@ class TestOtherPackagesOnTheLocalSide:
         done = run(tmp_path, DISCREET, "audit", "plain", "--runs", 20)
         assert done.returncode == 0, done.stderr
 
+    def test_an_oracle_is_one_file_and_one_page(self, tmp_path):
+        install(tmp_path, TWO, value="stranger:Two", group="discreet.oracles")
+        done = run(tmp_path, DISCREET, "audit", "plain", "--runs", 200, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        enumerated, _ = json.loads(done.stdout)["attempts"]
+        assert (enumerated["means"], enumerated["loss"]) == ("exact", pytest.approx(1))
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
+        done = run(
+            tmp_path, DISCREET, "simulate", "b.dat", "--protocol", "svim", "--top", 1, "--epsilon", 8, "--seed", 1,
+            "--format", "json", "--set", "oracle=plain", "--set", "candidates=2",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert "plain" in {one["oracle"] for one in found["rounds"]}
+        assert found["patterns"][0]["items"] == [1]
+        code = (
+            "from fractions import Fraction; from discreet.local import client; "
+            "from discreet.local.asking import Ask, Who; from discreet.local.questions import Candidates, Which; "
+            "print(client(Ask.of('', Who(0, 2**32), Which(Candidates(2)), 'plain', Fraction(1)).form, [1], most=1))"
+        )
+        done = run(tmp_path, sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith('b\'{"bits":[')
+
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (
-                {"proof": False, "group": "discreet.protocols"},
-                "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
-                "it.",
-            ),
             (
                 {"value": "stranger:Plain", "group": "discreet.oracles"},
                 "stranger:Plain of the package stranger-mechanisms is no oracle: discreet.oracles takes subclasses of "
@@ -217,7 +331,7 @@ class TestOtherPackagesOnTheLocalSide:
                 "stranger-mechanisms: rename one, or uninstall its package.",
             ),
         ],
-        ids=["no page", "no oracle", "broken", "duplicate"],
+        ids=["no oracle", "broken", "duplicate"],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
         done = run(install(tmp_path, **{"code": ASKING, **change}), DISCREET, "mechanisms")
@@ -229,7 +343,7 @@ def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol_room, "__path__", [*protocol_room.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "discreet.local.protocols.plain_one", raising=False)
     with pytest.raises(MisuseError) as caught:
-        protocols.__wrapped__()
+        protocols.__wrapped__()["plain"].make()
     assert str(caught.value) == (
         "The protocol plain of the package discreet has no proof page: plain-one.md has to lie beside it."
     )
@@ -241,6 +355,7 @@ def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     monkeypatch.delattr(protocol_room, "plain_one", raising=False)
     monkeypatch.delitem(sys.modules, "discreet.local.protocols.plain_one", raising=False)
     ANSWERS.pop("plain", None)
+    LOSSES.pop("plain", None)
 
 
 def test_everything_has_one_name():
@@ -272,7 +387,7 @@ def test_one_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     monkeypatch.setattr(curator, "__path__", [*curator.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
     with pytest.raises(MisuseError) as caught:
-        mechanisms.__wrapped__()
+        mechanisms.__wrapped__()["plain"].make()
     assert str(caught.value) == (
         "The mechanism plain of the package discreet has no proof page: plain.md has to lie beside it."
     )
@@ -291,6 +406,7 @@ def test_every_entry_says_what_it_is():
     for name, one in mechanisms().items():
         assert one.name == name == one.make().name
         assert one.proof.name == f"{name}.md"
+        assert not one.unproven
         assert one.model == "central"
         assert one.package == "discreet"
         assert set(one.answers) <= {"top", "threshold", "itemsets"}

@@ -2,7 +2,7 @@
 
 One of ours is a subclass of `Mechanism`, `Protocol`, `Oracle` or `MeanOracle` in a file of its room, with a proof page
 of the same name beside it; variants of a protocol or an oracle may share the page of their file. It is found there, and
-refused without its page. Another package registers one under the entry point group `discreet.mechanisms`,
+listed but not used without its page. Another package registers one under the entry point group `discreet.mechanisms`,
 `discreet.protocols` or `discreet.oracles`; its attribute `proof` names a page beside the module.
 """
 
@@ -56,6 +56,15 @@ class Entry:
     package: str
 
     @property
+    def unproven(self) -> str:
+        """Why it may not be used; nothing where its proof page is there."""
+        if self.proof.is_file():
+            return ""
+        named = self.proof.suffix
+        missing = f"{self.proof.name} has to lie beside it" if named else "say which one in its attribute proof"
+        return f"The {self.what} {self.name} of the package {self.package} has no proof page: {missing}."
+
+    @property
     def model(self) -> str:
         """``"central"``: a curator holds the data; ``"local"``: devices keep them."""
         return "central" if self.what == "mechanism" else "local"
@@ -101,6 +110,8 @@ class Entry:
 
         An oracle is made for a question by its class: ``entry.kind.make(epsilon, size)``.
         """
+        if self.unproven:
+            raise MisuseError(self.unproven)
         given = dict(settings or {})
         known = self.settings
         for name in given:
@@ -221,9 +232,6 @@ def _loaded(point: EntryPoint, package: str, what: What, kinds: tuple[type[Any],
 
 
 def _add(found: dict[str, Entry], what: What, kind: type[Any], proof: Path, package: str) -> None:
-    if not proof.is_file():
-        missing = f"{proof.name} has to lie beside it" if proof.suffix else "say which one in its attribute proof"
-        raise MisuseError(f"The {what} {kind.name} of the package {package} has no proof page: {missing}.")
     if kind.name in found:
         raise MisuseError(_two(found[kind.name], what, package))
     found[kind.name] = Entry(name=kind.name, what=what, kind=kind, proof=proof, package=package)
@@ -259,4 +267,6 @@ def _named(name: str, known: Mapping[str, Entry], what: str) -> Entry:
         near = get_close_matches(name, known, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise MisuseError(f"There is no {what} {name!r}; there are {', '.join(known)}.{hint}")
+    if known[name].unproven:
+        raise MisuseError(known[name].unproven)
     return known[name]

@@ -63,7 +63,7 @@ def test_questions_without_a_list_need_a_delta():
 def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
     question = Question(items=4, words={"top": 1}, listed=False)
     job = question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, (((0, 2), 1),))
-    assert list(job.baskets.vocabulary) == [0, 1, 2]
+    assert list(job.baskets.vocabulary) == ["0", "1", "2"]
     assert job.finding
 
 
@@ -75,11 +75,24 @@ def test_backwards_a_new_item_comes_before_all_others():
         question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, database)
         for database in ((((0, 2), 1),), (((11,), 1), ((0, 2), 1)))
     ]
-    assert [list(job.baskets.vocabulary) for job in jobs] == [[9, 10, 11], list(range(12))]
-    assert [[set(row) for row in job.baskets] for job in jobs] == [[{9, 11}], [{0}, {9, 11}]]
+    assert [list(job.baskets.vocabulary) for job in jobs] == [
+        ["10", "11", "9"],
+        sorted(map(str, range(12))),
+    ]
+    assert [[set(row) for row in job.baskets] for job in jobs] == [[{"9", "11"}], [{"0"}, {"9", "11"}]]
     # Others hold more items than may take part where items are found, and the person who differs a new one.
     rows = {(pair.rows, pair.more) for pair in battery(question, ADDED, 1)}
     assert ((tuple(range(11)), 300),) in {rest for rest, more in rows if more == (11,)}
+
+
+def test_one_name_among_numbers_makes_names_of_all():
+    loose = questions(Exponential(), Budget.of(1, "1e-6"))
+    question = next(question for question in loose if question.mixed)
+    assert str(question) == "top=3, lengths=(1, 2) over 4 items that are not listed, the last one a name"
+    before, after = ((((0, 2), 1),), (((3,), 1), ((0, 2), 1)))
+    assert [list(question._data(one).vocabulary) for one in (before, after)] == [[0, 1, 2], ["0", "1", "2", "tea"]]
+    rows = {(pair.rows, pair.more) for pair in battery(question, ADDED, 1)}
+    assert ((((0, 1, 2), 300),), (3,)) in rows
 
 
 def test_baskets_with_more_subsets_than_could_be_listed():
@@ -91,5 +104,5 @@ def test_baskets_with_more_subsets_than_could_be_listed():
 
 
 def test_a_question_that_is_refused_is_refused_by_its_own_error():
-    with pytest.raises(MisuseError, match="top is 5, but 1 items have only 1 itemsets of 1 to 1 items"):
+    with pytest.raises(MisuseError, match="top is 5, but 1 item has only 1 itemset of 1 item"):
         Question(items=1, words={"top": 5, "lengths": 1}).job(Exponential(), Budget.of(1), ADDED, ())

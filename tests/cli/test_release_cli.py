@@ -69,6 +69,24 @@ class TestRelease:
         rules = run("rules", tmp_path / f"r.{suffix}", "--min-confidence", 0.1)
         assert rules.returncode == 0, rules.stderr
 
+    @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
+    def test_one_name_among_numbers_changes_no_label_where_items_are_found(self, tmp_path, suffix):
+        numbers = "".join(f"{person},{item}\n" for person in range(2_000) for item in (1, 7))
+        told = []
+        for more in ("", "2001,tea\n"):
+            data = tmp_path / "d.csv"
+            data.write_text(f"who,what\n{numbers}{more}")
+            typed = ["release", data, "--person", "who", "--item", "what", "--epsilon", 50, "--delta", "1e-6"]
+            told.append([])
+            for question in (["--top", 3], ["--top", 2, "--contains", "007"], ["--top", 2, "--excludes", 7]):
+                done = run(*typed, *question, "-o", tmp_path / f"r.{suffix}")
+                assert done.returncode == 0, done.stderr
+                found = discreet.load(tmp_path / f"r.{suffix}")
+                told[-1].append(
+                    (set(found.to_dict()), (found.about or {}).get("asked"), str(found.vocabulary.labels.type))
+                )
+        assert told[0] == told[1]
+
     def test_report(self, asked, tmp_path):
         done = run(*asked, "--min-support", 0.3, "--report", tmp_path / "r.html")
         assert done.returncode == 0, done.stderr
@@ -246,6 +264,43 @@ class TestMoney:
             f"{ledger}, epsilon = 50.\n",
         )
 
+    @pytest.mark.parametrize("form", ["table", "json", "csv"])
+    def test_letters_that_the_output_does_not_have_lose_nothing(self, sales, asked, ledger, form):
+        sales.write_text(sales.read_text().replace("tea", "café \U0001f375").replace("north", "ñ"))
+        narrow = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        done = run(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ("caf\\u00e9" if form == "table" else "café") in done.stdout
+        if form == "json":
+            told = json.loads(run(*asked, "--top", 3, "--by", "region", "--format", "json", env=narrow).stdout)
+            assert "ñ" in told
+            assert ["café \U0001f375"] in [one["items"] for one in told["ñ"]["patterns"]]
+
+    @pytest.mark.parametrize("where", ["Exponential.run = fail", "Patterns.to_arrow = fail", "delivery.emit = fail"])
+    def test_whatever_fails_after_paying_the_spend_is_named(self, asked, ledger, where):
+        code = (
+            "import sys\n"
+            "from discreet.cli import delivery\n"
+            "from discreet.curator.exponential import Exponential\n"
+            "from discreet.exact.patterns import Patterns\n"
+            "def fail(*_, **__): raise UnicodeError('tea')\n"
+            f"{where}\n"
+            "from discreet.cli import main\n"
+            "sys.argv = ['discreet', *sys.argv[1:]]\n"
+            "main()\n"
+        )
+        arguments = [*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential"]
+        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+        problem = "discreet: An error that should not happen: UnicodeError. Set DISCREET_DEBUG=1 to see where."
+        paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
+        if where.startswith("delivery"):
+            assert len(json.loads(done.stdout)["patterns"]) == 1
+            problem += " What was paid for went to standard output instead, as JSON: keep it."
+        else:
+            assert done.stdout == ""
+            problem += " There is no result."
+        assert (done.returncode, done.stderr) == (1, f"{problem} {paid}")
+
     def test_a_report_that_cannot_be_written_does_not_take_the_result_along(self, asked, tmp_path):
         (tmp_path / "r.html").symlink_to("/dev/full")
         asked = [*asked, "--top", 2, "--report", tmp_path / "r.html"]
@@ -365,6 +420,14 @@ class TestMoney:
         ),
         (["--top", "999"], 1, "ask for at most so many."),
         (["--ledger", "nowhere.db"], 1, "nowhere.db"),
+        (
+            ["--min-count", "3"],
+            1,
+            "Say which patterns are wanted by exactly one of --top (how many patterns), --min-support (a fraction of "
+            "people) or --min-count (a number of people); --top and --min-count were given.",
+        ),
+        (["--by", "nothing"], 1, "has no column 'nothing' (--by); "),
+        (["--lengths", "9"], 1, "discreet: --lengths asks for patterns of 9 items or more, but a pattern can have"),
     ],
 )
 def test_mistakes(asked, change, status, message):
@@ -396,6 +459,35 @@ class TestWhoIsWho:
             + self.ADVICE,
         )
         assert run("release", path, *self.ASKED, *more, "--one-row-a-person").returncode == 0
+
+    @pytest.mark.parametrize(
+        ("delimiter", "what"),
+        [
+            (",", "commas each, as in a table (--input-format csv reads one),"),
+            (";", "semicolons each, as in a table (write commas instead, and --input-format csv reads it),"),
+            ("\t", "tabs each, as in a table (--input-format tsv reads one),"),
+        ],
+        ids=["commas", "semicolons", "tabs"],
+    )
+    def test_a_table_that_is_called_text(self, tmp_path, delimiter, what):
+        path = tmp_path / "sales.txt"
+        path.write_text("customer,product\n1,tea\n1,whole milk\n".replace(",", delimiter) + "\n")
+        done = run("release", path, *self.ASKED)
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"discreet: {path}: which column is the person? A release protects people, and lines that have as many "
+            f"{what} may repeat one. {self.ADVICE}",
+        )
+        assert run("release", path, *self.ASKED, "--one-row-a-person").returncode == 0
+        if delimiter == ",":
+            table = ["--input-format", "csv", "--person", "customer", "--item", "product"]
+            assert run("release", path, *self.ASKED, *table).returncode == 0
+
+    @pytest.mark.parametrize("text", ["1 2\n3\n", "tea,milk\nbread\n", "a,b c\nd\n", "\n", "1\t2\n3\n", '"a,b\n'])
+    def test_text_that_is_none_is_a_basket_a_line(self, tmp_path, text):
+        path = tmp_path / "sales.txt"
+        path.write_text(text)
+        assert run("release", path, *self.ASKED).returncode == 0
 
     @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
     def test_tables_of_lists(self, tmp_path, suffix):
@@ -449,6 +541,20 @@ def test_count(sales, tmp_path):
         f"discreet: Say what to count: --itemsets FILE, with one itemset a line. {tmp_path / 'wanted.txt'} was given "
         "as --items, the list of all items.\n"
     )
+
+
+def test_itemsets_are_in_a_file(sales, tmp_path):
+    empty = tmp_path / "e.dat"
+    empty.touch()
+    asked = ["count", sales, "--person", "customer", "--item", "product", "--epsilon", 1, "--itemsets"]
+    for given, problem in (("tea", "There is no file tea"), (empty, f"{empty} is empty")):
+        for command in (asked, ["mine", *asked[1:6], "--itemsets"]):
+            done = run(*command, given, cwd=tmp_path)
+            assert (done.returncode, done.stdout, done.stderr) == (
+                1,
+                "",
+                f"discreet: {problem}: --itemsets is a file with one itemset a line.\n",
+            )
 
 
 def test_count_by_segment_and_beforehand(sales, tmp_path):

@@ -62,9 +62,9 @@ def asked(baskets: Any, **question: Any) -> Job | None:
         return None
 
 
-def as_baskets(rows: list[tuple[int, ...]]) -> Baskets:
+def as_baskets(rows: list[tuple[int, ...]], labels: list[Any] | None = None) -> Baskets:
     codes = np.array([item for row in rows for item in row], np.int32)
-    return Baskets(starts([len(row) for row in rows]), codes, Vocabulary(list(range(ITEMS))))
+    return Baskets(starts([len(row) for row in rows]), codes, Vocabulary(labels or list(range(ITEMS))))
 
 
 # The law of a release.
@@ -86,7 +86,11 @@ PAIRS = databases()
 
 def seen(rows, seed, question, caplog) -> dict[str, Any]:
     """Return all that a trial shows beside its numbers and patterns."""
-    job = prepare(as_baskets(rows), **question)[""]
+    return shown(as_baskets(rows), seed, question, caplog)
+
+
+def shown(baskets, seed, question, caplog) -> dict[str, Any]:
+    job = prepare(baskets, **question)[""]
     caplog.clear()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -134,6 +138,23 @@ def test_adding_a_person_changes_nothing_but_results(name, caplog):
         assert before == after, (question, rows, more)
         assert before["exception"] is None, (question, rows)
         assert before["warnings"] == [], (question, rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nor_does_one_name_among_numbers_where_no_list_is_public(name, caplog):
+    # A column is read as numbers if all of it is: one person's name makes names of everyone's items.
+    caplog.set_level(logging.DEBUG)
+    numbers, names = [0, 1, 2, 3], ["0", "1", "2", "tea"]
+    for question in answered(name, [{"top": 2}, {"top": 3, "contains": 1}, {"min_count": 2}]):
+        whole = {**question, "epsilon": 1, "delta": "1e-3"}
+        for rows in ([], [(0,)] * 9, [(0, 1, 2)] * 900):
+            before = shown(as_baskets(rows, numbers), 5, whole, caplog)
+            after = shown(as_baskets([*rows, (3,)], names), 5, whole, caplog)
+            # How many patterns there are goes with how many items were found, which is a result.
+            before["rows"] = after["rows"] = None
+            assert before == after, (question, rows)
+            assert before["exception"] is None
+            assert "large_string" in before["columns"]
 
 
 def test_the_databases_are_what_they_should_be():

@@ -214,9 +214,11 @@ class TestWithoutNoise:
 
 def test_a_single_item_and_lengths_that_none_has():
     assert len(trial([{0}], seed=1, top=1, epsilon=1, items=1, mechanism="privbasis").patterns) == 1
-    found = trial([{0}], seed=1, min_count=1, lengths=2, epsilon=1, items=1, mechanism="privbasis")
-    assert len(found.patterns) == 0
-    assert found.guarantee.epsilon == 1
+    with pytest.raises(MisuseError) as caught:
+        trial([{0}], seed=1, min_count=1, lengths=2, epsilon=1, items=1, mechanism="privbasis")
+    assert str(caught.value) == (
+        "lengths asks for patterns of 2 items or more, but a pattern can have only 1 item: ask for less."
+    )
 
 
 @pytest.mark.parametrize("runs", [30])

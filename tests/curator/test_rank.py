@@ -321,6 +321,13 @@ class TestLedger:
 @pytest.mark.parametrize(
     ("scores", "question", "message"),
     [
+        ({"north": 3}, {"top": 2}, "top is 2, but there is only 1 label: ask for at most so many."),
+        (
+            [3, 4],
+            {},
+            "scores is a score for each label, such as {'north': 48, 'south': 21}; what was given is of the type list.",
+        ),
+        (REGIONS, {"monotone": "no"}, "monotone is True or False; 'no' was given."),
         (REGIONS, {"top": 6}, "top is 6, but there are only 5 labels: ask for at most so many."),
         (REGIONS, {"top": 0}, "top is 0, but it must be a whole number, 1 or more."),
         (REGIONS, {"epsilon": 0}, "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
@@ -354,7 +361,6 @@ class TestLedger:
         (REGIONS, {"mechanism": "gauss"}, "mechanism is 'exponential' or 'laplace'; 'gauss' was given."),
         (REGIONS, {"neighbours": "both"}, "neighbours is 'add-remove' or 'replace'; 'both' was given."),
         ({}, {}, "scores is a score for each label, such as {'north': 48, 'south': 21}; there is none."),
-        ([3, 4], {}, "scores is a score for each label, such as {'north': 48, 'south': 21}; there is none."),
         *(
             (
                 {"ann": bad, "bob": 2},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from math import comb
+from math import comb, log2
 
 import pytest
 from scipy import stats
@@ -24,6 +24,32 @@ def test_every_itemset_has_one_number(items, least, longest):
     assert set(numbered) == expected
     with pytest.raises(IndexError):
         universe.itemset(universe.many)
+
+
+@pytest.mark.parametrize(("items", "length"), [(7, 3), (500, 2), (9, 9), (40, 1), (200, 3)])
+def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
+    numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
+    found = []
+    for dense in (0, 10**9):
+        monkeypatch.setattr("discreet.curator.universe._DENSE", dense)
+        found.append([Universe(items, length, length).itemset(number) for number in numbers])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("items", "least", "longest"), [(5, 1, 3), (6, 2, 2), (3, 1, 9), (1, 1, 1), (4, 5, 6), (0, 1, 1)]
+)
+def test_how_many_there_are_up_to_a_bound(items, least, longest):
+    universe = Universe(items, least, longest)
+    assert [universe.up_to(bound) for bound in range(40)] == [min(bound, universe.many) for bound in range(40)]
+    sizes = [comb(items, size) for size in range(least, min(items, longest) + 1)]
+    assert universe.bits == pytest.approx(log2(max(sizes, default=1)), abs=1e-9)
+
+
+def test_a_universe_nobody_could_count():
+    universe = Universe(2**30, 1, 10**9)
+    assert universe.up_to(100_000) == 100_000
+    assert universe.bits > 10**9
 
 
 def test_a_universe_nobody_could_list():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.holding import count_below, count_held, find_prefixes, gather_rows, list_held
+from discreet.kernels.holding import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
 from naive import holding as naive
 
 ITEMS = 7
@@ -77,3 +77,12 @@ def test_prefixes(baskets, order, length, ranked, random):
     people = np.arange(len(baskets))
     find_prefixes(*laid_out(baskets), people, ranks, length, len(order), keys, children, len(prefixes), out)
     assert out.tolist() == [naive.prefix(basket, order, prefixes, length) for basket in baskets]
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(BASKETS, st.lists(st.integers(-5, 2**40), min_size=ITEMS, max_size=ITEMS))
+def test_sums(baskets, worth):
+    people = np.arange(len(baskets))[::-1].copy()
+    out = np.empty(len(people), np.int64)
+    sum_rows(*laid_out(baskets), people, np.array(worth, np.int64), out)
+    assert out.tolist() == [naive.total(baskets[person], worth) for person in people]

@@ -23,6 +23,8 @@ BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
 class OneRelation(Protocol):
     """Ask everybody whether they hold the first two items together."""
 
+    shares: tuple[str, str] = ("1", "0")
+
     name: ClassVar[str] = "one-relation"
     summary: ClassVar[str] = "one relation"
     citation: ClassVar[str] = "none"

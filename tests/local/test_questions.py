@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.holding import held
-from discreet.local.questions import Candidates, HowMany, Prefix, Question, Which
+from discreet.local.questions import Candidates, Cells, HowMany, Prefix, Question, Which
 
 quick = settings(derandomize=True, max_examples=80, deadline=None)
 
@@ -68,6 +68,12 @@ def test_prefix(data, rows):
     agree(Prefix(tuple(order), tuple(of), length), rows)
 
 
+@quick
+@given(st.permutations(range(12)), st.integers(1, 6), ROWS)
+def test_cells(order, many, rows):
+    agree(Cells(tuple(order[:many])), rows)
+
+
 def test_items_beyond_the_list_are_ignored():
     """A device may hold what the question does not know, and the data may lack what it asks about."""
     for question in (Which(Candidates(items=3)), HowMany.up_to(Candidates(itemsets=((0,), (2, 11))), 2)):
@@ -99,6 +105,7 @@ def test_candidates_as_they_travel():
 NUMBER_OR_LIST = "A question is about a number of items, or about a list of itemsets, and about something."
 DIFFERENT = "The itemsets of a question are different from each other, and none is empty."
 BINS = "The bins of a count begin at 0 and ascend, and there are two or more."
+CELLS = "Cells are made of 1 to 16 different items."
 TWICE = "The order and the prefixes of a question name nothing twice, and there is a prefix."
 
 
@@ -123,6 +130,9 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
             "A prefix is 2 items of the order, in its order; (2, 1) is not.",
         ),
         (Prefix, {"order": (1, 2), "of": ((3,),)}, "A prefix is 1 items of the order, in its order; (3,) is not."),
+        (Cells, {"of": ()}, CELLS),
+        (Cells, {"of": (3, 3)}, CELLS),
+        (Cells, {"of": tuple(range(17))}, CELLS),
     ],
     ids=str,
 )

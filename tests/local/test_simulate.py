@@ -12,10 +12,12 @@ import pytest
 import discreet
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import InputError, MisuseError
+from discreet.exact.metrics import cumulative_rank
 from discreet.kernels import jit
 from discreet.lab.published import PublishedLDPMiner
-from discreet.local.asking import Ask, Who
+from discreet.local.asking import Ask, Estimate, Learnt, Who
 from discreet.local.loss import WORD
+from discreet.local.outcome import as_patterns
 from discreet.local.protocols.known import protocols
 from discreet.local.questions import Candidates, HowMany, Which
 from discreet.local.simulate import Crowd, simulate
@@ -105,7 +107,22 @@ def test_what_the_outcome_says(baskets):
     assert outcome.settings["shares"] == ("0.5", "0.1", "0.4")
     assert outcome.simulated
     assert (len(outcome), outcome.people) == (5, len(baskets))
-    assert set(outcome.scores) == {"normalised cumulative rank", "F-score", "squared error"}
+    assert set(outcome.scores) == {
+        "normalised cumulative rank",
+        "F-score",
+        "squared error",
+        "normalised cumulative rank, 2 items or more",
+        "F-score, 2 items or more",
+    }
+    longer, truth = outcome.learnt.where(lengths=(2, None))[:5], discreet.mine(baskets, top=5, lengths=(2, None))
+    rank = cumulative_rank(longer, truth, top=5)
+    assert outcome.scores["normalised cumulative rank, 2 items or more"] == rank  # A12
+    assert set(simulate(baskets, "svsm", top=5, epsilon=1, seed=1, score=True, least=2).scores) == {
+        "normalised cumulative rank",
+        "F-score",
+        "squared error",
+    }
+    assert outcome.to_dict()["reports"] == 1
     assert [name for name, done in seen if done == 1.0] == [line.name for line in outcome.rounds]
     assert json.loads(json.dumps(outcome.to_dict()))["simulated"] is True
     assert np.all(outcome.patterns.low <= outcome.patterns.counts + 0.5)
@@ -128,6 +145,7 @@ def test_the_guarantee_comes_from_what_was_asked(baskets):
     assert outcome.guarantee.public[1] == "the padding, though it was taken from the raw data"
     assert outcome.notes == ("The padding was taken from the raw data: what it gives away is not counted.",)
     assert [line.people for line in outcome.rounds] == [len(baskets)] * 2
+    assert outcome.reports == 2
 
 
 def test_saved_and_read_again(baskets, tmp_path):
@@ -148,8 +166,18 @@ class TestOddData:
         wanted = f"50 patterns were wanted and {len(outcome)} were estimated."
         assert wanted in outcome.notes
         nobody = any(not line.people for line in outcome.rounds)
-        assert ("Some rounds had nobody to ask: there are too few people for this protocol." in outcome.notes) == nobody
+        silent = ", ".join(repr(line.name) for line in outcome.rounds if not line.people)
+        told = f"There are too few people for this protocol: nobody was asked {silent}, and nothing is known of it."
+        assert (told in outcome.notes) == nobody
         assert outcome.guarantee.epsilon == 1
+
+    def test_a_round_without_people_says_nothing(self):
+        """Even where one report alone would say nearly everything."""
+        ask = Ask.of("any", Who(0, WORD), Which(Candidates(items=3)), "grr", Fraction(20))
+        nobody = Estimate(ask, 0, np.zeros(3, np.int64))
+        learnt = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
+        patterns = as_patterns(learnt, Vocabulary(list("abc")), 9)
+        assert (patterns.low.tolist(), patterns.high.tolist()) == ([0] * 3, [9] * 3)
 
     @pytest.mark.parametrize("speed", ["person", "aggregated"])
     @pytest.mark.parametrize("name", NAMES)

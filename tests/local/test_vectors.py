@@ -41,7 +41,7 @@ class Bytes:
 
 
 def test_every_oracle_has_its_vectors():
-    assert {path.stem for path in FOLDER.iterdir()} == {*oracles(), *means(), "refused"}
+    assert {path.stem for path in FOLDER.iterdir()} == {*oracles(), *means(), "further", "related", "refused"}
 
 
 def test_the_script_writes_what_is_there():
@@ -76,6 +76,23 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
                 key: column.tolist() for key, column in columns.items()
             }
     assert next(found, None) is None
+
+
+@pytest.mark.parametrize("name", ["further", "related"])
+def test_further_questions(name):
+    """Cells, relations as keys with values or one by one, one number: the device, and the one written from the page."""
+    for case in cases(name):
+        source = Bytes(case["random"])
+        pairs = [tuple(pair) for pair in case["pairs"]]
+        assert client(case["question"], case["basket"], pairs=pairs, take=source.take) == case["report"].encode()
+        assert source.left == b""
+        words = wire.Words(bytes.fromhex(case["random"]))
+        values = wire.values_of(case["question"], case["basket"], case["pairs"])
+        oracle = case["question"]["oracle"]
+        one = case["question"]["ask"] == "projection"
+        report = wire.number(oracle, values[0], words) if one else wire.answer(oracle, values, words)
+        assert wire.written(report) == case["report"]
+        assert words.data == b""
 
 
 @pytest.mark.parametrize("name", means())

@@ -39,7 +39,8 @@ class Enumerating(Draws):
             return value
         where, frame = [], sys._getframe(2)
         while frame.f_code.co_name != "after":
-            known = {name: value for name, value in frame.f_locals.items() if name not in ("self", "draws", "oracle")}
+            hidden = ("self", "draws", "oracle", "attempt")  # known to all alike
+            known = {name: value for name, value in frame.f_locals.items() if name not in hidden}
             where.append((frame.f_code.co_name, frame.f_lasti, repr(sorted(known.items(), key=lambda one: one[0]))))
             frame = frame.f_back
         raise _AskedError(tuple(where), options)

@@ -10,3 +10,7 @@ def held(basket, itemsets):
 def prefix(basket, order, prefixes, length):
     mine = tuple(item for item in order if item in basket)[:length]
     return prefixes.index(mine) if mine in prefixes else len(prefixes)
+
+
+def total(basket, worth):
+    return sum(worth[item] for item in basket)

@@ -65,22 +65,67 @@ def hashed(seed, item):
     return h ^ (h >> 15)
 
 
-def values_of(question, basket):
+def values_of(question, basket, own=()):
     of = question["of"]
+    if question["ask"] == "cells":
+        return [sum(2**place for place, item in enumerate(of) if item in basket)]
+    if question["ask"] == "valued":
+        values = []
+        for place, (first, second) in enumerate(of):
+            has = [first, second] in own if question["pairs"] == "own" else first in basket and second in basket
+            if has:
+                values.append(2 * place + 1)
+            elif question["absent"] and first in basket:
+                values.append(2 * place)
+        return values
     if question["ask"] == "prefix":
         kept = []
         for item in question["order"]:
             if item in basket and len(kept) < question["length"]:
                 kept.append(item)
         return [next((at for at, one in enumerate(of) if one == kept), len(of))]
+    if question["ask"] == "projection":
+        return [on_grid(question, projected(question, basket, own))]
     if isinstance(of, int):
         values = sorted({item for item in basket if item < of})
     else:
-        itemsets = [one if isinstance(one, list) else [one] for one in of]
-        values = [at for at, itemset in enumerate(itemsets) if all(item in basket for item in itemset)]
+        lists = [one if isinstance(one, list) else [one] for one in of]
+        if question.get("pairs") == "own":
+            values = [at for at, one in enumerate(lists) if linked(one, own)]
+        else:
+            values = [at for at, one in enumerate(lists) if all(item in basket for item in one)]
     if question["ask"] == "how-many":
         return [max(at for at, least in enumerate(question["bins"]) if least <= len(values))]
     return values
+
+
+def linked(items, own):
+    return all([items[at], items[at + 1]] in own for at in range(len(items) - 1))
+
+
+def projected(question, basket, own):
+    of, left, right = question["of"], question["left"], question["right"]
+    if question["pairs"] == "folded":
+        side = len(left)
+        return sum(left[item // side] * right[item % side] for item in set(basket) if item < of)
+    lists = [one if isinstance(one, list) else [one] for one in of]
+    if question["pairs"] == "together":
+        held = [at for at, one in enumerate(lists) if all(item in basket for item in one)]
+        return sum(left[at] for at in held) * sum(right[at] for at in held)
+    total = 0
+    for at, one in enumerate(lists):
+        if one[0] in basket if len(one) == 1 else linked(one, own):
+            total += left[at] * right[at]
+        for pair in own:
+            if pair[0] == one[-1] and pair[1] not in one and [pair[1]] in lists and linked(one, own):
+                total += left[at] * right[lists.index([pair[1]])]
+    return total
+
+
+def on_grid(question, number):
+    span, width = question["oracle"]["span"], question["high"] - question["low"]
+    clipped = sorted([question["low"], number, question["high"]])[1]
+    return (4 * span * (clipped - question["low"]) + width) // (2 * width) - span if width else 0
 
 
 def symbol(oracle, values, words):
@@ -140,6 +185,11 @@ def number(oracle, n, words):
     return {"point": rest if rest < first else rest + oracle["window"]}
 
 
+def digits(bits):
+    data = [sum(bit << at for at, bit in enumerate(bits[first : first + 8])) for first in range(0, len(bits), 8)]
+    return "".join(f"{byte:02x}" for byte in data)
+
+
 def answer(oracle, values, words):
     name = oracle["oracle"]
     if name == "wheel":
@@ -161,8 +211,14 @@ def answer(oracle, values, words):
         bits = words.bits(oracle["size"], oracle["lie"])
         if own < oracle["size"]:
             bits[own] = int(words.chance(oracle["keep"]))
-        data = [sum(bit << at for at, bit in enumerate(bits[first : first + 8])) for first in range(0, len(bits), 8)]
-        return {"bits": "".join(f"{byte:02x}" for byte in data)}
+        return {"bits": digits(bits)}
+    if name == "pckv-ue":
+        many = -(-oracle["size"] // 2)
+        told = words.bits(many, oracle["lie"])
+        signs = words.bits(many, 2**31)
+        if words.chance(oracle["keep"]) and own < oracle["size"] and told[own // 2] == 0:
+            told[own // 2], signs[own // 2] = 1, own % 2
+        return {"told": digits(told), "signs": digits([a * b for a, b in zip(told, signs, strict=True)])}
     seed = words.seed()
     bucket = hashed(seed, own) * oracle["buckets"] // WORD
     return {"seed": seed, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}

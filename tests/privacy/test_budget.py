@@ -18,7 +18,15 @@ def test_a_tenth_is_a_tenth(typed):
     assert exact(typed, "epsilon") == Fraction(1, 10)
 
 
-@pytest.mark.parametrize("typed", ["nan", float("nan"), float("inf"), "", "one", None, True, "1/0", "1e999999999", [1]])
+@pytest.mark.parametrize("typed", ["1e999999999", "1e-300", "-1e61"])
+def test_numbers_beyond_all_reason_are_told_the_range(typed):
+    with pytest.raises(MisuseError) as caught:
+        Budget.of(typed)
+    assert str(caught.value) == f"epsilon is a number between 10^-60 and 10^60; {typed} was given."
+    assert Budget.of(1, "0e-99").delta == 0
+
+
+@pytest.mark.parametrize("typed", ["nan", float("nan"), float("inf"), "", "one", None, True, "1/0", [1]])
 def test_what_is_not_a_number(typed):
     with pytest.raises(MisuseError, match=r"epsilon is a number such as 1, 0.5 or 1/3; .* was given"):
         Budget.of(typed)

@@ -13,6 +13,7 @@ from discreet import MisuseError
 from discreet.catalogue import mechanism
 from discreet.cli.delivery import names_of
 from discreet.curator.paying import Receipt
+from discreet.curator.public import CHOICES
 from discreet.publish import answer, prepare, prepare_count
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
@@ -43,6 +44,43 @@ class Strange:
         ),
         ({"people": "x"}, "people is 'x', but it must be a whole number, 1 or more."),
         ({"people": -5}, "people is -5, but it must be a whole number, 1 or more."),
+        ({"people": 10**19}, "people is at most 4,611,686,018,427,387,904; 10000000000000000000 was given."),
+        ({"progress": 3}, "progress is a function that takes a number from 0 to 1; 3 was given."),
+        ({"same_data": "no"}, "same_data is True or False; 'no' was given."),
+        ({"counts": "no"}, "counts is True or False; 'no' was given."),
+        (
+            {"contains": "tea\ud800"},
+            "contains has a name that is not text (a lone surrogate): correct it first.",
+        ),
+        (
+            {"by": "region"},
+            "by is a segment for each person, as a list in the order of the baskets; 'region' was given. Naming a "
+            "column is for the command line (`discreet release FILE --by COLUMN`): here, hand over what it holds.",
+        ),
+        ({"epsilon": "1e-300"}, "epsilon is a number between 10^-60 and 10^60; 1e-300 was given."),
+        ({"epsilon": "1e400"}, "epsilon is a number between 10^-60 and 10^60; 1e400 was given."),
+        (
+            {"mechanism": "threshold", "delta": "1e-6", "lengths": 9, "items": ["tea", "milk"]},
+            "lengths asks for patterns of 9 items or more, but a pattern can have only 2 items: ask for less.",
+        ),
+        (
+            {"items": 100_000, "lengths": (1, 3_000), "mechanism": "exponential"},
+            "exponential chooses among all itemsets of the items, and of 1 to 3,000 items there are too many to draw "
+            "from: ask for shorter patterns (lengths=), or another mechanism.",
+        ),
+        (
+            {"items": 100_000, "lengths": 3_000},
+            "exponential chooses among all itemsets of the items, and of 3,000 to 3,000 items there are too many to "
+            "draw from: ask for shorter patterns (lengths=), or another mechanism.",
+        ),
+        (
+            {"items": ["tea", "milk"], "contains": "tea", "top": 3},
+            "top is 3, but 2 items have only 2 itemsets of 1 to 2 items with the given ones: ask for at most so many.",
+        ),
+        (
+            {"items": ["tea"], "top": 3},
+            "top is 3, but 1 item has only 1 itemset of 1 item: ask for at most so many.",
+        ),
         (
             {"ledger": 3},
             "ledger is the path of a ledger, such as 'budget.db', or what Ledger.open returns; 3 was given.",
@@ -65,10 +103,36 @@ class Strange:
         ),
     ],
 )
-def test_what_a_question_may_not_be(question, message):
+def test_what_a_question_may_not_be(question, message, tmp_path):
+    ledger = discreet.Ledger.create(tmp_path / "budget.db", epsilon=8, delta="1e-3" if "delta" in question else 0)
     with pytest.raises(MisuseError) as caught:
-        discreet.release(SHOP, **(ASKED | question))
+        discreet.release(SHOP, **(ASKED | {"ledger": ledger} | question))
     assert str(caught.value) == message
+    assert ledger.spends() == ()
+
+
+def test_a_list_of_lists_is_no_list_of_items():
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **(ASKED | {"items": [["tea"]]}))
+    assert str(caught.value) == f"items is a list of names or of numbers; ['tea'] is in it. {CHOICES}"
+
+
+def test_patterns_of_any_length_are_no_trouble_where_none_is_drawn():
+    # The lengths are typed: they must not decide how long a release takes.
+    for name, items in (("privbasis", None), ("threshold", None), ("auto", 10_000)):
+        made = discreet.release(
+            SHOP, top=2, lengths=(1, 3_000_000), epsilon=1, delta="1e-6", mechanism=name, items=items
+        )
+        assert made.guarantee.charges
+
+
+def test_a_release_says_where_it_can_be_kept(tmp_path):
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **ASKED).save(tmp_path / "x.txt")
+    assert str(caught.value) == (
+        f"{tmp_path / 'x.txt'} ends in .txt, but a release is kept in .csv, .json or .parquet files, or as an .html "
+        "report."
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,8 +154,9 @@ def test_what_a_question_may_not_be(question, message):
             "an itemset is an item or several items, each a name or a number; [{'tea'}] was given.",
         ),
         ([], "There is no itemset to count: give at least one."),
+        ([{}], "itemsets has an empty itemset: everyone holds it. Leave it out."),
     ],
-    ids=["a name", "names", "a set of numbers", "a number", "too deep", "none"],
+    ids=["a name", "names", "a set of numbers", "a number", "too deep", "none", "an empty one"],
 )
 def test_what_is_counted_is_a_list_of_sets(itemsets, message):
     with pytest.raises(MisuseError) as caught:

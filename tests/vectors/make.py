@@ -17,8 +17,10 @@ from discreet.local.client import ANSWERS, client
 from discreet.local.draws import Draws
 from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
-from discreet.local.questions import Candidates, HowMany, Prefix, Which
+from discreet.local.questions import Candidates, Cells, HowMany, Prefix, Question, Which
+from discreet.local.relations import Folded, HowManyRelations, Items, Projection, Relations, WhichRelations
 from discreet.local.stream import Stream, seed_of
+from discreet.local.valued import Valued
 
 HERE = Path(__file__).parent / "v1"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
@@ -92,6 +94,75 @@ def numbers(name: str) -> list[dict[str, object]]:
     return cases
 
 
+def further() -> list[dict[str, object]]:
+    """Return cases of questions that came after the first: cells, and relations as keys with values."""
+    cells = Cells((4, 1, 2))
+    together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
+    asked: list[tuple[Question, str, int]] = [
+        (cells, "grr", 1),
+        (cells, "subset", 1),
+        (Valued(together), "grr", 2),
+        (Valued(together, absent=True), "pckv-ue", 3),
+        (Valued(own), "pckv-ue", 1),
+        (Valued(own, absent=True), "grr", 2),
+    ]
+    cases = []
+    for number, (question, name, pad) in enumerate(asked):
+        ask = Ask.of("", WHO, question, name, Fraction(1), pad=pad)
+        for basket in BASKETS:
+            pairs = [(one, other) for one, other in ((1, 2), (2, 1), (4, 1)) if {one, other} <= set(basket)][:2]
+            source = Recorded(f"further {number} {basket}")
+            report = client(ask.form, basket, pairs=pairs, take=source.take)
+            cases.append(
+                {
+                    "question": ask.form,
+                    "basket": basket,
+                    "pairs": [list(pair) for pair in pairs],
+                    "random": source.bytes.hex(),
+                    "report": report.decode(),
+                }
+            )
+    return cases
+
+
+def related() -> list[dict[str, object]]:
+    """Return cases about relations one by one, and of one number of each person's."""
+    asks, epsilon = [], Fraction(1)
+    for how in ("together", "given"):
+        items = Items((1, 2, 3, 4), how, ((1, 2), (3, 4)))  # type: ignore[arg-type]
+        of = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
+        for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
+            asks.append(Ask.of("", WHO, WhichRelations(of), name, epsilon, pad=pad))
+            asks.append(Ask.of("", WHO, HowManyRelations(of, (0, 1, 3)), "subset" if pad == 2 else "oue", epsilon))
+        weights = {"left": (3, -1, 2, 5, -4, 1), "right": (1, 2, -3, 1, 7, -2), "low": -30, "high": 41}
+        asks += [Ask.mean("", WHO, Projection(items=items, **weights), name, epsilon) for name in means()]
+    folded = Folded(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
+    asks += [Ask.mean("", WHO, folded, name, epsilon) for name in means()]
+    one = Folded(items=2, left=(1, 1), right=(0, 0), low=0, high=0)
+    asks.append(Ask.mean("", WHO, one, "pm", epsilon))
+    holders: list[tuple[list[int], list[list[int]]]] = [
+        ([], []),
+        ([1], [[1, 2]]),
+        ([1, 2, 3], [[1, 2], [2, 3], [2, 1]]),
+        ([1, 2, 3, 4, 9], [[1, 2], [2, 3], [3, 4], [4, 1], [9, 1], [2, 9]]),
+    ]
+    cases = []
+    for number, ask in enumerate(asks):
+        for basket, pairs in holders:
+            source = Recorded(f"related {number} {basket}")
+            report = client(ask.form, basket, pairs=[(first, second) for first, second in pairs], take=source.take)
+            cases.append(
+                {
+                    "question": ask.form,
+                    "basket": basket,
+                    "pairs": pairs,
+                    "random": source.bytes.hex(),
+                    "report": report.decode(),
+                }
+            )
+    return cases
+
+
 def bad() -> list[dict[str, object]]:
     """Return questions that are refused, whatever the basket."""
     grr, wheel, privset = (questions(name)[1].form for name in ("grr", "wheel", "privset"))
@@ -101,8 +172,13 @@ def bad() -> list[dict[str, object]]:
     failing = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
     number = {
         **{key: grr[key] for key in ("format", "epsilon")},
-        "ask": "projection", "of": [0, 1, 2], "pairs": "together",
-        "left": [1, 2, 3], "right": [3, 2, 1], "low": 0, "high": 36,
+        "ask": "projection",
+        "of": [0, 1, 2],
+        "pairs": "together",
+        "left": [1, 2, 3],
+        "right": [3, 2, 1],
+        "low": 0,
+        "high": 36,
         "oracle": means()["duchi"].make(Fraction(grr["epsilon"])).form,
     }
     cases: list[tuple[str, dict[str, object]]] = [
@@ -146,6 +222,8 @@ def files() -> dict[str, str]:
     """Return what each file holds."""
     cases = {name: good(name) for name in oracles() if name in ANSWERS}
     cases |= {name: numbers(name) for name in means()}
+    cases["further"] = further()
+    cases["related"] = related()
     cases["refused"] = bad()
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}

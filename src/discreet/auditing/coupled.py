@@ -163,7 +163,7 @@ def seen(release: Release) -> dict[str, Any]:
         "counts": patterns.counts.tolist(),
         "lower ends": None if patterns.low is None else patterns.low.tolist(),
         "upper ends": None if patterns.high is None else patterns.high.tolist(),
-        "columns": patterns.counted,
+        "columns": (patterns.counted, "numbers" if patterns.vocabulary.numeric else "names"),
         "number of people": patterns.people,
         "facts": dict(release.facts),
         "notes": release.notes,

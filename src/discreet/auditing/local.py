@@ -36,6 +36,7 @@ _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False
 _ALL = 6  # of so many candidates, all baskets are tried
 _SPAN = 16  # means are audited on a short grid, and on the usual one
 _MOST = 16  # baskets whose laws are compared for a question of a protocol
+_LEFT_OUT = Fraction(1, 10**6)  # with more than this left out of a law, its enumeration is not called exact
 _LONGEST = 60  # letters of a report that a verdict shows
 
 
@@ -87,7 +88,8 @@ def known(oracle: AnyOracle) -> None:
     """Refuse an oracle whose devices cannot be followed."""
     if oracle.name not in ANSWERS:
         raise MisuseError(
-            f"What a device of {oracle.name} does is not among discreet.local.client.ANSWERS: the audit cannot run it."
+            f"What a device of {oracle.name} does is not known: declare answer and loss in the class "
+            f"{type(oracle).__name__}."
         )
 
 
@@ -160,6 +162,8 @@ def shown(basket: Sequence[int]) -> str:
 def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
     """Enumerate the law of every case's report, and return the largest loss; also that of each case."""
     begun = perf_counter()
+    if not cases:
+        return Attempt(means="exact", stands=True, loss=0.0, tried="no question was put"), []
     losses = [case.loss() for case in cases]
     over = [_share(loss, case) for loss, case in zip(losses, cases, strict=True)]
     worst = max(range(len(cases)), key=lambda place: over[place])
@@ -171,11 +175,13 @@ def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
         if loss.ratio is None
         else f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
     )
+    left = max(loss.left for loss in losses)
+    partly = f"; up to {float(left):.2g} of what a device may do was left out" if left > _LEFT_OUT else ""
     attempt = Attempt(
-        means="exact",
+        means="partial" if partly else "exact",
         stands=stands,
         loss=loss.epsilon,
-        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets",
+        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets{partly}",
         pair=_pair(loss.one, loss.other),
         question=case.question,
         why="" if stands else why,

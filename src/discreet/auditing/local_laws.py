@@ -1,9 +1,11 @@
 """The exact law of a device's report: every random choice it can make is followed, with its exact probability.
 
 The device's own code runs, but for the choices of `local.draws`, each of which has a stated law: a choice is made for
-it, and it is run again for every other choice. What a hash function does is enumerated for some of them, since the
-report names the one that was used and it is drawn without looking at the basket. A place among very many (a point of
-the wheel) is followed by stretches: places next to each other that lead to reports next to each other.
+it, and it is run again for every other choice. Attempts that are made anew until one succeeds (`Draws.until`) are
+followed once: what comes of the first that succeeds has the chances of one attempt, divided by that of success. What a
+hash function does is enumerated for some of them, since the report names the one that was used and it is drawn without
+looking at the basket. A place among very many (a point of the wheel) is followed by stretches: places next to each
+other that lead to reports next to each other.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import combinations, count
-from math import inf, log
+from math import inf, log, prod
 from typing import Any, TypeAlias
 
 from ..errors import MisuseError
@@ -23,8 +25,10 @@ from ..local.loss import WIDE, WORD
 
 # What one device does: a report made of the choices it is given, or nothing at all.
 Device: TypeAlias = Callable[[Draws], Any]
+# Attempts that a device makes anew until one succeeds: the choices before them, and how many such there were before.
+_Loop: TypeAlias = tuple[tuple[int, ...], int]
 
-_PATHS = 1500  # ways a device is followed before the rest is left out
+_PATHS = 4000  # ways a device is followed before the rest is left out
 _LEFT = Fraction(1, 10**9)  # what may be left out of a law
 _PLACES = 64  # more places than these are followed by stretches
 _SEEDS = tuple((0x9E3779B1 * odd & WORD - 1 | 1, 0x85EBCA77 * odd & WORD - 1) for odd in (1, 2, 3, 5, 7, 11, 13, 17))
@@ -46,18 +50,45 @@ class _Wide(Exception):  # noqa: N818
         self.stretches = stretches
 
 
+class _Again(Exception):  # noqa: N818
+    """An attempt of the device failed, and it would make another."""
+
+    def __init__(self, loop: _Loop) -> None:
+        self.loop = loop
+
+
 class _Chosen(Draws):
     """Random choices that are made beforehand; the first that is not made stops the device."""
 
     def __init__(self, made: tuple[int, ...]) -> None:
         super().__init__(_no_bytes)
-        self._made = iter(made)
+        self._made = made
+        self._used = 0
+        self.loops: list[_Loop] = []  # the attempts that were begun
+
+    def _given(self) -> int | None:
+        if self._used == len(self._made):
+            return None
+        self._used += 1
+        return self._made[self._used - 1]
 
     def _next(self, chances: Callable[[], list[Fraction]]) -> int:
-        made = next(self._made, None)
+        made = self._given()
         if made is None:
             raise _Fork(chances())
         return made
+
+    def until(self, attempt: Callable[[], set[int] | None]) -> set[int]:
+        loop = self._made[: self._used], len(self.loops)
+        self.loops.append(loop)
+        found = attempt()
+        if found is None:
+            raise _Again(loop)
+        return found
+
+    def filled(self, chosen: set[int], many: int, bound: int, without: Collection[int] = ()) -> set[int]:
+        others = [value for value in range(bound) if value not in chosen and value not in without]
+        return chosen.union(self.some(many - len(chosen), others))
 
     def seed(self) -> tuple[int, int]:
         return _SEEDS[self._next(lambda: [Fraction(1, len(_SEEDS))] * len(_SEEDS))]
@@ -84,7 +115,7 @@ class _Chosen(Draws):
         return list(sets[self.below(len(sets))])
 
     def place(self, weight: int, inside: int, outside: int) -> int:
-        made = next(self._made, None)
+        made = self._given()
         if made is not None:
             return made
         rest = WIDE - weight * inside
@@ -131,27 +162,77 @@ class Law:
 
 def law(device: Device) -> Law:
     """Return the law of a device's report. The likeliest ways are followed first."""
-    found, order = Law(), count()
+    ends: list[_End] = []
+    order = count()
     open_ways: list[tuple[Fraction, int, tuple[int, ...]]] = [(Fraction(-1), next(order), ())]
+    reached: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
     left, followed = Fraction(1), 0
     while open_ways and left > _LEFT and followed < _PATHS:
         negative, _, made = heappop(open_ways)
         followed += 1
+        draws = _Chosen(made)
         try:
-            report = _written(device(_Chosen(made)))
+            ends.append(_End(-negative, draws.loops, report=_written(device(draws))))
+        except _Again as again:
+            ends.append(_End(-negative, draws.loops, again=again.loop))
         except _Fork as fork:
             for way, chance in enumerate(fork.chances):
                 if chance:
+                    reached[*made, way] = -negative * chance
                     heappush(open_ways, (negative * chance, next(order), (*made, way)))
             continue
         except _Wide as wide:
             for start, stop, chance in wide.stretches:
-                _stretch(found, device, made, start, stop, -negative * chance)
-            left += negative
-            continue
-        found.single[report] = found.single.get(report, Fraction(0)) - negative
+                ends += [
+                    _End(-negative * chance, draws.loops, report=rest, numbers=numbers)
+                    for rest, numbers in _stretch(device, made, start, stop)
+                ]
         left += negative
-    found.left = left
+    return _told_in_the_end(ends, reached)
+
+
+@dataclass(frozen=True)
+class _End:
+    """One way followed to its end: a report, the same for a stretch of numbers, or an attempt that failed."""
+
+    likely: Fraction
+    loops: list[_Loop]
+    report: str = ""
+    numbers: tuple[int, int] | None = None
+    again: _Loop | None = None
+
+
+def _told_in_the_end(ends: list[_End], reached: Mapping[tuple[int, ...], Fraction]) -> Law:
+    """Return the law of the reports, where the device goes back to the first of its attempts as often as one fails.
+
+    Attempts within attempts come first. What was not followed counts as if it never failed, so that no report is given
+    more than it has.
+    """
+    failing: dict[_Loop, list[_End]] = {}
+    for end in ends:
+        if end.again is not None:
+            failing.setdefault(end.again, []).append(end)
+    more: dict[_Loop, Fraction] = {}  # how much likelier an end becomes by the attempts before it
+
+    def raised(end: _End, outer: _Loop | None = None) -> Fraction:
+        inner = end.loops if outer is None else end.loops[end.loops.index(outer) + 1 :]
+        return end.likely * prod((more.get(loop, Fraction(1)) for loop in inner), start=Fraction(1))
+
+    for loop in sorted(failing, key=lambda one: (len(one[0]), one[1]), reverse=True):
+        failed = sum((raised(end, loop) for end in failing[loop]), Fraction(0)) / reached[loop[0]]
+        more[loop] = 1 / (1 - failed) if failed < 1 else Fraction(0)
+    found = Law(left=Fraction(1))
+    for end in ends:
+        if end.again is not None:
+            continue
+        likely = raised(end)
+        if end.numbers is None:
+            found.single[end.report] = found.single.get(end.report, Fraction(0)) + likely
+            found.left -= likely
+        else:
+            start, stop = end.numbers
+            found.stretched.setdefault(end.report, []).append((start, stop, likely))
+            found.left -= likely * (stop - start)
     return found
 
 
@@ -159,16 +240,14 @@ def _written(report: Any) -> str:
     return NOTHING if report is None else json.dumps(report, sort_keys=True)
 
 
-def _stretch(found: Law, device: Device, made: tuple[int, ...], start: int, stop: int, chance: Fraction) -> None:
-    """Add reports of all places from start to before stop: split until both ends are as far apart as the reports."""
-    if start >= stop:
-        return
-    open_parts = [(start, stop - 1)]
+def _stretch(device: Device, made: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the reports of all places from start to before stop: split until both ends are as far apart as those."""
+    open_parts = [(start, stop - 1)] if start < stop else []
     while open_parts:
         first, last = open_parts.pop()
         (rest, low), (other, high) = (_told(device(_Chosen((*made, place)))) for place in (first, last))
         if rest == other and high - low == last - first:
-            found.stretched.setdefault(rest, []).append((low, high + 1, chance))
+            yield rest, (low, high + 1)
         else:
             middle = (first + last) // 2
             open_parts += [(first, middle), (middle + 1, last)]
@@ -196,12 +275,15 @@ class Loss:
         The names of the baskets.
     report
         The report.
+    left
+        The most that was left out of any of the laws.
     """
 
     ratio: Fraction | None
     one: str = ""
     other: str = ""
     report: str = ""
+    left: Fraction = Fraction(0)
 
     @property
     def epsilon(self) -> float:
@@ -226,13 +308,14 @@ def largest(laws: Mapping[str, Law]) -> Loss:
                 highest[report] = likely, name
     for report in highest:
         lowest[report] = min(((flat.get(report, Fraction(0)) + laws[name].left, name) for name, flat in flats.items()))
-    best = Loss(Fraction(1))
+    left = max(one.left for one in laws.values())
+    best = Loss(Fraction(1), left=left)
     for report, (likely, one) in highest.items():
         least, other = lowest[report]
         if not least:
-            return Loss(None, one, other, report)
+            return Loss(None, one, other, report, left)
         if best.ratio is not None and likely / least > best.ratio:
-            best = Loss(likely / least, one, other, report)
+            best = Loss(likely / least, one, other, report, left)
     return best
 
 

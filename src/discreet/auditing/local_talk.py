@@ -27,7 +27,7 @@ from ..local.simulate import Crowd
 from ..local.stream import Stream, seed_of
 from ..local.trust import check
 from ..privacy.budget import shown as number
-from .local import Case, case_of, shown
+from .local import Case, case_of, cases_of, shown
 from .local_laws import subsets
 from .verdict import Attempt
 
@@ -73,7 +73,10 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
                 worst, where = lost, str(talked)
             for ask in talked.asks if items <= _SMALL else ():
                 baskets = [*subsets(range(items)), (10**6,)]  # and one with an item that nobody listed
-                cases.setdefault(str(ask.form), case_of(ask, baskets, epsilon))
+                if hasattr(ask.oracle, "alike"):  # reports of very many kinds: it says which question loses as much
+                    cases.update((one.question, one) for one in cases_of(ask.oracle.alike, epsilon))
+                else:
+                    cases.setdefault(str(ask.form), case_of(ask, baskets, epsilon))
             why = why or told or _looked_at(talked, epsilon) or _answered_alike(protocol, talked, hear)
             if why:
                 where = str(talked)
@@ -112,7 +115,7 @@ def _led(protocol: Protocol, wanted: Wanted, answers: str, hear: Heard) -> tuple
         why = str(found)
     except Exception as error:
         # People have been asked by then: stopping tells what they answered.
-        why = f"After {len(asks)} rounds the protocol stops with {type(error).__name__}."
+        why = f"After {len(asks)} rounds the protocol stops with {type(error).__name__}: {error}"
     return Talked(wanted, tuple(asks), answers), why
 
 
@@ -156,11 +159,11 @@ def _answers(crowd: _Crowd, seed: int) -> Iterator[tuple[str, Heard]]:
     yield "answered by a made-up crowd", crowd.hear
 
     def all_of(share: float) -> Heard:
-        return lambda ask: Estimate(ask, _PEOPLE, np.full(ask.question.values, int(share * _PEOPLE), np.int64))
+        return lambda ask: Estimate(ask, _PEOPLE, np.full(ask.oracle.kept, int(share * _PEOPLE), np.int64))
 
     def drawn(ask: Ask) -> Estimate:
         generator = np.random.default_rng([seed, *ask.text().encode()])
-        return Estimate(ask, _PEOPLE, generator.integers(0, _PEOPLE + 1, ask.question.values, np.int64))
+        return Estimate(ask, _PEOPLE, generator.integers(0, _PEOPLE + 1, ask.oracle.kept, np.int64))
 
     yield "where no report speaks for anything", all_of(0)
     yield "where every report speaks for everything", all_of(1)

@@ -67,7 +67,8 @@ class Question:
 
     `listed` says that the list of items is public; otherwise it has to be found in the data, where the items carry
     their numbers or, `backwards`, those from the last to the first: so an item nobody else holds comes before all
-    others and moves them. `turn` says which part of all small databases it is asked about, as questions over as many
+    others and moves them. With `mixed` the last item is a name among numbers, so that all items are read as names
+    where someone holds it. `turn` says which part of all small databases it is asked about, as questions over as many
     items share them.
     """
 
@@ -75,6 +76,7 @@ class Question:
     words: dict[str, Any] = field(hash=False)
     listed: bool = True
     backwards: bool = False
+    mixed: bool = False
     turn: tuple[int, int] = (0, 1)
 
     def job(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Job:
@@ -95,6 +97,8 @@ class Question:
         if self.listed:
             return baskets(database, self.items)
         held = max((item for basket, _ in database for item in basket), default=-1) + 1
+        if self.mixed and held == self.items:
+            return replace(baskets(database, held), vocabulary=Vocabulary([*map(str, range(held - 1)), "tea"]))
         if not self.backwards:
             return baskets(database, held)
         turned = tuple((tuple(held - 1 - item for item in basket[::-1]), times) for basket, times in database)
@@ -108,7 +112,7 @@ class Question:
 
     def __str__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
-        order = ", the last one first" if self.backwards else ""
+        order = ", the last one first" if self.backwards else ", the last one a name" if self.mixed else ""
         return f"{told} over {self.items} items{'' if self.listed else ' that are not listed' + order}"
 
 
@@ -168,6 +172,8 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
         # More items than a basket may bring in where they are found, so that baskets are cut there.
         short = [{**words, "lengths": 1} for words in hidden[:1]]
         found += [Question(items=12, words=words, listed=False, backwards=True) for words in short]
+        # A few items, so that their order as text is that of the numbers.
+        found += [Question(items=4, words=words, listed=False, mixed=True) for words in hidden[:1]]
     sizes = [question.items for question in found]
     return [
         replace(question, turn=(sizes[:place].count(question.items), sizes.count(question.items)))

@@ -13,11 +13,12 @@ from ..privacy.budget import Neighbours, shown
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
-Means: TypeAlias = Literal["coupled", "exact", "statistical"]
+Means: TypeAlias = Literal["coupled", "exact", "partial", "statistical"]
 
 _TOLD = {
     "coupled": "largest loss that a pair reaches",
     "exact": "largest loss, enumerated",
+    "partial": "loss of at least, enumerated in part",
     "statistical": "loss of at least (99 % confidence)",
 }
 
@@ -29,7 +30,7 @@ class Attempt:
     Parameters
     ----------
     means
-        ``"coupled"``, ``"exact"`` or ``"statistical"``.
+        ``"coupled"``, ``"exact"``, ``"partial"`` (enumerated, but not to the end) or ``"statistical"``.
     stands
         Whether the claim was not broken.
     loss

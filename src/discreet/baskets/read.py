@@ -33,6 +33,12 @@ _SUFFIXES: dict[str, str] = {
 }
 _FORMATS: tuple[str, ...] = get_args(Format)
 _DELIMITERS = {"fimi": " ", "csv": ",", "tsv": "\t"}
+# What text that looks like a table has on every line, and how to read it.
+_TABLES = {
+    ",": 'commas each, as in a table (format="csv" reads one),',
+    ";": 'semicolons each, as in a table (write commas instead, and format="csv" reads it),',
+    "\t": 'tabs each, as in a table (format="tsv" reads one),',
+}
 
 
 def read(
@@ -373,9 +379,12 @@ class _Call:
             if others:
                 self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
             return rows
+        from .text import delimited, read_lines
+
         if format_ != "fimi":
             self.ask_whose(str(path))
-        from .text import read_lines
+        elif self.otherwise is not None and (delimiter := delimited(path, compression)) is not None:
+            self.ask_whose(str(path), f"lines that have as many {_TABLES[delimiter]}")
 
         return read_lines(
             path, compression, delimiter=_DELIMITERS[format_], labels=self._kind(), progress=self.progress

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import sys
 import unicodedata
 from collections import Counter
@@ -93,6 +95,10 @@ class Delivery:
             raise Interrupted(f"interrupted; no result was written.{paid}") from None
         except MemoryError:
             raise DiscreetError(f"Out of memory; there is no result.{self._receipt}") from None
+        except Exception as error:
+            if not self._receipt or os.environ.get("DISCREET_DEBUG"):
+                raise
+            raise DiscreetError(f"{_said(error)} There is no result.{self._receipt}") from None
 
     def hand_over(self, done: Mapping[Item, Release]) -> None:
         """Write everything; what a failing write leaves in no file goes to standard output."""
@@ -111,7 +117,9 @@ class Delivery:
                 self._write_report(segment, made, named[segment])
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; not everything was written.{self._receipt}") from None
-        except (DiscreetError, OSError, MemoryError) as error:
+        except Exception as error:
+            if os.environ.get("DISCREET_DEBUG"):
+                raise
             raise DiscreetError(f"{_said(error)} {self._rescued(left)}{self._receipt}") from None
 
     @property
@@ -142,7 +150,7 @@ class Delivery:
             return "The result is lost."  # it is standard output that cannot be written
         try:
             _print(left)
-        except OSError:
+        except Exception:
             return "Nor can standard output: the result is lost."
         return "What was paid for went to standard output instead, as JSON: keep it."
 
@@ -210,14 +218,19 @@ def _print(done: Mapping[Item, Release]) -> None:
         write(made.patterns, text, "json")
         parts[str(segment)] = text.getvalue().decode().rstrip()
     joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
-    sys.stdout.write((parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}") + "\n")
+    whole = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"
+    # ASCII, which every output can hold: other letters stand in names only, where JSON has a way of writing them.
+    sys.stdout.write(re.sub("[^\x00-\x7f]+", lambda name: json.dumps(name[0])[1:-1], whole) + "\n")
     sys.stdout.flush()
 
 
-def _said(error: DiscreetError | OSError | MemoryError) -> str:
+def _said(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "Out of memory."
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}."
-    return str(error).removesuffix(" Nothing was changed.")
+    if isinstance(error, DiscreetError):
+        return str(error).removesuffix(" Nothing was changed.")
+    # What it says may hold a private value.
+    return f"An error that should not happen: {type(error).__name__}. Set DISCREET_DEBUG=1 to see where."

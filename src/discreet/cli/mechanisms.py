@@ -48,10 +48,10 @@ def mechanisms(
             "model": one.model,
             "answers": list(one.answers),
             "guarantee": one.guarantee,
-            "summary": one.summary,
+            "summary": f"{one.unproven} It is not run." if one.unproven else one.summary,
             "settings": {setting: _plain(value) for setting, value in one.settings.items()},
             "citation": one.citation,
-            "proof": one.proof.name,
+            "proof": None if one.unproven else one.proof.name,
             "package": one.package,
         }
         for one in entries

@@ -129,6 +129,12 @@ class Paying:
             "neighbours": self.neighbours.typed,
         }
 
+    def read_items(self, texts: list[str] | None, baskets: Baskets) -> list[Item]:
+        """Return what was typed as items: as the data have them only where that is public, as text without a list."""
+        if self.items is None:
+            return list(texts or [])
+        return labels(texts, baskets) if self.items == "public" else typed(texts)
+
     def account(self) -> dict[str, Any]:
         """Return who pays."""
         if self.ledger is None:
@@ -199,7 +205,7 @@ def release(
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading)
     for name, texts in (("contains", contains), ("excludes", excludes)):
-        question[name] = labels(texts, baskets) if paying.items in (None, "public") else typed(texts)
+        question[name] = paying.read_items(texts, baskets)
     question |= _segmented(reading, by, segments, len(baskets))
     from ..publish import prepare
 
@@ -278,6 +284,8 @@ def _segmented(reading: Reading, by: str | None, segments: list[str] | None, peo
         values = replace(reading, item=by).baskets()
     except NobodyError:
         return {"by": [], "segments": typed(segments) or None}
+    except InputError as error:
+        raise InputError(str(error).replace("(item=)", "(by=)")) from None
     if len(values) != people or (values.sizes != 1).any():
         raise InputError(f"Everyone must have one value in the column {by!r}: some people have none, or several.")
     found: list[Item] = values.vocabulary.take(values.codes).to_pylist()

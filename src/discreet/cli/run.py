@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import os
 import re
 import sys
@@ -22,10 +25,10 @@ _OPTIONS = re.compile(
 )
 # A name that opens a message is an option too, and so is one that is to be left out.
 _OPENING = re.compile(
-    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed)"
-    r"(?= (?:is|are|must|has)\b)"
+    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed|lengths)"
+    r"(?= (?:is|are|must|has|asks)\b)"
     r"|(?<=\bleave )(people|delta|lengths|mechanism)(?= out\b)"
-    r"|(?<=\bgive )top(?=, not\b)|(?<=\bnot )top(?=\.)|(?<= of )top(?=\.| \()"
+    r"|(?<=\bgive )top(?=, not\b)|(?<=\bnot )top(?=\.)|(?<=; )top(?= and\b)|(?<= of )top(?=\.| \()"
 )
 _PHRASES = {
     "contains and excludes": "--contains and --excludes",
@@ -44,6 +47,9 @@ def main() -> None:
     """Run the command line and exit."""
     from .app import app
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("discreet", _escaped)
+        sys.stdout.reconfigure(errors="discreet")
     try:
         app()
     except DiscreetError as error:
@@ -68,6 +74,13 @@ def main() -> None:
             f"an error that should not happen: {type(error).__name__}. "
             "Set DISCREET_DEBUG=1 to see where, and please report it."
         )
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Write letters the output cannot hold as JSON writes them: no result is lost for them, and JSON stays JSON."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def as_options(message: str) -> str:

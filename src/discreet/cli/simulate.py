@@ -106,7 +106,7 @@ class Transcript:
         if self._lines:
             typer.echo(
                 f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
-                f"padding {line.pad:<3}  {line.bits:g} bits a report",
+                f"padding {line.pad:<3}  {line.bits:g} bits a report{'' if line.people else ', but nobody was asked'}",
                 err=self._err,
             )
         self._bar = Bar("simulating").__enter__()
@@ -200,7 +200,9 @@ def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
 
 
 def _said(outcome: Outcome) -> list[str]:
-    lines = [*outcome.notes, outcome.guarantee.in_words()]
+    lines = [*outcome.notes, outcome.guarantee.in_words(simulated=outcome.simulated)]
+    if outcome.reports == 1 and len(outcome.rounds) > 1:
+        lines.append("Each person answers one round, so what the rounds lose does not add up.")
     if outcome.marginal:
         lines.append("Marginal: each count was drawn by itself, so what counts have in common is not simulated.")
     if outcome.scores:

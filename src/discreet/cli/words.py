@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import typer
+
+from ..errors import InputError, NobodyError
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
@@ -45,19 +48,26 @@ def typed(texts: list[str] | None) -> list[Item]:
     return as_items(texts or [])
 
 
-def public_itemsets(path: Any) -> list[list[Item]]:
+def public_itemsets(path: Path) -> list[list[Item]]:
     """Return the itemsets of a file, one a line, whatever the data have: numbers if all of them are."""
-    from ..baskets.read import read
     from ..curator.public import as_items
 
-    itemsets = read(path, labels="names")
+    itemsets = _itemsets(path, "names")
     items = as_items(itemsets.vocabulary.labels.to_pylist())
     return [[items[code] for code in itemsets.vocabulary.codes(itemset)] for itemset in itemsets]
 
 
-def read_itemsets(path: Any, baskets: Baskets) -> list[frozenset[Item]]:
+def read_itemsets(path: Path, baskets: Baskets) -> list[frozenset[Item]]:
     """Return the itemsets of a file, one a line."""
+    return list(_itemsets(path, "numbers" if baskets.vocabulary.numeric else "names"))
+
+
+def _itemsets(path: Path, labels: Literal["numbers", "names"]) -> Baskets:
     from ..baskets.read import read
 
-    itemsets = read(path, labels="numbers" if baskets.vocabulary.numeric else "names")
-    return list(itemsets)
+    if not path.exists():
+        raise InputError(f"There is no file {path}: --itemsets is a file with one itemset a line.")
+    try:
+        return read(path, labels=labels)
+    except NobodyError:
+        raise InputError(f"{path} is empty: --itemsets is a file with one itemset a line.") from None

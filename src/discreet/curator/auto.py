@@ -21,7 +21,7 @@ from .choosing import check_top, slack
 from .exponential import Exponential
 from .mechanism import Answers, Asked, Found, Mechanism, Plan
 from .privbasis import PrivBasis
-from .universe import Universe
+from .universe import MOST_BITS, Universe
 
 # The numbers below were fitted to the data sets of the papers; `auto.md` has the table.
 # Up to so many single items are picked one by one; where more are wanted, all are counted.
@@ -56,6 +56,8 @@ class Auto(Mechanism):
         super().check(asked, budget)
         if asked.top is not None:
             check_top(asked)
+            if asked.least > PrivBasis().largest:
+                Exponential().check(asked, budget)
         elif asked.least > PrivBasis().largest:
             _truncated().check(asked, budget)
 
@@ -124,6 +126,8 @@ def _worth_picking(asked: Asked, top: int, mark: int, meter: Meter) -> bool:
     how = Exponential()
     share = meter.left * (how.selecting if asked.counts else 1)
     universe = Universe(asked.items, asked.least, asked.longest)
+    if universe.bits > MOST_BITS:
+        return False
     return slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way)) <= mark
 
 

@@ -15,8 +15,9 @@ from ..exact.engine import Engine
 from ..exact.query import Kth, Supports
 from ..privacy.budget import Budget, exact
 from ..privacy.meter import Candidates, Meter, Way
+from ..report.text import number_of
 from .mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
-from .universe import Universe
+from .universe import MOST_BITS, Universe
 
 # No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
 LISTED = 1_000_000
@@ -60,6 +61,11 @@ class Choosing(Mechanism):
         """Refuse a question that has fewer answers than are asked for."""
         super().check(asked, budget)
         check_top(asked)
+        if Universe(asked.items, asked.least, asked.longest).bits > MOST_BITS:
+            raise MisuseError(
+                f"{self.name} chooses among all itemsets of the items, and of {asked.least:,} to {asked.longest:,} "
+                "items there are too many to draw from: ask for shorter patterns (lengths=), or another mechanism."
+            )
 
     def plan(self, asked: Asked) -> Plan:
         """Choose with one share, count with the other; for the patterns alone all of it chooses."""
@@ -79,11 +85,17 @@ class Choosing(Mechanism):
 
 def check_top(asked: Asked) -> None:
     """Refuse to pick more itemsets than there are."""
-    many = Universe(asked.items, asked.least, asked.longest).many
-    if asked.top is not None and asked.top > many:
+    if asked.top is None:
+        return
+    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top)
+    if many < asked.top:
+        # What every pattern has may be a pattern too: then it is one of the top that were typed.
+        more, least, longest = int(asked.alone), asked.least + asked.fixed - asked.alone, asked.longest + asked.fixed
+        span = f"{least:,} to {longest:,} items" if least < longest else number_of(longest, "item")
+        among = " with the given ones" if asked.fixed else ""
         raise MisuseError(
-            f"top is {asked.top:,}, but {asked.items:,} items have only {many:,} itemsets of {asked.least} to "
-            f"{asked.longest} items: ask for at most so many."
+            f"top is {asked.top + more:,}, but {number_of(asked.items + asked.fixed, 'item has', 'items have')} only "
+            f"{number_of(many + more, 'itemset')} of {span}{among}: ask for at most so many."
         )
 
 

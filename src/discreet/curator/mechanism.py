@@ -40,6 +40,8 @@ class Asked:
     items
         How many items the public list has. Patterns are of codes from 0 to before it. Very many where there is no list
         and the mechanism finds the items itself.
+    fixed, alone
+        How many items every pattern has beside those, and whether they are a pattern by themselves: for messages.
     people, people_margin
         The number of people: public, or released with noise; then how far off it may be, with 95 % confidence.
     counts
@@ -59,6 +61,8 @@ class Asked:
     longest: int
     bounded: bool = False
     items: int
+    fixed: int = 0
+    alone: bool = False
     people: int
     people_margin: int = 0
     counts: bool = True

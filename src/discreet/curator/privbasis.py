@@ -121,12 +121,12 @@ class PrivBasis(Mechanism):
 
     def wanted(self, asked: Asked, top: int) -> int:
         """Return how many patterns the items and pairs are picked for."""
-        return max(1, min(ceil(self.spare * top), Universe(asked.items, asked.least, self.longest(asked)).many))
+        return max(1, Universe(asked.items, asked.least, self.longest(asked)).up_to(ceil(self.spare * top)))
 
     def choose_rank(self, engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> int:
         """Choose the rank at which the counts of patterns come closest to the threshold."""
         longest = self.longest(asked)
-        most = min(RANKS, Universe(asked.items, asked.least, longest).many)
+        most = Universe(asked.items, asked.least, longest).up_to(RANKS)
         ranks = [1]
         while ranks[-1] < most:
             ranks.append(min(max(ranks[-1] + 1, ranks[-1] * 5 // 4), most))

@@ -39,6 +39,9 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
         labels = _from_file(Path(items))
     elif isinstance(items, Iterable):
         labels = list(items)
+        strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
+        if strange:
+            raise MisuseError(f"items is a list of names or of numbers; {strange[0]!r:.80} is in it. {CHOICES}")
     else:
         raise MisuseError(f"{items!r} is not a list of items. {CHOICES}")
     if not labels:
@@ -84,6 +87,17 @@ def like(label: Item, vocabulary: Vocabulary) -> Item:
     elif is_whole(label):
         other = str(label)
     return other if label not in vocabulary and other in vocabulary else label
+
+
+def names(vocabulary: Vocabulary, others: Iterable[str] = ()) -> Vocabulary:
+    """Return the items as names, and others with them: also where there are none, and where all of them are numbers."""
+    import pyarrow as pa
+
+    texts = vocabulary.labels.cast(pa.large_string())
+    known = set(texts.to_pylist())
+    if not vocabulary.numeric and known.issuperset(others):
+        return vocabulary
+    return Vocabulary(pa.array(sorted(known.union(others)), pa.large_string()))
 
 
 def _numbered(many: int) -> Vocabulary:

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
-from ..exact.checks import as_written, positive
+from ..exact.checks import as_written, positive, switch
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..privacy.budget import Budget, Neighbours, exact, shown
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Candidates, Meter
 from ..privacy.source import Source, SystemSource
+from ..report.text import number_of
 from .choosing import slack
 from .paying import ledger_of, pay, price
 
@@ -293,9 +294,14 @@ def prepare(
     if not Fraction(1, _LARGEST) <= most <= _LARGEST:
         raise MisuseError("sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.")
     if not isinstance(scores, Mapping) or not scores:
-        raise MisuseError("scores is a score for each label, such as {'north': 48, 'south': 21}; there is none.")
+        # What was given may be scores, which are private: its type has to do.
+        told = (
+            "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
+        )
+        raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {told}.")
     if positive("top", top) > len(scores):
-        raise MisuseError(f"top is {top:,}, but there are only {len(scores):,} labels: ask for at most so many.")
+        there = f"{'are' if len(scores) > 1 else 'is'} only {number_of(len(scores), 'label')}"
+        raise MisuseError(f"top is {top:,}, but there {there}: ask for at most so many.")
     if top > _MOST:
         raise MisuseError(f"top is at most {_MOST:,} in a ranking; {top:,} was given.")
     grid = most / FINENESS
@@ -306,9 +312,9 @@ def prepare(
         budget=budget,
         neighbours=relation,
         grid=grid,
-        monotone=bool(monotone),
+        monotone=switch("monotone", monotone),
         way="laplace" if mechanism == "laplace" else "exponential",
-        counts=bool(counts),
+        counts=switch("counts", counts),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..errors import MisuseError
 from ..exact.patterns import Patterns
 from ..privacy.guarantee import Guarantee
 
@@ -126,7 +127,13 @@ class Release:
 
         from ..exact.writing import written
 
-        if Path(path).suffix.lower() not in (".html", ".htm"):
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".html", ".htm"):
+            if suffix not in (".csv", ".json", ".parquet"):
+                given = f"ends in {suffix}" if suffix else "has no suffix"
+                raise MisuseError(
+                    f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
+                )
             self.patterns.save(path)
             return
         with written(path) as stream:

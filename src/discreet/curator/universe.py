@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
+from math import comb, lgamma, log
 
 # Up to so many itemsets, those not listed are found by going through all; beyond, by drawing until one fits.
 _FEW = 100_000
+# Up to so many items for each one of an itemset, its codes are found by going down from the last; beyond, by bisection.
+_DENSE = 64
+# Itemsets with longer numbers than this, in bits, take too long to draw, and none would stand out of the noise.
+MOST_BITS = 1_000
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,32 @@ class Universe:
         """How many itemsets there are."""
         return sum(self.sizes)
 
+    @property
+    def bits(self) -> float:
+        """About how long the number of an itemset is, without working out how many there are."""
+        longest = min(self.longest, self.items)
+        length = min(max(self.least, self.items // 2), longest)
+        if length < self.least:
+            return 0.0
+        ways = lgamma(self.items + 1) - lgamma(length + 1) - lgamma(self.items - length + 1)
+        return ways / log(2)
+
+    def up_to(self, bound: int) -> int:
+        """Return how many itemsets there are; beyond the bound, the bound: that is soon said."""
+        if self.least < self.items and self.items >= bound and self.least <= self.longest:
+            return bound  # of any length but that of all items there are as many as items, or more
+        total = 0
+        for length in range(self.least, min(self.longest, self.items) + 1):
+            total += comb(self.items, length)
+            if total >= bound:
+                return bound
+        return total
+
     def itemset(self, number: int) -> tuple[int, ...]:
         """Return the itemset of a number from 0 to before `many`, its codes ascending."""
         for place, many in enumerate(self.sizes):
             if number < many:
-                return _subset(number, self.least + place)
+                return _subset(number, self.least + place, self.items)
             number -= many
         raise IndexError(f"there are {self.many:,} itemsets")
 
@@ -63,13 +88,25 @@ class Universe:
         return drawn
 
 
-def _subset(number: int, length: int) -> tuple[int, ...]:
+def _subset(number: int, length: int, items: int) -> tuple[int, ...]:
     """Return the subset of a number in the combinatorial number system: the sum of C(code, place)."""
-    codes = []
-    for place in range(length, 0, -1):
-        code = _largest(number, place)
-        number -= comb(code, place)
-        codes.append(code)
+    codes: list[int] = []
+    if items > _DENSE * length:
+        for place in range(length, 0, -1):
+            code = _largest(number, place)
+            number -= comb(code, place)
+            codes.append(code)
+        return tuple(codes[::-1])
+    code, many = items - 1, comb(items - 1, length)  # many is C(code, place) all the way down
+    while length:
+        if many <= number:
+            codes.append(code)
+            number -= many
+            many = many * length // max(code, 1)
+            length -= 1
+        else:
+            many = many * (code - length) // code
+        code -= 1
     return tuple(codes[::-1])
 
 

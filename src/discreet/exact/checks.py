@@ -31,6 +31,13 @@ def positive(name: str, value: Any) -> int:
     raise MisuseError(f"{name} is {value!r}, but it must be a whole number, 1 or more.")
 
 
+def switch(name: str, value: Any) -> bool:
+    """Return `value` if it is true or false: text that says no would count as yes."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise MisuseError(f"{name} is True or False; {value!r:.80} was given.")
+
+
 def fraction(name: str, value: Any) -> float:
     """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
     if isinstance(value, int | float | np.number) and 0 <= value <= 1:
@@ -88,6 +95,11 @@ def _bounded(value: Decimal | Fraction | None) -> Fraction | None:
     return Fraction(value) if value.adjusted() < -_TINY else Fraction(10**-_TINY)
 
 
+def is_text(name: str) -> bool:
+    """Say whether a name can be written down: half of a surrogate pair cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def several(items: Any, name: str) -> list[Any]:
     """Return one item or several as a list."""
     if isinstance(items, str | Integral):
@@ -95,6 +107,8 @@ def several(items: Any, name: str) -> list[Any]:
     held = list(items) if isinstance(items, Iterable) else None
     if held is None or not all(isinstance(item, str | Integral) for item in held):
         raise MisuseError(f"{name} is an item or several items, each a name or a number; {items!r:.80} was given.")
+    if not all(is_text(item) for item in held if isinstance(item, str)):
+        raise MisuseError(f"{name} has a name that is not text (a lone surrogate): correct it first.")
     # Numbers of numpy become Python's, which every format can write.
     return [int(item) if is_whole(item) else item for item in held]
 

@@ -195,37 +195,76 @@ def report_hashed(
         out[row] = bucket if drawn == 0 else drawn - (1 if drawn <= bucket else 0)
 
 
+@helper
+def bits(state: U64, count: int, threshold: int, out: U32, row: int) -> None:
+    """Put bits into a row of words, each 1 with the chance of the threshold."""
+    width = (count + 31) // 32
+    level = 0
+    while (threshold >> level) & 1 == 0:
+        level += 1
+    for at in range(width):
+        out[row, at] = np.uint32(0)
+    while level < 32:
+        chosen = (threshold >> level) & 1
+        for at in range(width):
+            fair = np.uint32(word(state))
+            if chosen == 1:
+                out[row, at] = out[row, at] | fair
+            else:
+                out[row, at] = out[row, at] & fair
+        level += 1
+    if count % 32:
+        out[row, width - 1] = out[row, width - 1] & np.uint32((1 << (count % 32)) - 1)
+
+
 @kernel
 def report_bits(
     offsets: I64, held: I32, people: I64, seed: np.uint64, pad: int, size: int, keep: int, lie: int, out: U32
 ) -> None:
     """Report by unary encoding: a row of 32-bit words a person."""
     state = np.zeros(3, np.uint64)
-    width = (size + 31) // 32
     for row in range(len(people)):
         begin(state, seed, people[row])
         own = symbol(state, held, offsets[row], offsets[row + 1], pad, size, 1)
-        level = 0
-        while (lie >> level) & 1 == 0:
-            level += 1
-        for at in range(width):
-            out[row, at] = np.uint32(0)
-        while level < 32:
-            chosen = (lie >> level) & 1
-            for at in range(width):
-                fair = np.uint32(word(state))
-                if chosen == 1:
-                    out[row, at] = out[row, at] | fair
-                else:
-                    out[row, at] = out[row, at] & fair
-            level += 1
-        if size % 32:
-            out[row, width - 1] = out[row, width - 1] & np.uint32((1 << (size % 32)) - 1)
+        bits(state, size, lie, out, row)
         if own < size:
             bit = np.uint32(np.uint32(1) << np.uint32(own % 32))
             out[row, own // 32] = out[row, own // 32] & ~bit
             if word(state) < np.uint64(keep):
                 out[row, own // 32] = out[row, own // 32] | bit
+
+
+@kernel
+def report_signed(
+    offsets: I64,
+    held: I32,
+    people: I64,
+    seed: np.uint64,
+    pad: int,
+    size: int,
+    keep: int,
+    lie: int,
+    told: U32,
+    signs: U32,
+) -> None:
+    """Report which keys are told, and which of those with a plus: two rows of 32-bit words a person."""
+    state = np.zeros(3, np.uint64)
+    for row in range(len(people)):
+        begin(state, seed, people[row])
+        own = symbol(state, held, offsets[row], offsets[row + 1], pad, size, 1)
+        bits(state, (size + 1) // 2, lie, told, row)
+        bits(state, (size + 1) // 2, 1 << 31, signs, row)
+        kept = word(state) < np.uint64(keep)
+        key = own // 2
+        bit = np.uint32(np.uint32(1) << np.uint32(key % 32))
+        if own < size and kept and told[row, key // 32] & bit == 0:
+            told[row, key // 32] = told[row, key // 32] | bit
+            if own % 2 == 1:
+                signs[row, key // 32] = signs[row, key // 32] | bit
+            else:
+                signs[row, key // 32] = signs[row, key // 32] & ~bit
+        for at in range(told.shape[1]):
+            signs[row, at] = signs[row, at] & told[row, at]
 
 
 @kernel

@@ -94,6 +94,16 @@ def gather_rows(offsets: I64, codes: I32, people: I64, starts: I64, held: I32) -
 
 
 @kernel
+def sum_rows(offsets: I64, codes: I32, people: I64, worth: I64, out: I64) -> None:
+    """Write what the items of each person are worth together."""
+    for row in range(len(people)):
+        total = 0
+        for at in range(offsets[people[row]], offsets[people[row] + 1]):
+            total += worth[codes[at]]
+        out[row] = total
+
+
+@kernel
 def find_prefixes(
     offsets: I64,
     codes: I32,

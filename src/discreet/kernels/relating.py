@@ -1,7 +1,7 @@
 """Which ordered pairs of some items each person holds: given ones, one after the other in time, or simply together.
 
-Items of interest have a rank below `width`; the pair of ranks (a, b) has the code a * width + b. Lists ascend. A bond is
-a pair that stands for an item: it has a rank of its own, after those of the items.
+Items of interest have a rank below `width`; the pair of ranks (a, b) has the code a * width + b. Lists ascend. A bond
+is a pair that stands for an item: it has a rank of its own, after those of the items.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -131,7 +132,9 @@ class Estimate:
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
-        """How far those are off, as estimates for everybody."""
+        """How far those are off, as estimates for everybody. Where nobody was asked, anything may be."""
+        if not self.people:
+            return np.ones(len(self.values))
         return self.ask.oracle.spread(self.values, self.people)
 
     def stored(self) -> dict[str, Any]:
@@ -327,7 +330,9 @@ def _used_up(left: Mapping[str, Mapping[str, Any]]) -> None:
 
 def most_asked(asks: list[Ask]) -> int:
     """Return how many questions the person who is asked the most is asked."""
-    return max((sum(ask.who.start <= edge.who.start < ask.who.stop for ask in asks) for edge in asks), default=0)
+    # Along the line of numbers: one more where a round begins, one less where it ends, ends first.
+    edges = sorted([(ask.who.start, 1) for ask in asks] + [(ask.who.stop, -1) for ask in asks])
+    return max(accumulate(step for _, step in edges), default=0)
 
 
 def promised(asks: list[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:

@@ -48,6 +48,17 @@ def _unary(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
     return {"bits": bits.to_bytes((size + 7) // 8, "little").hex()}
 
 
+def _signed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    keys, symbol = (oracle["size"] + 1) // 2, _symbol(oracle, values, draws)
+    key = 1 << symbol // 2
+    told = draws.bits(keys, oracle["lie"])
+    signs = draws.bits(keys, WORD // 2)
+    if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not told & key:
+        told, signs = told | key, signs | key if symbol % 2 else signs & ~key
+    size = (keys + 7) // 8
+    return {"told": told.to_bytes(size, "little").hex(), "signs": (told & signs).to_bytes(size, "little").hex()}
+
+
 def _hadamard(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol = _symbol(oracle, values, draws)
     row = draws.below(oracle["rows"])
@@ -62,16 +73,15 @@ def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[
     else:
         own = draws.some(oracle["pad"], values)
         own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
-    mine, hit = set(own), draws.chance(oracle["hit"])
-    while True:
+    mine = set(own)
+
+    def attempt() -> set[int] | None:
         # One held value and any others; kept once in as many times as it was met, so that every set is as likely.
-        chosen = {own[draws.below(len(own))]} if hit else set()
-        while len(chosen) < many:
-            other = draws.below(size)
-            if hit or other not in mine:
-                chosen.add(other)
-        if not hit or draws.below(len(chosen & mine)) == 0:
-            return {"values": sorted(chosen)}
+        chosen = draws.filled({own[draws.below(len(own))]}, many, size)
+        return chosen if draws.below(len(chosen & mine)) == 0 else None
+
+    hit = draws.chance(oracle["hit"])
+    return {"values": sorted(draws.until(attempt) if hit else draws.filled(set(), many, size, mine))}
 
 
 def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
@@ -121,6 +131,7 @@ ANSWERS: dict[str, Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any
     "blh": _hashed,
     "oue": _unary,
     "sue": _unary,
+    "pckv-ue": _signed,
     "hr": _hadamard,
     "subset": _subset,
     "privset": _subset,

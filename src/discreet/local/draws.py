@@ -60,6 +60,20 @@ class Draws:
                 left[place], left[other] = left[other], left[place]
         return left[:many]
 
+    def filled(self, chosen: set[int], many: int, bound: int, without: Collection[int] = ()) -> set[int]:
+        """Return `many` numbers below `bound`: the chosen and others not among `without`, every such set as likely."""
+        while len(chosen) < many:
+            other = self.below(bound)
+            if other not in without:
+                chosen.add(other)
+        return chosen
+
+    def until(self, attempt: Callable[[], set[int] | None]) -> set[int]:
+        """Return what the first attempt that succeeds gives; no attempt may know of those before it."""
+        while (found := attempt()) is None:
+            pass
+        return found
+
 
 def mixed(seed: tuple[int, int], item: int) -> int:
     """Return the 32-bit hash of an item: multiply and add by the seed, then mix (constants: Wellons, hash-prospector).

@@ -14,6 +14,8 @@ def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tup
     if question["ask"] == "prefix":
         mine = [item for item in question["order"] if item in items][: question["length"]]
         return [of.index(mine) if mine in of else len(of)]
+    if question["ask"] == "cells":
+        return [sum(1 << at for at, item in enumerate(of) if item in items)]
     if question["ask"] == "projection":
         return [_on_grid(question, _projected(question, items, pairs))]
     if isinstance(of, int):
@@ -23,6 +25,9 @@ def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tup
         found = [at for at, chain in enumerate(of) if related.issuperset(pairwise(chain))]
     else:
         found = [at for at, one in enumerate(of) if (items.issuperset(one) if isinstance(one, list) else one in items)]
+    if question["ask"] == "valued":
+        apart = [at for at, one in enumerate(of) if question["absent"] and one[0] in items and at not in found]
+        return sorted([2 * at + 1 for at in found] + [2 * at for at in apart])
     if question["ask"] == "how-many":
         return [bisect_right(question["bins"], len(found)) - 1]
     return found

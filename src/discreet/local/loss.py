@@ -67,16 +67,15 @@ def _odds(threshold: int) -> Fraction:
 
 def ratio(oracle: Mapping[str, Any]) -> Fraction:
     """Return how much likelier some report can be for one basket than for another, exactly, from the numbers alone."""
-    return _ratio(json.dumps(oracle))
-
-
-@lru_cache(maxsize=64)
-def _ratio(text: str) -> Fraction:
-    oracle = json.loads(text)
     name = oracle["oracle"]
     if name not in LOSSES:
         raise ValueError(f"This device does not know the oracle {name!r}.")
-    loss = LOSSES[name]
+    return _ratio(json.dumps(oracle), LOSSES[name])
+
+
+@lru_cache(maxsize=64)
+def _ratio(text: str, loss: Loss) -> Fraction:
+    oracle = json.loads(text)
     numbers = {key: value for key, value in oracle.items() if key not in ("oracle", "inside", "pm", "duchi")}
     if not loss.needs <= oracle.keys() <= loss.needs | loss.may | {"oracle"}:
         raise ValueError("The question is not written as format 1 has it.")
@@ -117,6 +116,14 @@ def _hashed(oracle: Mapping[str, Any]) -> Fraction:
 def _unary(oracle: Mapping[str, Any]) -> Fraction:
     # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
     return _both(_odds(oracle["keep"]) / _odds(oracle["lie"]))
+
+
+def _signs(oracle: Mapping[str, Any]) -> Fraction:
+    # The own key has its sign more often, and the key that would have been the own one is untold more often.
+    keep, lie = (Fraction(oracle[name], WORD) for name in ("keep", "lie"))
+    if not (0 < keep < 1 and 0 < lie < 1):
+        raise ValueError("The question's numbers are not probabilities.")
+    return (1 + 2 * (1 - lie) * keep / lie) / (1 - keep)
 
 
 def _hadamard(oracle: Mapping[str, Any]) -> Fraction:
@@ -176,6 +183,7 @@ LOSSES: dict[str, Loss] = {
     "blh": Loss(_hashed, _SETS + "buckets inside"),
     "oue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
     "sue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
+    "pckv-ue": Loss(_signs, _SETS + "keep lie", largest=1 << 26),
     "hr": Loss(_hadamard, _SETS + "rows keep"),
     "subset": Loss(_subset, _SETS + "many hit", largest=1 << 17),
     "privset": Loss(_subset, _SETS + "many hit", largest=1 << 17),

@@ -64,6 +64,9 @@ class Outcome:
         Everything that was estimated, in the same form.
     guarantee
         What each person is promised, computed from the questions that were put.
+    reports
+        How many rounds a person answers at the most. Where it is 1 the rounds have nobody in common, so that what they
+        lose does not add up: the guarantee is that of one report.
     protocol
         The name of the protocol.
     asked, settings
@@ -88,6 +91,7 @@ class Outcome:
     guarantee: Guarantee
     protocol: str
     rounds: tuple[Round, ...]
+    reports: int = 1
     asked: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -129,9 +133,10 @@ class Outcome:
             "guarantee": self.guarantee.to_dict(),
             "simulated": self.simulated,
             "marginal": self.marginal,
+            "reports": self.reports,
             "protocol": self.protocol,
             "asked": dict(self.asked),
-            "settings": dict(self.settings),
+            "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
             "rounds": [vars(line) for line in self.rounds],
             "facts": dict(self.facts),
             "notes": list(self.notes),

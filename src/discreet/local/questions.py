@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Offsets, starts
 from ..errors import MisuseError
-from ..kernels.holding import count_below, count_held, find_prefixes, gather_rows, list_held
+from ..kernels.holding import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
+from .trust import MOST_BITS
 
 People: TypeAlias = NDArray[np.int64]
 Held: TypeAlias = tuple[Offsets, NDArray[np.int32]]
@@ -230,6 +231,39 @@ class Prefix(Question):
                     children[nodes[path[:-1]] * len(self.order) + ranks[path[-1]]] = number if last else nodes[path]
         keys = sorted(children)
         return np.array(keys, np.int64), np.array([children[key] for key in keys], np.int64)
+
+
+@dataclass(frozen=True)
+class Cells(Question):
+    """Ask which of these items a person holds, all at once: one of the cells that all sets of them make.
+
+    The item at place i of the list adds 2^i to the number of the cell.
+    """
+
+    ask: ClassVar[str] = "cells"
+    single: ClassVar[bool] = True
+    of: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(set(self.of)) == len(self.of) <= MOST_BITS:
+            raise MisuseError(f"Cells are made of 1 to {MOST_BITS} different items.")
+
+    @property
+    def values(self) -> int:
+        """One value a set of the items."""
+        return 1 << len(self.of)
+
+    def form(self) -> dict[str, Any]:
+        """Return the question as it travels."""
+        return {"ask": self.ask, "of": list(self.of)}
+
+    def answers(self, baskets: Baskets, people: People) -> Held:
+        """Return the cell of each person."""
+        bits = np.zeros(max(baskets.items, max(self.of) + 1), np.int64)
+        bits[list(self.of)] = 1 << np.arange(len(self.of))
+        out = np.empty(len(people), np.int64)
+        sum_rows(baskets.offsets, baskets.codes, people, bits, out)
+        return one_each(out)
 
 
 def one_each(values: NDArray[Any]) -> Held:

@@ -22,7 +22,7 @@ from ..exact.relating import checked_how
 from ..kernels.devices import tickets
 from ..kernels.jit import in_threads
 from ..privacy.budget import Budget
-from .asking import Ask, Estimate, Wanted, converse, promised
+from .asking import Ask, Estimate, Learnt, Wanted, converse, most_asked, promised
 from .oracles.oracle import Answered, Counts
 from .outcome import Outcome, Round, as_patterns, as_rules
 from .protocols.known import protocol as protocol_of
@@ -153,8 +153,12 @@ def simulate(
         many = len(related)
     if many < wanted.top:
         notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
-    if any(not one.people for one in heard):
-        notes.append("Some rounds had nobody to ask: there are too few people for this protocol.")
+    silent = [repr(one.ask.name) for one in heard if not one.people]
+    if silent:
+        notes.append(
+            f"There are too few people for this protocol: nobody was asked {', '.join(silent)}, and nothing is known "
+            "of it."
+        )
     outcome = Outcome(
         patterns=best,
         learnt=everything,
@@ -163,11 +167,14 @@ def simulate(
         asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), "seed": seed, "speed": speed},
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
         rounds=tuple(map(Round.of, heard)),
+        reports=most_asked([one.ask for one in heard]),
         facts=dict(learnt.facts),
         notes=tuple(notes),
         marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
         relations=related,
-        scores=_scores(baskets, plan, best, related, wanted) if score else {},
+        scores=_scores(baskets, plan, best, everything, related, wanted) | _filtered(baskets, plan, learnt)
+        if score
+        else {},
     )
     about = outcome.to_dict()
     patterns = replace(best, about=about)
@@ -177,8 +184,23 @@ def simulate(
     return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))
 
 
-def _scores(baskets: Baskets, plan: Protocol, best: Any, related: Any, wanted: Wanted) -> dict[str, float]:
-    return scored(baskets, best, wanted) if related is None else scored_relations(baskets, plan, related, wanted)
+def _scores(
+    baskets: Baskets, plan: Protocol, best: Any, everything: Any, related: Any, wanted: Wanted
+) -> dict[str, float]:
+    if related is not None:
+        return scored_relations(baskets, plan, related, wanted)
+    found, longer = scored(baskets, best, wanted), everything.where(lengths=(2, None))[: wanted.top]
+    if wanted.least == 1 and len(longer):
+        # A12: single items are easier to find, so the ranking of the others is scored apart as well.
+        apart = scored(baskets, longer, replace(wanted, least=2))
+        found |= {f"{name}, 2 items or more": apart[name] for name in ("normalised cumulative rank", "F-score")}
+    return found
+
+
+def _filtered(baskets: Baskets, plan: Any, learnt: Learnt) -> dict[str, float]:
+    from .filtering import filter_recall
+
+    return filter_recall(baskets, learnt, plan.how) if learnt.kept else {}
 
 
 def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) -> dict[str, float]:

@@ -14,6 +14,7 @@ from .loss import failing, grown_at_least, ratio, whole
 
 MEANS = ("duchi", "pm", "hm")
 _LARGEST = 1 << 31
+MOST_BITS = 16  # items whose cells are asked for: each one more doubles them
 
 UNWRITTEN = "The question is not written as format 1 has it."
 OTHERWISE = "The question's oracle is made for other answers than the question has."
@@ -71,7 +72,7 @@ def _check_answers(question: Mapping[str, Any]) -> None:
         raise ValueError(UNWRITTEN)
     values = _KINDS[ask](question)
     fits = oracle["oracle"] in MEANS if ask == "projection" else values == oracle["size"]
-    if ask == "which":
+    if ask in ("which", "valued"):
         # Whoever holds none of them answers with a dummy, or with no arc of the wheel at all.
         fits = fits and (oracle["dummies"] > 0 or oracle["oracle"] == "wheel")
     elif ask != "projection":
@@ -113,6 +114,20 @@ def _prefixes(question: Mapping[str, Any]) -> int:
     return len(question["of"]) + 1
 
 
+def _cells(question: Mapping[str, Any]) -> int:
+    _items(question["of"])
+    if not 1 <= len(question["of"]) <= MOST_BITS:
+        raise ValueError(OTHERWISE)
+    return 1 << len(question["of"])
+
+
+def _valued(question: Mapping[str, Any]) -> int:
+    # Every relation is a pair, whose first item may be held without it.
+    if "pairs" not in question or whole(question["of"]) or type(question["absent"]) is not bool:
+        raise ValueError(UNWRITTEN)
+    return 2 * _candidates(question)
+
+
 def _projection(question: Mapping[str, Any]) -> int:
     of, left, right = question["of"], question["left"], question["right"]
     if not isinstance(left, list) or not isinstance(right, list):
@@ -141,5 +156,17 @@ def _items(items: Any) -> None:
         raise ValueError("The question's numbers are not whole.")
 
 
-_PAIRS = {"which": ("together", "own"), "how-many": ("together", "own"), "projection": ("together", "own", "folded")}
-_KINDS = {"which": _candidates, "how-many": _bins, "prefix": _prefixes, "projection": _projection}
+_PAIRS = {
+    "which": ("together", "own"),
+    "how-many": ("together", "own"),
+    "valued": ("together", "own"),
+    "projection": ("together", "own", "folded"),
+}
+_KINDS = {
+    "which": _candidates,
+    "how-many": _bins,
+    "prefix": _prefixes,
+    "cells": _cells,
+    "valued": _valued,
+    "projection": _projection,
+}

@@ -47,7 +47,9 @@ class Neighbours(StrEnum):
 def exact(value: Any, name: str) -> Fraction:
     """Return the number that was written: 0.1 is one tenth, whether it came as a float or as text."""
     number = as_written(value) if not isinstance(value, str) or len(value) <= _LONGEST else None
-    if number is None or (isinstance(number, Decimal) and abs(number.adjusted()) > _LONGEST):
+    if isinstance(number, Decimal) and number and abs(number.adjusted()) > _LONGEST:
+        raise MisuseError(f"{name} is a number between 10^-{_LONGEST} and 10^{_LONGEST}; {value!s:.60} was given.")
+    if number is None:
         given = value if isinstance(value, str) and len(value) <= _LONGEST else f"{value!r:.60}"
         raise MisuseError(f"{name} is a number such as 1, 0.5 or 1/3; {given} was given.")
     return Fraction(number)

@@ -61,11 +61,14 @@ class Guarantee:
             loss += f", delta = {float(self.delta):.3g}"
         return f"{self.model} differential privacy, {self.neighbours.value}, {loss}"
 
-    def in_words(self) -> str:
-        """Say what is promised to a reader who has never heard of epsilon."""
+    def in_words(self, *, simulated: bool = False) -> str:
+        """Say what is promised to a reader who has never heard of epsilon; or would be, by what was simulated."""
         factor = exp(min(float(self.epsilon), 700.0))  # beyond, it says nothing in any case
+        begun = "Whatever anyone concludes from this result"
+        if simulated:
+            begun = "This result protects nobody. A study that went like it promises: whatever anyone concludes from it"
         told = (
-            "Whatever anyone concludes from this result about one person, they would have concluded with a "
+            f"{begun} about one person, they would have concluded with a "
             f"probability at most {factor:.3g} times larger or smaller had that person's data "
             f"{'not been there' if self.neighbours is Neighbours.ADD_REMOVE else 'been anything else'}"
         )

@@ -15,7 +15,7 @@ from ..curator.mechanism import Mechanism
 from ..curator.paying import Price, Receipt, ledger_of, pay, price
 from ..curator.release import Release
 from ..errors import MisuseError
-from ..exact.checks import several
+from ..exact.checks import several, switch
 from ..privacy.budget import shown
 from ..privacy.source import SystemSource
 from .job import Job, Relation
@@ -265,7 +265,10 @@ def _named(itemsets: Any) -> list[list[Item]]:
         )
     if not held:
         raise MisuseError("There is no itemset to count: give at least one.")
-    return [several(itemset, "an itemset") for itemset in held]
+    wanted = [several(itemset, "an itemset") for itemset in held]
+    if not all(wanted):
+        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
+    return wanted
 
 
 def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
@@ -312,6 +315,9 @@ def answer(
     paid
         Called with the receipt as soon as there is one: from then on the spend stands, whatever happens.
     """
+    if progress is not None and not callable(progress):
+        raise MisuseError(f"progress is a function that takes a number from 0 to 1; {progress!r:.80} was given.")
+    same_data = switch("same_data", same_data)
     job = next(iter(jobs.values()))
     # Where in the plan a step stands is public; steps that the plan does not name leave the progress where it is.
     names, shares = zip(*quote(jobs), strict=True)

@@ -98,6 +98,8 @@ class Job:
             longest=max(longest, least),
             bounded=self.longest is not None,
             items=items,
+            fixed=self.fixed,
+            alone=self.alone,
             people=people,
             counts=self.counts,
             itemsets=self.itemsets,

@@ -89,7 +89,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
 def _found(job: Job, asked: Asked, engine: Engine, meter: Meter) -> Found:
     nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
     blank = np.empty(0, np.float64) if job.counts else None
-    many = Universe(asked.items, asked.least, asked.longest).many if asked.top is not None else 1
+    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top) if asked.top is not None else 1
     part = meter.part(meter.left)
     if asked.top is not None and (many == 0 or asked.top == 0):
         return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..catalogue import mechanism as entry_of
 from ..curator.mechanism import Asked, Mechanism, settings_of
-from ..curator.public import CHOICES, item_list, like, onto, rows
+from ..curator.public import CHOICES, item_list, like, names, onto, rows
 from ..errors import LimitError, MisuseError, NobodyError
-from ..exact.checks import UNBOUNDED, is_whole, positive, several, span, support
+from ..exact.checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
 from ..report.text import number_of
@@ -76,8 +76,10 @@ def prepare(
     if finding and budget.pure:
         raise MisuseError(f"A release with epsilon alone needs a public list of items. {CHOICES}")
     if vocabulary is None:
-        # Items that were typed are public by that; they may not be found missing.
-        vocabulary = _with(held.vocabulary, [*must, *without])
+        # Items that were typed are public by that; they may not be found missing. All are names, whatever a reader took
+        # them for: one person's name among numbers would turn every label into text.
+        must, without = ([str(item) for item in typed] for typed in (must, without))
+        vocabulary = names(held.vocabulary, [*must, *without])
     if not (isinstance(items, str) and items == "public"):
         # How typed items are read depends on the list alone, and so does whether they are right.
         must, without = ([like(item, vocabulary) for item in typed] for typed in (must, without))
@@ -93,7 +95,9 @@ def prepare(
     free[prefix] = free[barred] = False
     allowed = np.flatnonzero(free).astype(np.int32)
     if people is not None:
-        people = positive("people", people)
+        if positive("people", people) < people:
+            raise MisuseError(f"people is at most {LARGEST:,}; {people} was given.")
+        people = int(people)
     public = _public(told, people, relation, len(held))
     if longest == UNBOUNDED:
         longest = None
@@ -118,7 +122,7 @@ def prepare(
         prefix=prefix,
         allowed=allowed,
         people=people,
-        counts=counts,
+        counts=switch("counts", counts),
         itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
         listed=listed,
         finding=finding,
@@ -129,7 +133,13 @@ def prepare(
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
     # Where the items are still to be found, the question is checked as if there were many.
-    how.check(_public_asked(job, len(allowed) if listed and len(vocabulary) else _MANY), budget)
+    asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else _MANY)
+    if itemsets is None and asked.least > asked.items:
+        there = number_of(asked.items + job.fixed, "item")
+        raise MisuseError(
+            f"lengths asks for patterns of {least:,} items or more, but a pattern can have only {there}: ask for less."
+        )
+    how.check(asked, budget)
     if by is None:
         if segments is not None:
             raise MisuseError("segments lists the segments of by=: give that too.")
@@ -179,15 +189,6 @@ def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
             "Say which patterns are wanted by exactly one of top (how many patterns), min_support (a fraction of "
             f"people) or min_count (a number of people); {told} given."
         )
-
-
-def _with(vocabulary: Vocabulary, labels: list[Item]) -> Vocabulary:
-    known = set(vocabulary)
-    if all(label in known for label in labels):
-        return vocabulary
-    if len({isinstance(label, str) for label in (*known, *labels)}) > 1:  # no error, as nobody's items would make none
-        return Vocabulary(sorted({str(label) for label in (*known, *labels)}))
-    return Vocabulary(sorted(known | set(labels)))
 
 
 def _check_listed(labels: list[Item], vocabulary: Vocabulary) -> None:
@@ -246,8 +247,6 @@ def _plain(value: Any) -> Any:
 
 def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
     sets = [np.unique(vocabulary.codes(itemset)) for itemset in wanted]
-    if any(not len(codes) for codes in sets):
-        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     return Itemsets(starts([len(one) for one in sets]), codes)
 
@@ -257,6 +256,11 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
     if job.neighbours is Neighbours.REPLACE or job.people is not None:
         raise MisuseError(
             "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment."
+        )
+    if isinstance(by, str) or not isinstance(by, Iterable):
+        raise MisuseError(
+            f"by is a segment for each person, as a list in the order of the baskets; {by!r:.80} was given. Naming a "
+            "column is for the command line (`discreet release FILE --by COLUMN`): here, hand over what it holds."
         )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
     if len(values) != len(job.baskets):

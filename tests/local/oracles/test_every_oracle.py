@@ -11,9 +11,10 @@ import pytest
 
 from discreet.errors import InputError, MisuseError
 from discreet.local.client import ANSWERS
+from discreet.local.loss import LOSSES
 from discreet.local.oracles import known
 from discreet.local.oracles.known import adaptive, make, means, oracles
-from discreet.local.oracles.oracle import Answered, grown
+from discreet.local.oracles.oracle import Answered, Oracle, grown
 
 ROOM = Path(known.__file__).parent
 ALL = list(oracles())
@@ -204,14 +205,16 @@ def test_what_cannot_be_made(name):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(epsilon), 5)
         assert str(error.value) == f"epsilon of a report is from 0.001 to 20; {shown} was given."
-    for size, single, least in ((0, False, 1), (1, True, 2), (-3, False, 1)):
+    for size, single, least in ((0, False, 1), (1, True, 2), (-3, False, 1), (2**28, False, 1)):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(1), size, single=single)
-        assert str(error.value) == f"An oracle needs {least} candidates or more; {size} were given."
+        assert str(error.value) == f"An oracle needs {least} to 268,435,455 candidates; {size:,} were given."
     for pad, single in ((0, False), (-1, False), (2, True)):
         with pytest.raises(MisuseError) as error:
             kind.make(Fraction(1), 5, pad=pad, single=single)
-        assert str(error.value) == (f"The padding is 1 or more, and 1 where everyone holds one value; {pad} was given.")
+        assert str(error.value) == (
+            f"The padding is 1 to 268,435,455, and 1 where everyone holds one value; {pad} was given."
+        )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -221,6 +224,37 @@ def test_one_device_by_itself(name):
     for values in ([], [3], [8, 0, 4, 2]):
         oracle.read([oracle.randomise(values)])
     assert oracle.randomise([4, 2], lambda count: bytes(count)) == oracle.randomise([2, 4], lambda count: bytes(count))
+
+
+def test_devices_are_run_one_by_one_where_there_is_no_compiled_code():
+    for name in ("grr", "privset", "wheel"):
+        oracle = oracles()[name].make(Fraction(1), 9, pad=2)
+        answered = people([[], [3], [0, 2, 4, 8]], 30)
+        compiled, plain = oracle.reports(answered, 6), Oracle.reports(oracle, answered, 6)
+        assert {key: column.tolist() for key, column in plain.items()} == {
+            key: column.tolist() for key, column in compiled.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (
+            {"name": "olh", "answer": ANSWERS["grr"], "loss": LOSSES["grr"]},
+            "olh is an oracle that devices know already: call Mine otherwise.",
+        ),
+        (
+            {"name": "mine", "answer": ANSWERS["grr"]},
+            "Mine declares how a device answers and not what that loses: declare loss.",
+        ),
+    ],
+    ids=["ours", "no loss"],
+)
+def test_what_cannot_be_declared(declared, message):
+    with pytest.raises(MisuseError) as error:
+        type("Mine", (oracles()["grr"],), declared)
+    assert str(error.value) == message
+    assert "mine" not in ANSWERS
 
 
 def test_every_oracle_has_its_proof():

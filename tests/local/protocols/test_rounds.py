@@ -101,6 +101,20 @@ class TestPadding:
 
 
 class TestSizes:
+    def test_one_lucky_draw_far_over_the_padding_does_not_scale_everything_up(self):
+        """Nine standard deviations at size 2, and 3.8 at size 40: noise has that in one of 200 runs."""
+        ask = Ask.of("how many", Who(0, WORD), HowMany.up_to(Candidates(items=64), 64), "olh", Fraction(1))
+        people = 100_000
+        wide = sqrt(ask.oracle.variance(0.0, people))
+        fractions = [0.0] * 65
+        fractions[2], fractions[40] = 9 * wide, 3.8 * wide
+        found = Sizes.of(exactly(ask, fractions, people))
+        assert np.flatnonzero(found.kept).tolist() == [1, 39]
+        assert found.correction(2) == 1.0
+        assert found.correction(20) > 1.5  # not far over it
+        fractions[40] = 6 * wide
+        assert Sizes.of(exactly(ask, fractions, people)).correction(2) > 5
+
     OF = Candidates(items=6)
 
     def test_threshold_is_of_the_group_and_of_its_oracle(self):

@@ -67,17 +67,7 @@ class GRR(OneValue):
     def reports(self, answered: Answered, seed: int) -> Columns:
         """Return one symbol a person."""
         value = np.empty(len(answered.people), np.int64)
-        report_values(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.dummies,
-            np.uint64(self.inside),
-            value,
-        )
+        report_values(*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), value)
         return {"value": value}
 
     def supports(self, columns: Columns) -> Counts:

@@ -56,19 +56,7 @@ class HR(OneValue):
     def reports(self, answered: Answered, seed: int) -> Columns:
         """Return a row and a sign a person."""
         row, sign = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
-        report_rows(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.dummies,
-            self.rows,
-            self.keep,
-            row,
-            sign,
-        )
+        report_rows(*answered.arguments(seed), self.pad, self.size, self.dummies, self.rows, self.keep, row, sign)
         return {"row": row, "sign": sign}
 
     def supports(self, columns: Columns) -> Counts:

@@ -99,10 +99,7 @@ class OLH(OneValue):
         many = len(answered.people)
         value, first, second = np.empty(many, np.int64), np.empty(many, np.uint32), np.empty(many, np.uint32)
         report_hashed(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
+            *answered.arguments(seed),
             self.pad,
             self.size,
             self.dummies,

@@ -9,7 +9,7 @@ an estimate needs: (supports / people - other) / (held - other).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -26,14 +26,18 @@ from ...kernels.devices import sample_sets, sample_symbols
 from ...privacy import lazy
 from ..client import ANSWERS
 from ..draws import Draws
-from ..loss import WIDE, WORD, failing, ratio
+from ..loss import LOSSES, WIDE, WORD, Loss, failing, ratio
+from ..stream import Stream
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
 Counts: TypeAlias = NDArray[np.int64]
 Report: TypeAlias = dict[str, Any]
+Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], Report]
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
-LARGEST = 1 << 31
+LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
+# Oracles that every device knows: nobody else may declare how these answer.
+_OURS = frozenset(ANSWERS)
 
 
 @lru_cache(maxsize=256)
@@ -63,9 +67,11 @@ def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
     """Refuse what no oracle can be made for."""
     check_epsilon(epsilon)
     if not 1 + single <= size < LARGEST:
-        raise MisuseError(f"An oracle needs {1 + single} candidates or more; {size:,} were given.")
+        raise MisuseError(f"An oracle needs {1 + single} to {LARGEST - 1:,} candidates; {size:,} were given.")
     if not 1 <= pad < LARGEST or (single and pad != 1):
-        raise MisuseError(f"The padding is 1 or more, and 1 where everyone holds one value; {pad} was given.")
+        raise MisuseError(
+            f"The padding is 1 to {LARGEST - 1:,}, and 1 where everyone holds one value; {pad:,} was given."
+        )
 
 
 def chance(probability: Fraction) -> int:
@@ -80,6 +86,10 @@ class Answered:
     offsets: Offsets
     held: NDArray[np.int32]
     people: NDArray[np.int64]
+
+    def arguments(self, seed: int) -> tuple[Offsets, NDArray[np.int32], NDArray[np.int64], np.uint64]:
+        """Return what every kernel of devices begins with."""
+        return self.offsets, self.held, self.people, np.uint64(seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +120,19 @@ class Oracle(ABC):
     joint: ClassVar[bool] = False
     # Whether it answers for a whole set, and not for one value sampled from it.
     sets: ClassVar[bool] = False
+    # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.
+    answer: ClassVar[Answer]
+    loss: ClassVar[Loss]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "answer" not in vars(cls):
+            return
+        if cls.name in _OURS:
+            raise MisuseError(f"{cls.name} is an oracle that devices know already: call {cls.__name__} otherwise.")
+        if "loss" not in vars(cls):
+            raise MisuseError(f"{cls.__name__} declares how a device answers and not what that loses: declare loss.")
+        ANSWERS[cls.name], LOSSES[cls.name] = cls.answer, cls.loss
 
     def __post_init__(self) -> None:
         check_ranges(self.epsilon, self.size, self.pad, self.single)
@@ -149,9 +172,15 @@ class Oracle(ABC):
     def bits(self) -> float:
         """How many bits a report takes."""
 
-    @abstractmethod
     def reports(self, answered: Answered, seed: int) -> Columns:
-        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
+        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns.
+
+        An oracle without compiled code runs the device's own.
+        """
+        ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
+        rows = [answered.held[start:stop].tolist() for start, stop in ends]
+        streams = [Stream(seed, person) for person in answered.people.tolist()]
+        return self.read([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
 
     @abstractmethod
     def supports(self, columns: Columns) -> Counts:
@@ -272,16 +301,7 @@ class OneValue(Oracle):
     def symbols(self, answered: Answered, seed: int) -> Counts:
         """Return how many people sampled each symbol, dummies last."""
         sampled = np.empty(len(answered.people), np.int64)
-        sample_symbols(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.dummies,
-            sampled,
-        )
+        sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled)
         return np.bincount(sampled, minlength=self.size + self.dummies).astype(np.int64)
 
     def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
@@ -299,7 +319,7 @@ class SetValued(Oracle):
     def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw each count from its own exact law: those who hold it after cutting, and those who do not."""
         counts = np.zeros(self.size, np.int64)
-        sample_sets(answered.offsets, answered.held, answered.people, np.uint64(seed), self.pad, counts)
+        sample_sets(*answered.arguments(seed), self.pad, counts)
         return both_kinds(counts, len(answered.people), self.held, self.other, generator)
 
 

@@ -38,18 +38,7 @@ class Subsets(Oracle):
     def reports(self, answered: Answered, seed: int) -> Columns:
         """Return a row of symbols a person."""
         values = np.empty((len(answered.people), self.many), np.int32)
-        report_subsets(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.dummies,
-            self.hit,
-            not self.sets,
-            values,
-        )
+        report_subsets(*answered.arguments(seed), self.pad, self.size, self.dummies, self.hit, not self.sets, values)
         return {"values": values}
 
     def supports(self, columns: Columns) -> Counts:

@@ -51,17 +51,7 @@ class Unary(OneValue):
     def reports(self, answered: Answered, seed: int) -> Columns:
         """Return a row of bits a person."""
         bits = np.empty((len(answered.people), (self.size + 31) // 32), np.uint32)
-        report_bits(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            self.size,
-            self.keep,
-            self.lie,
-            bits,
-        )
+        report_bits(*answered.arguments(seed), self.pad, self.size, self.keep, self.lie, bits)
         return {"bits": bits}
 
     def supports(self, columns: Columns) -> Counts:

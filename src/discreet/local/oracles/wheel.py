@@ -74,18 +74,7 @@ class Wheel(SetValued):
         """Return a hash function and a point a person."""
         many = len(answered.people)
         point, first, second = (np.empty(many, np.uint32) for _ in range(3))
-        report_points(
-            answered.offsets,
-            answered.held,
-            answered.people,
-            np.uint64(seed),
-            self.pad,
-            np.uint64(self.inside),
-            self.arc,
-            point,
-            first,
-            second,
-        )
+        report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
         return {"first": first, "second": second, "point": point}
 
     def supports(self, columns: Columns) -> Counts:

@@ -21,7 +21,7 @@ from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
 from ..questions import Candidates, HowMany, Prefix
 from .protocol import Protocol
 from .rounds import Sizes
-from .svim import SVIM
+from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
 from .tree import Tree, balanced, balanced_at_random, cut_share
 
@@ -37,6 +37,8 @@ class FPTree(Protocol):
     ----------
     shares
         Of the people: for the items, for how many of them people hold, and for all levels of the tree together.
+    items
+        Which protocol finds the items.
     paths
         How many paths a level keeps for every pattern wanted.
     percentile
@@ -60,6 +62,7 @@ class FPTree(Protocol):
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
+    items: Literal["svim", "svim-better"] = "svim"
     paths: int = 3
     percentile: str = "0.8"
     size_oracle: str = "adaptive"
@@ -81,6 +84,11 @@ class FPTree(Protocol):
         """The shares as numbers."""
         return [exact(share, "a share") for share in self.shares]
 
+    @property
+    def finder(self) -> SVIM:
+        """What finds the items."""
+        return SVIMBetter() if self.items == "svim-better" else SVIM()
+
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
@@ -93,12 +101,12 @@ class FPTree(Protocol):
             raise MisuseError(f"itemset_weight is from 0 to 1, or shrunk; {self.itemset_weight} was given.")
         if self.paths < 1 or self.inference_rounds < 0:
             raise MisuseError("paths is 1 or more, and inference_rounds 0 or more.")
-        SVIM().check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
+        self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         line, (first, size, rest) = Line(), self.parts
-        items = yield from SVIM().items(wanted.items, wanted.top, wanted.epsilon, line, first)
+        items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
         best = [place for place in items.best(wanted.top) if items.values[place] > 0]
         singles = [items.of[place][0] for place in best]
         # As probabilities, kept off 1: a certain item would leave no room for any path around it (B6).

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,11 +18,12 @@ from ...exact.relating import How
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Learnt, Line, Related, Talk, Wanted
 from ..oracles.known import means
-from ..relations import Folded, Items, Number, Pair, Projection, Relations, sides
+from ..relations import Folded, Items, Number, Projection, Relations, sides
 from .pairs import Singles, check_relations, found_by
+from .priors import two_part
 from .protocol import Protocol
 from .rounds import Estimated, Values, checked, estimating
-from .spectral import Matrix, Whole, independent
+from .spectral import Matrix, Whole
 
 _SIZES = Fraction(
     1, 5
@@ -37,15 +38,14 @@ class Supports:
     ----------
     items
         What its rows and columns are.
-    values, variance
-        What is believed of each entry, and how far that may be off; None where nobody was asked.
+    values
+        What is believed of each entry.
     guess
         What chance would have: the independence guess.
     """
 
     items: Items
     values: Matrix
-    variance: Matrix | None
     guess: Matrix
 
     def best(self, values: Matrix, many: int) -> list[tuple[int, ...]]:
@@ -69,6 +69,8 @@ class Supports:
         return found
 
 
+# A direction on either side, and the range of the number that people have of it.
+Way: TypeAlias = tuple[Whole, Whole, int, int]
 Step: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Supports]
 
 
@@ -152,22 +154,21 @@ class MatrixProtocol(Protocol):
             about="relations",
         )
         values, variance = estimated.values[place], estimated.variance[place]
-        if matrix.variance is not None and not self.printed:
-            # Other people said something about the same numbers: what is more precise weighs more.
-            before, doubt = matrix.at(matrix.values, chosen), matrix.at(matrix.variance, chosen)
-            weight = doubt / np.maximum(doubt + variance, 1e-300)
-            values, variance = weight * values + (1 - weight) * before, weight * variance
+        if not self.printed:
+            # Other people said something about the same numbers: where these are mostly noise, that is believed.
+            values, variance = two_part(values, variance, matrix.at(matrix.values, chosen))
         facts = {"item padding": found.pad, "relation padding": estimated.pad, "relations asked about": len(asked)}
         related = _reliable(chosen, values, variance, singles, wanted.top)
         by_guess = matrix.best(matrix.guess, self.support)
-        learnt = Learnt(
+        return Learnt(
             itemsets=tuple((item,) for item in singles.order),
             values=singles.values,
             variance=singles.variance,
             facts=facts,
             related=related,
+            kept=tuple(chosen[: self.support]),
+            guessed=tuple(by_guess),
         )
-        return replace(learnt, kept=tuple(chosen[: self.support]), guessed=tuple(by_guess))
 
     def _asked(self, chosen: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
         """Return which relations are asked about, and the place among them of each that was chosen.
@@ -177,12 +178,10 @@ class MatrixProtocol(Protocol):
         if self.printed or self.how != "together":
             return chosen, list(range(len(chosen)))
         places: dict[frozenset[int], int] = {}
-        asked = []
         for chain in chosen:
-            if frozenset(chain) not in places:
-                places[frozenset(chain)] = len(asked)
-                asked.append(chain)
-        return asked, [places[frozenset(chain)] for chain in chosen]
+            places.setdefault(frozenset(chain), len(places))
+        first = {places[frozenset(chain)]: chain for chain in reversed(chosen)}
+        return [first[at] for at in range(len(places))], [places[frozenset(chain)] for chain in chosen]
 
 
 _LONGEST = 128  # how many relations of one person are told apart from more
@@ -197,7 +196,7 @@ def check_means(name: str) -> None:
 def asked(
     name: str,
     of: Items | int,
-    directions: list[tuple[Whole, Whole, int, int]],
+    ways: list[Way],
     oracle: str,
     epsilon: Fraction,
     line: Line,
@@ -205,15 +204,15 @@ def asked(
 ) -> tuple[Ask, ...]:
     """Return the rounds that ask for one number each, at once: of one direction on either side, within a range."""
     made, rounds = means()[oracle].make(epsilon), []
-    for at, (left, right, low, high) in enumerate(directions, 1):
+    for at, (left, right, low, high) in enumerate(ways, 1):
         one, other = tuple(left.tolist()), tuple(right.tolist())
         question: Number
         if isinstance(of, int):
             question = Folded(items=of, left=one, right=other, low=low, high=high)
         else:
             question = Projection(items=of, left=one, right=other, low=low, high=high)
-        who = line.next(share / len(directions))
-        rounds.append(Ask(name=f"{name}, {at} of {len(directions)}", who=who, question=question, oracle=made))
+        who = line.next(share / len(ways))
+        rounds.append(Ask(name=f"{name}, {at} of {len(ways)}", who=who, question=question, oracle=made))
     return tuple(rounds)
 
 

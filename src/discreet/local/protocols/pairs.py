@@ -53,6 +53,8 @@ class Pairs(Protocol):
         As for `svim`.
     prior
         How estimates are pulled to what chance would have.
+    guessed
+        Whether only the `support` relations that are the likeliest by chance are asked about, as `svsm` would.
     """
 
     shares: tuple[str, str, str] = ("0.3", "0.1", "0.6")
@@ -67,6 +69,7 @@ class Pairs(Protocol):
     corrected: bool = True
     sizes: Told = "bins"
     prior: Prior = "two-part"
+    guessed: bool = False
 
     name: ClassVar[str] = "pairs"
     summary: ClassVar[str] = "the most reliable relations: items by svim-better, then all pairs of them at once"
@@ -99,6 +102,10 @@ class Pairs(Protocol):
             return singles.alone()
         of = singles.relations(self.how)
         guess = singles.by_chance(of)
+        if self.guessed:
+            many = -(-self.support // 2) if self.how == "together" else self.support  # a pair is a relation both ways
+            likeliest = sorted(np.argsort(-guess, kind="stable")[:many].tolist())
+            of, guess = Relations(of.items, tuple(of[place] for place in likeliest)), guess[likeliest]
         answer = yield from estimating(
             of,
             line,
@@ -126,10 +133,10 @@ def found_by(name: str) -> SVIM:
     return SVIMBetter() if name == "svim-better" else SVIM()
 
 
-def check_relations(plan: Any, wanted: Wanted) -> None:
+def check_relations(plan: Any, wanted: Wanted, most: int = MOST_ITEMS) -> None:
     """Refuse numbers of items and relations that make no sense together: settings `items` and `support`."""
-    if not 2 <= plan.items <= MOST_ITEMS:
-        raise MisuseError(f"{plan.name} relates 2 to {MOST_ITEMS} items; {plan.items} were given.")
+    if not 2 <= plan.items <= most:
+        raise MisuseError(f"{plan.name} relates 2 to {most} items; {plan.items} were given.")
     if plan.support < 1:
         raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
     if wanted.top > plan.support:
@@ -206,13 +213,16 @@ class Singles:
     ) -> Learnt:
         """Return the most reliable of the most frequent relations, the most reliable first.
 
-        Where pairs have no order, each is a relation both ways. A confidence is a ratio of two noisy numbers: what is
-        larger than its first side counts as that, and a first side that seems to be nobody's as one in a million (D8).
+        Where pairs have no order, one that was asked about is a relation both ways. A confidence is a ratio of two
+        noisy numbers: what is larger than its first side counts as that, and a first side that seems to be nobody's as
+        one in a million (D8).
         """
         pairs = of.of
         if of.items.how == "together":
-            pairs = (*pairs, *((other, one) for one, other in pairs))
-            values, variance = np.tile(values, 2), np.tile(variance, 2)
+            asked = set(pairs)
+            turned = [at for at, pair in enumerate(pairs) if pair[::-1] not in asked]
+            pairs = (*pairs, *(pairs[at][::-1] for at in turned))
+            values, variance = (np.concatenate((some, some[turned])) for some in (values, variance))
         first, second = self.places(pairs)
         held = np.clip(self.values, 1e-6, 1.0)
         # Equal ones go by the ranks of their items.

@@ -1,7 +1,7 @@
 """LDP-RM: relations that many people hold and that can be relied on.
 
-The items first; then a matrix with the support of every pair of them, learnt through few numbers that people have of it;
-then the likeliest pairs one by one. As printed, a round asks again about the directions of the round before; the
+The items first; then a matrix with the support of every pair of them, learnt through few numbers that people have of
+it; then the likeliest pairs one by one. As printed, a round asks again about the directions of the round before; the
 corrected form asks about new ones too, and weighs all answers by their precision.
 """
 
@@ -17,7 +17,7 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Line, Wanted
 from ..relations import Items, Pair
-from .mining import MatrixProtocol, Step, Supports, asked, measured
+from .mining import MatrixProtocol, Step, Supports, Way, asked, measured
 from .pairs import Singles
 from .rounds import Estimated
 from .spectral import Belief, Matrix, Whole, bounds, decomposed, independent, rank_of, signs, updated, whole
@@ -41,7 +41,7 @@ class RelationMiner(MatrixProtocol):
         How often the matrix is asked about. With 0 it is the independence guess, and its people answer for the
         relations.
     fresh
-        How many directions of a round are new ones (corrected).
+        How many directions of a round are new ones (corrected), at most.
     cascade
         How many relations become items themselves, half the rounds on: ((a, b), c) is a relation then (corrected).
     shares, how, items, support, means
@@ -82,7 +82,7 @@ class RelationMiner(MatrixProtocol):
         """Ask a share of the people about the matrix, round by round."""
         items, guess = Items(singles.order, self.how), independent(singles.values)
         if not self.rounds:
-            return Supports(items=items, values=guess, variance=None, guess=guess)
+            return Supports(items=items, values=guess, guess=guess)
         part = share / self.rounds
         if self.printed:
             values = guess
@@ -94,25 +94,24 @@ class RelationMiner(MatrixProtocol):
                 ways = [_printed(whole(left[:, one]), whole(right[:, one])) for one in range(many)]
                 answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
                 values = _updated(values, ways, [measured(answer)[0] if answer.people else None for answer in answers])
-            return Supports(items=items, values=values, variance=None, guess=guess)
+            return Supports(items=items, values=values, guess=guess)
         together = self.how == "together"
         most = _most(found, len(singles.order))
         belief = Belief(guess=guess, doubt=_doubt(singles), symmetric=together)
-        values, variance = belief.posterior()
-        number = 0
+        values, number = guess, 0
         for at in range(self.rounds):
             if self.cascade and at == self.rounds // 2:
                 items = Items(singles.order, self.how, _bonds(values, singles.order, self.cascade, together=together))
-                belief = _extended(belief, values, variance, items)
-                values, variance = belief.posterior()
+                belief = _extended(belief, values, belief.variance(), items)
+                values = belief.mean()
             pairs = self._directions(values, self._theta(at), number, together=together)
             number += self.fresh
             ways = [(one, other, *bounds(one, other, most, together=together)) for one, other in pairs]
             answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
             for (one, other, _, _), answer in zip(ways, answers, strict=True):
                 belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
-            values, variance = belief.posterior()
-        return Supports(items=items, values=values, variance=variance, guess=belief.guess)
+            values = belief.mean()
+        return Supports(items=items, values=values, guess=belief.guess)
 
     def _theta(self, at: int) -> float:
         """Return the share of the singular values in a round: from the first setting to the last, evenly."""
@@ -126,12 +125,13 @@ class RelationMiner(MatrixProtocol):
         """
         left, singular, right = decomposed(values)
         many, width = min(rank_of(singular, theta), _LEADING), len(values)
+        fresh = min(self.fresh, width * (width - 1) // (2 if together else 1))  # no more than there are entries
         if together:
             ways = [left[:, one] + left[:, other] for one in range(many) for other in range(one + 1)]
-            ways += [signs(width, number + at) for at in range(self.fresh)]
+            ways += [signs(width, number + at) for at in range(fresh)]
             return [(whole(way), whole(way)) for way in ways]
         both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
-        both += [(signs(width, 2 * (number + at)), signs(width, 2 * (number + at) + 1)) for at in range(self.fresh)]
+        both += [(signs(width, 2 * (number + at)), signs(width, 2 * (number + at) + 1)) for at in range(fresh)]
         return [(whole(one), whole(other)) for one, other in both]
 
 
@@ -139,12 +139,12 @@ def _named(at: int) -> str:
     return f"matrix, round {at + 1}"
 
 
-def _printed(left: Whole, right: Whole) -> tuple[Whole, Whole, int, int]:
+def _printed(left: Whole, right: Whole) -> Way:
     """Return a pair of directions with the range that any set of relations has, equations (21) and (22)."""
     return (left, right, *bounds(left, right, len(left), together=False))
 
 
-def _updated(before: Matrix, ways: list[tuple[Whole, Whole, int, int]], values: list[float | None]) -> Matrix:
+def _updated(before: Matrix, ways: list[Way], values: list[float | None]) -> Matrix:
     """Return the matrix of the next round (29); what nobody was asked about stays as it was."""
     left = np.array([one for one, _, _, _ in ways], np.float64).T
     right = np.array([other for _, other, _, _ in ways], np.float64).T
@@ -179,8 +179,8 @@ def _bonds(values: Matrix, order: tuple[int, ...], many: int, *, together: bool)
 def _extended(belief: Belief, values: Matrix, variance: Matrix, items: Items) -> Belief:
     """Return the belief with rows and columns for bonds, guessed from what is believed now.
 
-    A bond (a, b) goes with c as often as b does, where chains are asked about; with items that are together, it has c by
-    chance, and its own items always.
+    A bond (a, b) goes with c as often as b does, where chains are asked about; with items that are together, it has c
+    by chance, and its own items always.
     """
     old, width, rank = len(values), len(items), items.rank
     guess, doubt = np.zeros((width, width)), np.full((width, width), 1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, sqrt
+from math import sqrt
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
@@ -42,6 +42,7 @@ class Sizes:
     """How many candidates people hold, learnt from a round: fractions of people who hold 1, 2, 3 … of them."""
 
     kept: Values
+    sure: float = 0.0  # what a size far over the padding must have to count, as one lucky draw there would weigh a lot
 
     @classmethod
     def of(cls, seen: Estimate, told: Told = "each") -> Sizes:
@@ -63,7 +64,7 @@ class Sizes:
             if value > threshold * wide:
                 inside = np.arange(first, end)
                 kept[inside - 1] = value / inside / (1 / inside).sum()
-        return cls(kept=kept)
+        return cls(kept=kept, sure=NormalDist().inv_cdf(1 - 0.001 / (len(bins) - 1)) * wide if each else 0.0)
 
     def padding(self, how: int | Literal["percentile"], percentile: Fraction) -> int:
         """Return the padding; 1 where nothing stood out (A8)."""
@@ -95,10 +96,15 @@ class Sizes:
         return min(error, key=lambda pad: (error[pad], pad))
 
     def correction(self, pad: int) -> float:
-        """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6)."""
+        """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6).
+
+        In one of twenty runs noise alone makes some size stand out. One of over twice the padding could double the
+        ratio, so it has to stand out as noise does in one of a thousand.
+        """
         sizes = np.arange(1, len(self.kept) + 1)
-        seen = float((np.minimum(sizes, pad) * self.kept).sum())
-        return float((sizes * self.kept).sum()) / seen if seen > 0 else 1.0
+        kept = np.where((sizes > 2 * pad) & (self.kept < self.sure), 0.0, self.kept)
+        seen = float((np.minimum(sizes, pad) * kept).sum())
+        return float((sizes * kept).sum()) / seen if seen > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,6 +5,7 @@ Directions are whole numbers, so that what a device computes is exactly what is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,8 +19,9 @@ Whole: TypeAlias = NDArray[np.int64]
 
 SCALE = 4096  # the largest weight of a direction
 _SMALL = 1e-12
-# How far off the guess may be, as a multiple of what it is taken for: the likeliest is chosen.
-_OFF = tuple(2.0**power for power in range(-4, 4))
+_ROOM = 1 << 22  # numbers that are laid out at a time
+# How far off the guess may be, against the variance it is taken to have: the likeliest is chosen.
+_FACTORS = tuple(4.0**power for power in range(-4, 4))
 
 
 def independent(supports: Matrix) -> Matrix:
@@ -144,32 +146,59 @@ class Belief:
             _noise=list(self._noise),
         )
 
-    def posterior(self) -> tuple[Matrix, Matrix]:
-        """Return what is believed now of each entry, and its variance."""
+    def mean(self) -> Matrix:
+        """Return what is believed now of each entry."""
         if not self._heard:
-            return self.guess.copy(), self.doubt.copy()
-        left, right, noise = np.array(self._left), np.array(self._right), np.array(self._noise)
-        shape = (len(left), *self.guess.shape)
-        rows = np.einsum("ma,mb->mab", left, right)
-        if self.symmetric:
-            mirrored = rows + rows.transpose(0, 2, 1)
-            place = np.arange(len(self.guess))
-            mirrored[:, place, place] /= 2
-        else:
-            mirrored = rows
-        covered = (mirrored * self.doubt).reshape(len(left), -1)
-        rows = rows.reshape(len(left), -1)
-        surprise = np.array(self._heard) - rows @ self.guess.ravel()
-        spread = rows @ covered.T
-        factor = max(_OFF, key=lambda off: _likelihood(surprise, off * off * spread + np.diag(noise))) ** 2
-        # Equal questions leave the matrix regular only by their noise, which is over 0.
-        solved = np.linalg.solve(factor * spread + np.diag(noise), np.column_stack((surprise, factor * covered)))
-        mean = self.guess + (factor * covered.T @ solved[:, 0]).reshape(shape[1:])
-        variance = factor * self.doubt - (factor * covered * solved[:, 1:]).sum(axis=0).reshape(shape[1:])
-        return mean, np.clip(variance, 0.0, None)
+            return self.guess.copy()
+        mean, (factor, root, surprise) = self.guess.copy(), self._weighed()
+        solved = root.T @ (root @ surprise)
+        for part, _, covered in self._blocks():
+            mean[part] += factor * (solved @ covered).reshape(mean[part].shape)
+        return mean
 
+    def variance(self) -> Matrix:
+        """Return how far what is believed may be off."""
+        if not self._heard:
+            return self.doubt.copy()
+        factor, root, _ = self._weighed()
+        variance = factor * self.doubt
+        for part, _, covered in self._blocks():
+            variance[part] -= ((factor * (root @ covered)) ** 2).sum(axis=0).reshape(variance[part].shape)
+        return np.clip(variance, 0.0, None)
 
-def _likelihood(surprise: Matrix, spread: Matrix) -> float:
-    """Return how likely a surprise is, up to a constant, as a logarithm."""
-    sign, size = np.linalg.slogdet(spread)
-    return -0.5 * float(size + surprise @ np.linalg.solve(spread, surprise)) if sign > 0 else -np.inf
+    def _weighed(self) -> tuple[float, Matrix, Matrix]:
+        """Return the likeliest factor of the doubt, a root of the answers' precision with it, and how they surprise.
+
+        In units of its own noise, an answer has a variance of one, and what the doubt adds: along the eigenvectors of
+        that, every factor is seen at once.
+        """
+        surprise, noise = np.array(self._heard), np.sqrt(np.array(self._noise))
+        spread = np.zeros((len(noise), len(noise)))
+        for part, rows, covered in self._blocks():
+            spread += rows @ covered.T
+            surprise = surprise - rows @ self.guess[part].ravel()
+        sizes, vectors = np.linalg.eigh(spread / np.outer(noise, noise))
+        sizes, along = np.clip(sizes, 0.0, None), vectors.T @ (surprise / noise)
+
+        def unlikely(factor: float) -> float:
+            total = 1 + factor * sizes
+            return float((np.log(total) + along**2 / total).sum())
+
+        factor = min(_FACTORS, key=unlikely)
+        root: Matrix = (vectors / noise[:, None]).T / np.sqrt(1 + factor * sizes)[:, None]
+        return factor, root, surprise
+
+    def _blocks(self) -> Iterator[tuple[slice, Matrix, Matrix]]:
+        """Return some rows of the matrix at a time: the weights of its entries in each answer, and how they covary."""
+        left, right = np.array(self._left), np.array(self._right)
+        many = max(1, _ROOM // (left.size or 1))
+        for start in range(0, len(self.guess), many):
+            part = slice(start, start + many)
+            rows = left[:, part, None] * right[:, None, :]
+            covered = rows.copy()
+            if self.symmetric:
+                covered += right[:, part, None] * left[:, None, :]
+                for place in range(start, min(start + many, len(self.guess))):
+                    covered[:, place - start, place] /= 2
+            covered *= self.doubt[part]
+            yield part, rows.reshape(len(left), -1), covered.reshape(len(left), -1)

@@ -1,0 +1,53 @@
+"""What Dong et al. 2024 compare on relations, as protocols with settings: one setting for all of them.
+
+Three in ten people answer for the items, seven in ten for relations. Which keys, tables and candidates the others use
+is not in the article; what is taken here says the docstring of each protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..exact.relating import How
+from ..local.protocols.calm import CALM
+from ..local.protocols.pairs import Pairs
+from ..local.protocols.pckv import PCKV
+from ..local.protocols.protocol import Protocol
+from ..local.protocols.relations import RelationMiner
+from ..local.protocols.relations_full import RelationsFull
+
+# SVIM as published, with relations for its items. Its first step keeps two candidates for each of k_s, which is nearly
+# all pairs of k items: those people answer for the candidates instead.
+_SVIM: Mapping[str, Any] = {
+    "finder": "svim",
+    "size_oracle": "olh",
+    "oracle": "grr-or-olh",
+    "padding": "percentile",
+    "sizes": "each",
+    "prior": "none",
+}
+
+
+def compared(how: How = "together", *, items: int = 64, support: int = 1600) -> dict[str, Protocol]:
+    """Return the protocols of table 3 and figures 3 and 4 by name, and what this package adds.
+
+    Parameters
+    ----------
+    how
+        What makes a relation. A table of items says nothing about order, so CALM is there for ``"together"`` alone.
+    items, support
+        The article's k and k_s.
+    """
+    common: Mapping[str, Any] = {"how": how, "items": items, "support": support}
+    tables: dict[str, Protocol] = {"CALM": CALM(items=items, support=support)} if how == "together" else {}
+    return {
+        "LDP-RM": RelationMiner(form="printed", **common),
+        "SVSM": Pairs(guessed=True, **_SVIM, **common),
+        **tables,
+        "SVIM": Pairs(**_SVIM, **common),
+        "PCKV": PCKV(**common),
+        "HM-RM": RelationsFull(**common),
+        "`relations`": RelationMiner(**common),
+        "`pairs`": Pairs(**common),
+    }

@@ -1,0 +1,144 @@
+"""PCKV-UE: a key with a value of plus or minus one, told by one of three signs a key.
+
+Candidates come in twos: 2k is key k with the value -1, and 2k + 1 the same key with +1. PCKV-GRR needs no oracle of its
+own: with the best split of its epsilon it is `grr` over the same candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ...kernels.devices import report_signed
+from ...kernels.supports import count_bits
+from ..loss import WORD
+from .oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
+
+_DIGITS = re.compile("[0-9a-f]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCKVUE(OneValue):
+    """Report a sign or nothing for every key.
+
+    Any key is told with `lie`, out of 2^32, with either sign alike. The sampled one, where that leaves it untold, is
+    told with `keep`, and with its own sign.
+    """
+
+    keep: int
+    lie: int
+
+    name: ClassVar[str] = "pckv-ue"
+    summary: ClassVar[str] = "a sign or nothing for every key: for keys with a value of plus or minus one"
+    citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020"
+
+    @classmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with the least variance for a rare candidate; `keep` is rounded down."""
+        check_ranges(epsilon, size, pad, single)
+        keep, lie = _best(grown(epsilon))
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=keep, lie=lie)
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are: the last may have one candidate only."""
+        return (self.size + 1) // 2
+
+    @property
+    def alike(self) -> Self:
+        """The same oracle for three keys at most, for an audit that enumerates reports.
+
+        Its numbers do not depend on how many keys there are, and no more than two tell any two people apart: the loss
+        is the same.
+        """
+        return replace(self, size=min(self.size, 6))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The two thresholds."""
+        return {"keep": self.keep, "lie": self.lie}
+
+    @property
+    def own(self) -> Fraction:
+        """The own sign by chance, or kept where nothing is told by chance."""
+        return self.other + (1 - Fraction(self.lie, WORD)) * Fraction(self.keep, WORD)
+
+    @property
+    def other(self) -> Fraction:
+        """One of the two signs of a key that is told by chance."""
+        return Fraction(self.lie, 2 * WORD)
+
+    @property
+    def bits(self) -> float:
+        """Whether each key is told, and with what sign."""
+        return 2 * self.keys
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return two rows of bits a person."""
+        told, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
+        report_signed(
+            answered.offsets,
+            answered.held,
+            answered.people,
+            np.uint64(seed),
+            self.pad,
+            self.size,
+            self.keep,
+            self.lie,
+            told,
+            signs,
+        )
+        return {"told": told, "signs": signs}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count keys by sign."""
+        counts = np.zeros((self.keys, 2), np.int64)
+        for sign, bits in enumerate((columns["told"] & ~columns["signs"], columns["signs"])):
+            tally = np.zeros(self.keys, np.int64)
+            count_bits(bits, self.keys, tally)
+            counts[:, sign] = tally
+        return counts.ravel()[: self.size]
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return both rows of bits as hexadecimal digits, eight keys a byte."""
+        return {
+            name: columns[name][row].astype("<u4").tobytes()[: (self.keys + 7) // 8].hex() for name in ("told", "signs")
+        }
+
+    def read(self, reports: Sequence[Report]) -> Columns:
+        """Return the rows of bits; a sign is that of a key that is told."""
+        words, digits = (self.keys + 31) // 32, (self.keys + 7) // 8 * 2
+        rows: dict[str, list[bytes]] = {"told": [], "signs": []}
+        for name, found in rows.items():
+            for text in self.parts(reports, ("signs", "told"), name):
+                if not isinstance(text, str) or len(text) != digits or _DIGITS.fullmatch(text) is None:
+                    raise self.strange()
+                found.append(bytes.fromhex(text).ljust(4 * words, b"\0"))
+        for told, signs in zip(rows["told"], rows["signs"], strict=True):
+            all_told, plus = (int.from_bytes(bits, "little") for bits in (told, signs))
+            if plus & ~all_told or all_told >> self.keys:
+                raise self.strange()
+        return {
+            name: np.frombuffer(b"".join(found), "<u4").astype(np.uint32).reshape(len(found), words)
+            for name, found in rows.items()
+        }
+
+
+@lru_cache(maxsize=64)
+def _best(growth: Fraction) -> tuple[int, int]:
+    """Return the thresholds with the least variance for a candidate nobody has, whose loss is within bounds.
+
+    Which lie is best is searched in floating point; what may be kept at that lie is an exact fraction, rounded down.
+    """
+    likely = float(growth)
+    other = np.linspace(1e-6, 0.5, 20_001)[:-1] if likely < 1e5 else np.geomspace(1e-10, 0.49, 20_001)
+    kept = (likely - 1) * other / (likely * other + 1 - 2 * other)
+    lie = max(1, round(2 * WORD * float(other[np.argmin(other * (1 - other) / ((1 - 2 * other) * kept) ** 2)])))
+    share = Fraction(lie, 2 * WORD)
+    return int((growth - 1) * share / (growth * share + 1 - 2 * share) * WORD), lie

@@ -1,0 +1,37 @@
+"""What is compared on relations: all of it in one setting, and Figure 1 of Dong et al."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+
+import discreet
+from discreet.lab.relations import compared
+from discreet.local.asking import Wanted
+from discreet.local.simulate import simulate
+
+FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
+
+
+@pytest.mark.parametrize("how", ["given", "after", "together"])
+def test_three_in_ten_answer_for_items(how):
+    protocols = compared(how)
+    assert ("CALM" in protocols) == (how == "together")
+    for protocol in protocols.values():
+        protocol.check(Wanted(items=100, top=32, epsilon=Fraction(4)))
+        shares = [Fraction(share) for share in protocol.shares]
+        assert (shares[0], sum(shares)) == (Fraction(3, 10), 1)
+        assert (protocol.how, protocol.items, protocol.support) == (how, 64, 1600)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("SVIM", True), ("SVSM", False), ("CALM", True), ("PCKV", True), ("`pairs`", True)]
+)
+def test_figure_1(name, wanted):
+    """Guessed candidates have none of the relations wanted, so SVSM finds none; all others find all six."""
+    plan = compared(items=6, support=12)[name]
+    outcome = simulate(discreet.read(FIGURE * 4000), plan, top=6, epsilon=4, seed=1, speed="aggregated")
+    found = {(*rule.antecedent, *rule.consequent) for rule in outcome.relations}
+    assert found & set(permutations((4, 5, 6), 2)) == (set(permutations((4, 5, 6), 2)) if wanted else set())
