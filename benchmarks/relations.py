@@ -5,7 +5,7 @@
     python -m benchmarks.relations --speed          print how long a round takes, a person
 
 Reports are drawn with seeds from 0 on and added up without being made (`speed="aggregated"`), so the tables can be made
-again to the digit. Every number is a mean over ten runs, five for the figures, three for HM-RM; ± is the standard
+again to the digit. Every number is a mean over ten runs, three for the figures and for HM-RM; ± is the standard
 deviation over runs.
 """
 
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from .evidence import table
 from .mining import write_between
 
-RUNS, FIGURE_RUNS, SLOW_RUNS = 10, 5, 3
+RUNS, FIGURE_RUNS, SLOW_RUNS = 10, 3, 3
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 ITEMS, SUPPORT, TOP = 64, 1600, 32
 # What makes a relation in each data set.

@@ -83,7 +83,7 @@ class Entry:
     def answers(self) -> tuple[str, ...]:
         """What it can be asked: top, threshold, itemsets; an oracle: frequencies or a mean."""
         if self.what == "oracle":
-            return ("frequencies",) if hasattr(self.kind, "supports") else ("mean",)
+            return ("mean",) if hasattr(self.kind, "worth") else ("frequencies",)
         return tuple(self.kind.answers) if self.what == "mechanism" else ("top",)
 
     @property

@@ -341,10 +341,14 @@ def promised(asks: list[Ask], public: tuple[str, ...] = ("the items",)) -> Guara
     Shares that have nobody in common do not add up: a person's loss is that of the questions put to them alone.
     """
     epsilon = delta = Fraction(0)
-    for edge in asks:
-        mine = [ask.oracle for ask in asks if ask.who.start <= edge.who.start < ask.who.stop]
-        epsilon = max(epsilon, sum((oracle.epsilon for oracle in mine), Fraction(0)))
-        delta = max(delta, sum((oracle.delta for oracle in mine), Fraction(0)))
+    lost = failed = Fraction(0)
+    # From the first number to the last: whoever a round stops with is let go before the next round's are met.
+    begins = [(ask.who.start, 1, ask.oracle) for ask in asks]
+    for _, sign, oracle in sorted(
+        [*begins, *((ask.who.stop, -1, ask.oracle) for ask in asks)], key=lambda one: one[:2]
+    ):
+        lost, failed = lost + sign * oracle.epsilon, failed + sign * oracle.delta
+        epsilon, delta = max(epsilon, lost), max(delta, failed)
     charges = tuple(Charge.pure(ask.name, ask.oracle.epsilon, ask.oracle.delta) for ask in asks)
     return Guarantee(
         model="local",
