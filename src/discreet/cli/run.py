@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import json
 import os
@@ -103,4 +104,15 @@ def as_options(message: str) -> str:
 def _fail(message: str, status: int = 1) -> NoReturn:
     if sys.stderr is not None:
         sys.stderr.write(f"discreet: {message}\n")
+    _let_go()
     sys.exit(status)
+
+
+def _let_go() -> None:
+    """Give up what standard output could not take: Python would try again at its end, and change the exit status."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -112,7 +112,23 @@ def _ask() -> None:
         for question in questions:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
+    _relate()
     for kind in means().values():
         kind.make(Fraction(1)).reports(
             Answered(offsets=np.arange(4), held=np.zeros(3, np.int32), people=np.arange(3)), 1
         )
+
+
+def _relate() -> None:
+    """Run the kernels of relations: given, in time, together, built on each other, and folded."""
+    from ..baskets.generate import groceries
+    from ..baskets.generate_relations import applets, viewings
+    from ..local.simulate import simulate
+
+    small = {"items": 6, "support": 8, "rounds": 2, "fresh": 2}
+    for baskets, how in ((applets(300), "given"), (viewings(300), "after"), (groceries(300, seed=1), "together")):
+        for form in ({"cascade": 1}, {"form": "printed"}):
+            settings = {**small, "how": how, **form}
+            simulate(baskets, "relations", top=3, epsilon=8, seed=1, settings=settings)
+    simulate(baskets, "calm", top=3, epsilon=8, seed=1, settings={"items": 6, "support": 8})
+    simulate(baskets, "svd-fo", top=3, epsilon=8, seed=1, settings={"rounds": 1, "fresh": 2})
