@@ -22,7 +22,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from fractions import Fraction
 from functools import partial
@@ -61,6 +61,20 @@ def write_between(path: Path, marks: tuple[str, str], text: str) -> None:
     page = path.read_text()
     head, _, rest = page.partition(begin)
     path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}")
+
+
+def print_or_write(tables: Callable[[], Iterable[str]], marks: tuple[str, str]) -> None:
+    """Print tables, or put them between the marks of the page that --write names; say how long they took."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", type=Path)
+    chosen = parser.parse_args()
+    begun = time.perf_counter()
+    text = "\n".join(tables()).rstrip()
+    sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
+    if chosen.write is None:
+        print(text)
+    else:
+        write_between(chosen.write, marks, text)
 
 
 def lists(path: Path) -> list[list[int]]:

@@ -10,19 +10,15 @@ the standard deviation over runs.
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from .evidence import table
-from .mining import write_between
+from .mining import print_or_write
 
 RUNS = 10
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
@@ -199,19 +195,5 @@ def tables() -> Iterator[str]:
     yield from table(["data", "NCR"], rows)
 
 
-def main() -> None:
-    """Print or write the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--write", type=Path)
-    chosen = parser.parse_args()
-    begun = time.perf_counter()
-    text = "\n".join(tables()).rstrip()
-    sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
-    if chosen.write is None:
-        print(text)
-        return
-    write_between(chosen.write, MARKS, text)
-
-
 if __name__ == "__main__":
-    main()
+    print_or_write(tables, MARKS)

@@ -15,8 +15,6 @@ from math import inf
 from time import perf_counter
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ..errors import MisuseError
 from ..local.asking import Ask
 from ..local.client import ANSWERS
@@ -77,8 +75,7 @@ class Case:
         found: Told = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         if isinstance(self.oracle, MeanOracle):
             return found | {"the worth": float(self.oracle.worth(self.oracle.read([report]))[0])}
-        with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
-            supports = self.oracle.supports(self.oracle.read([report]))
+        supports = self.oracle.supports(self.oracle.read([report]))
         one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
         found["how many more values of one basket it speaks for"] = float(one - other)
         return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}

@@ -196,10 +196,9 @@ class _Crowd:
         return self._crowds[0].hear(ask, first)
 
     def _reports(self, crowd: Crowd, ask: Ask, people: NDArray[np.int64]) -> Columns:
-        with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
-            offsets, values = ask.question.answers(crowd.baskets, people)
-            answered = Answered(offsets=offsets, held=values, people=people)
-            columns = ask.oracle.reports(answered, seed_of(crowd.seed, f"{ask.name}:{ask.who.start}"))
+        offsets, values = ask.question.answers(crowd.baskets, people)
+        answered = Answered(offsets=offsets, held=values, people=people)
+        columns = ask.oracle.reports(answered, seed_of(crowd.seed, f"{ask.name}:{ask.who.start}"))
         for column in columns.values():
             if len(column) != len(people):
                 raise Broken(

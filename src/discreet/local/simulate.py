@@ -46,8 +46,7 @@ class Crowd:
     def numbers(self) -> NDArray[np.uint32]:
         """Return the number that each device draws once: the rounds go by it."""
         drawn = np.empty(len(self.baskets), np.uint32)
-        with np.errstate(over="ignore"):
-            tickets(np.uint64(seed_of(self.seed, "number")), drawn)
+        tickets(np.uint64(seed_of(self.seed, "number")), drawn)
         return drawn
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
@@ -58,11 +57,10 @@ class Crowd:
 
         def count(block: int) -> Counts:
             people = asked[edges[block] : edges[block + 1]]
-            with np.errstate(over="ignore"):  # words wrap around, as they do in compiled code
-                offsets, held = ask.question.answers(self.baskets, people)
-                answered = Answered(offsets=offsets, held=held, people=people)
-                generator = None if self.speed == "person" else np.random.default_rng([seed, block])
-                return ask.oracle.heard(answered, seed, generator)
+            offsets, held = ask.question.answers(self.baskets, people)
+            answered = Answered(offsets=offsets, held=held, people=people)
+            generator = None if self.speed == "person" else np.random.default_rng([seed, block])
+            return ask.oracle.heard(answered, seed, generator)
 
         told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
         supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)
