@@ -12,6 +12,7 @@ from ..errors import MisuseError
 from . import options as given
 from .audit import app as audit
 from .groups import Reading, Writing, grouped
+from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
 from .progress import Bar
@@ -38,6 +39,7 @@ app.add_typer(simulation)
 app.add_typer(mechanisms)
 app.add_typer(audit)
 app.add_typer(ledger, name="ledger")
+app.add_typer(lab, name="lab")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,140 @@
+"""`discreet lab`: the experiments of the papers, on their data or on yours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import MisuseError
+from . import options as given
+from .progress import Bar
+
+if TYPE_CHECKING:
+    from ..lab.experiment import Experiment
+
+app = typer.Typer(no_args_is_help=True, help="Run the experiments of the papers, on their data or on yours.")
+
+Paper = Annotated[
+    str | None, typer.Option("--paper", metavar="NUMBER", help="All of one paper: 000 to 004.", show_default=False)
+]
+Folder = Annotated[Path, typer.Option("--folder", metavar="PATH", help="Where results are kept.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Three repeats and three points of an axis.")]
+_FOLDER = Path("lab-results")
+
+
+@app.command("list")
+def show(paper: Paper = None) -> None:
+    """List the experiments: what each stands for, and how much there is to run."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..lab.papers import experiments, of_paper
+
+    table = Table(box=None, pad_edge=False)
+    for head in ("name", "shows", "what", "cells", "quick"):
+        table.add_column(head, justify="right" if head in ("cells", "quick") else "left")
+    for one in of_paper(paper) if paper else experiments().values():
+        many = [sum(len(cell.seeds) for cell in one.cells(quick)) for quick in (False, True)]
+        table.add_row(one.name, one.shows, one.title, f"{many[0]:,}", f"{many[1]:,}")
+    Console(highlight=False).print(table)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet lab run 004-figure-4 --quick\n\n"
+    "discreet lab run --paper 000\n\n"
+    "discreet lab run --all --quick\n\n"
+    "discreet lab run 004-figure-4 --data baskets.dat\n\n"
+    "discreet lab run 004-figure-4 --with mine --quick"
+)
+def run(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False, help="From `discreet lab list`.")
+    ] = None,
+    paper: Paper = None,
+    every: Annotated[bool, typer.Option("--all", help="All experiments of all papers.")] = False,
+    quick: Quick = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", metavar="FILE", help="Run it on these baskets instead of the paper's.", show_default=False
+        ),
+    ] = None,
+    person: given.Person = None,
+    item: given.ItemColumn = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="NAME", help="One more mechanism or protocol.", show_default=False),
+    ] = None,
+    folder: Folder = _FOLDER,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Processes.  \\[default: one a core]", show_default=False)
+    ] = None,
+) -> None:
+    """Run experiments, and show what they gave. What is unchanged since the last time is not run again.
+
+    Results go to one Parquet file an experiment; `discreet lab page` makes pages and figures of them.
+    """
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from ..lab.experiment import Data, Line
+    from ..lab.pages import table
+    from ..lab.running import run as carry_out
+
+    chosen = _chosen(names, paper, every)
+    if data is not None:
+        reading = {"person": person, "item": item}
+        reading = {name: column for name, column in reading.items() if column is not None}
+        chosen = [one.on(Data(name=str(data), label=data.name, reading=reading)) for one in chosen]
+    for other in others or ():
+        chosen = [one.with_line(Line(label=other, name=other)) for one in chosen]
+    with Bar("running") as bar:
+        results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
+    console = Console(highlight=False)
+    for one in results:
+        console.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
+        for metric in one.experiment.metrics:
+            console.print(Markdown("\n".join(table(one, metric))))
+    failed = [line for one in results for line in one.failed]
+    for line in failed:
+        typer.echo(f"not run: {line}", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def page(
+    paper: Paper = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where pages go.")] = Path("lab-pages"),
+    quick: Quick = False,
+    folder: Folder = _FOLDER,
+) -> None:
+    """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.
+
+    What has not been run yet is run first.
+    """
+    from ..lab.claims import claims
+    from ..lab.pages import write_page
+    from ..lab.papers import experiments, of_paper
+    from ..lab.running import run as carry_out
+
+    papers = [paper] if paper else list(dict.fromkeys(one.paper for one in experiments().values()))
+    for number in papers:
+        with Bar(f"paper {number}") as bar:
+            results = carry_out(of_paper(number), folder, quick=quick, progress=bar)
+        said = [claim for claim in claims() if claim.paper == number]
+        typer.echo(str(write_page(number, results, said, output, quick=quick)))
+
+
+def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Experiment]:
+    """Return the experiments that were asked for, in one of three ways."""
+    from ..lab.papers import experiment, experiments, of_paper
+
+    if bool(names) + bool(paper) + every != 1:
+        raise MisuseError("Say what to run: names from `discreet lab list`, --paper 000, or --all.")
+    if every:
+        return list(experiments().values())
+    return of_paper(paper) if paper else [experiment(name) for name in names or ()]

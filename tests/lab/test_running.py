@@ -1,0 +1,206 @@
+"""The lab runs what changed, keeps what did not, and says what could not be run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.errors import InputError, MisuseError
+from discreet.lab import running
+from discreet.lab.claims import claims
+from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.lab.figures import draw, middle
+from discreet.lab.fingerprint import fingerprint
+from discreet.lab.pages import table
+from discreet.lab.papers import experiment, experiments, of_paper
+from discreet.lab.running import Results, key_of, run
+from discreet.lab.store import Store
+
+MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+SMALL = Experiment(
+    name="small",
+    paper="004",
+    shows="Figure 0",
+    title="a small one",
+    says="Nothing.",
+    data=(Data(name="made-up-groceries", people=300),),
+    lines=(Line(label="exponential", name="exponential"), Line(label="laplace", name="laplace")),
+    axis=Axis(of="epsilon", label="epsilon", values=("1", "2", "4", "8", "16")),
+    asked={"top": 5, "lengths": 1},
+    measure="release",
+    metrics=(MISSED,),
+    repeats=4,
+)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count the runs."""
+    seen = []
+
+    def measured(cell, seed):
+        seen.append((cell.line.label, cell.value, seed))
+        return {"false_negative_rate": seed / 10}
+
+    monkeypatch.setattr(running, "measured", measured)
+    return seen
+
+
+def test_a_quick_run_has_three_points_and_three_seeds_and_a_full_one_the_rest(counted, tmp_path):
+    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
+    assert len(counted) == 2 * 3 * 3
+    assert quick.values == ("1", "4", "16")
+    assert quick.numbers(quick.panels[0], "laplace", "4", "false_negative_rate") == [0.0, 0.1, 0.2]
+    (full,) = run([SMALL], tmp_path, jobs=1)
+    assert len(counted) == 2 * 5 * 4
+    assert full.values == ("1", "2", "4", "8", "16")
+    again = run([SMALL], tmp_path, quick=True, jobs=1)
+    assert len(counted) == 2 * 5 * 4
+    assert again[0].values == quick.values
+    # The file still holds what the full run made.
+    assert len(Store(tmp_path).read("small")) == 2 * 5 * 4
+
+
+def test_what_another_experiment_ran_is_not_run_again(counted, tmp_path):
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    many = len(counted)
+    run([replace(SMALL, name="same", lines=(Line(label="other words", name="laplace"),))], tmp_path, quick=True, jobs=1)
+    assert len(counted) == many
+
+
+def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypatch):
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    counted.clear()
+
+    def changed(*modules):
+        return fingerprint(*modules) + ("changed" if any("laplace" in one for one in modules) else "")
+
+    monkeypatch.setattr(running, "fingerprint", changed)
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    assert {line for line, _, _ in counted} == {"laplace"}
+
+
+def test_an_interrupt_loses_nothing_that_was_done(tmp_path, monkeypatch):
+    seen = []
+
+    def measured(cell, seed):
+        if len(seen) == 7:
+            raise KeyboardInterrupt
+        seen.append(seed)
+        return {"false_negative_rate": 0.0}
+
+    monkeypatch.setattr(running, "measured", measured)
+    with pytest.raises(KeyboardInterrupt):
+        run([SMALL], tmp_path, quick=True, jobs=1)
+    # Six runs are two whole cells; the seventh was in the middle of one.
+    assert len(Store(tmp_path).read("small")) == 6
+
+
+def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
+    odd = replace(SMALL, lines=(*SMALL.lines, Line(label="odd", name="laplace", settings={"nonsense": 1})))
+    (results,) = run([odd], tmp_path, quick=True, jobs=1)
+    assert len(results.failed) == 3
+    assert results.failed[0].startswith(
+        "small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no"
+    )
+    assert len(results.rows) > 2 * 3 * 3
+
+
+def test_processes_give_what_one_gives(tmp_path):
+    small = replace(SMALL, axis=replace(SMALL.axis, values=("1",)), repeats=2)
+    (one,) = run([small], tmp_path / "one", jobs=1)
+    (two,) = run([small], tmp_path / "two", jobs=2)
+    key = ("key", "metric", "number")
+    assert sorted(tuple(getattr(row, name) for name in key) for row in one.rows) == sorted(
+        tuple(getattr(row, name) for name in key) for row in two.rows
+    )
+
+
+def test_the_key_knows_data_question_and_seed():
+    cell = next(SMALL.cells(quick=True))
+    other = replace(cell, data=Data(name="made-up-groceries", people=301))
+    keys = {key_of(cell, 0), key_of(cell, 1), key_of(other, 0), key_of(replace(cell, asked={"top": 6}), 0)}
+    assert len(keys) == 4
+
+
+def test_two_parameters_make_panels(counted, tmp_path):
+    over = Axis(of="top", label="K", values=(3, 5))
+    (results,) = run([replace(SMALL, over=over)], tmp_path, quick=True, jobs=1)
+    name = "made-up-groceries, 300 people"
+    assert results.panels == (f"{name}, K = 3", f"{name}, K = 5")
+
+
+def test_a_setting_can_be_the_axis():
+    axis = Axis(of="settings.selecting", label="share", values=("1/4", "1/2"))
+    first = next(replace(SMALL, axis=axis).cells(quick=True))
+    assert first.line.settings == {"selecting": "1/4"}
+    assert "epsilon" not in first.asked
+
+
+def test_fingerprints_follow_imports_and_ignore_comments(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "theirs.py").write_text("x = 1\n")
+    before = fingerprint("theirs")
+    fingerprint.__globals__["_looked_at"].cache_clear()
+    (tmp_path / "theirs.py").write_text('"""Words."""\nx = 1  # more words\n')
+    worded = fingerprint("theirs")
+    fingerprint.__globals__["_looked_at"].cache_clear()
+    (tmp_path / "theirs.py").write_text("x = 2\n")
+    assert fingerprint("theirs") not in (before, worded)
+    assert fingerprint("discreet.curator.laplace") != fingerprint("discreet.curator.exponential")
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path):
+    (tmp_path / "small.parquet").write_text("nonsense")
+    with pytest.raises(InputError) as caught:
+        Store(tmp_path).read("small")
+    path = tmp_path / "small.parquet"
+    assert str(caught.value) == (
+        f"{path} does not hold results of the lab. Remove it, and run the experiment small again."
+    )
+
+
+def test_tables_and_figures(counted, tmp_path):
+    printed = {("made-up-groceries, 300 people", "laplace", "4", "false_negative_rate"): 0.3}
+    (results,) = run([replace(SMALL, printed=printed)], tmp_path, quick=True, jobs=1)
+    assert list(table(results, MISSED)) == [
+        "| missed | epsilon = 1 | epsilon = 4 | epsilon = 16 |",
+        "|---|---|---|---|",
+        "| exponential | 0.10 ± 0.10 | 0.10 ± 0.10 | 0.10 ± 0.10 |",
+        "| laplace | 0.10 ± 0.10 | 0.10 ± 0.10 (paper: 0.3) | 0.10 ± 0.10 |",
+        "",
+    ]
+    first = draw(results, MISSED, tmp_path / "a" / "one.svg").read_text()
+    assert first == draw(results, MISSED, tmp_path / "two.svg").read_text()
+    assert "laplace" in first
+    assert draw(results, MISSED, tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert middle([float("nan"), 2.0]) == (2.0, 0.0)
+
+
+def test_experiments_are_found_by_name_and_paper():
+    for name, one in experiments().items():
+        assert name == one.name == experiment(name).name
+        assert name.startswith(f"{one.paper}-")
+        assert one in of_paper(one.paper)
+        assert next(one.cells(quick=True))
+    with pytest.raises(MisuseError) as caught:
+        of_paper("9")
+    assert str(caught.value).startswith("There are no experiments of a paper '9': it is one of 0")
+
+
+def test_every_claim_has_a_verdict_a_command_and_a_seed():
+    for claim in claims():
+        assert claim.says
+        words = claim.command.split()
+        if words[:3] == ["discreet", "lab", "run"] and not words[3].startswith("--"):
+            assert words[3] in experiments(), claim
+
+
+def test_lines_need_different_labels():
+    with pytest.raises(MisuseError, match=r"^Two lines of the experiment small have the same label\.$"):
+        replace(SMALL, lines=(SMALL.lines[0], SMALL.lines[0]))
+
+
+def test_results_know_their_order():
+    assert Results(experiment=SMALL, rows=()).panels == ()
