@@ -63,13 +63,20 @@ def write_between(path: Path, marks: tuple[str, str], text: str) -> None:
     path.write_text(f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}")
 
 
-def print_or_write(tables: Callable[[], Iterable[str]], marks: tuple[str, str]) -> None:
-    """Print tables, or put them between the marks of the page that --write names; say how long they took."""
+def print_or_write(
+    tables: Callable[[], Iterable[str]], marks: tuple[str, str], speeds: Callable[[], Iterable[str]] | None = None
+) -> None:
+    """Print tables, or put them between the marks of the page that --write names; say how long they took.
+
+    Where there are `speeds`, --speed makes those instead.
+    """
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
+    if speeds is not None:
+        parser.add_argument("--speed", action="store_true")
     chosen = parser.parse_args()
     begun = time.perf_counter()
-    text = "\n".join(tables()).rstrip()
+    text = "\n".join(speeds() if speeds is not None and chosen.speed else tables()).rstrip()
     sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
     if chosen.write is None:
         print(text)

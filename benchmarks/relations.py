@@ -1,29 +1,26 @@
-"""Protocols for relations, in the setting of table 3 and of experiments E1 and E3 of Dong et al. 2024.
+"""Protocols for relations, in the setting of table 3 and of experiments E1, E3, E5 and E6 of Dong et al. 2024.
 
     python -m benchmarks.relations                  print the tables
     python -m benchmarks.relations --write FILE     put the tables into FILE, between its two marks
     python -m benchmarks.relations --speed          print how long a round takes, a person
 
 Reports are drawn with seeds from 0 on and added up without being made (`speed="aggregated"`), so the tables can be made
-again to the digit. Every number is a mean over ten runs, three for the figures and for HM-RM; ± is the standard
-deviation over runs.
+again to the digit. Every number is a mean over ten runs, three for the figures, for real data and for HM-RM; ± is the
+standard deviation over runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from .evidence import table
-from .mining import write_between
+from .mining import print_or_write
 
 RUNS, FIGURE_RUNS, SLOW_RUNS = 10, 3, 3
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
@@ -34,11 +31,26 @@ DATA: Mapping[str, str] = {
     "inferred-Retail-star": "together",
     "made-up-applets": "given",
     "made-up-viewings": "after",
+    "made-up-cascades": "given",
+    "msnbc_seq": "after",
+    "OnlineRetail_events": "after",
+    "ml-latest-small": "after",
 }
 TABLE_3 = ("inferred-Retail", "inferred-Retail-star")
 FIGURES = {"made-up-applets": "E1, figure 3", "made-up-viewings": "E3, figure 4"}
+# Real data in time. The sets of 4,338 and of 610 people are too small for devices: they are drawn with replacement.
+REAL: Mapping[str, int | None] = {"msnbc_seq": None, "OnlineRetail_events": 300_000, "ml-latest-small": 300_000}
+REAL_PLANS = ("SVSM", "SVIM", "`relations`", "`pairs`")
+FILTERED = (*TABLE_3, *FIGURES)
+# Relations of three items too: so many relations become items. Which k_s E6 has is not in the text.
+CASCADES, CASCADE = "made-up-cascades", 32
+SUPPORTS = (800, 1600, 3200)
 EPSILONS = ("1", "2", "4")
 SLOW = ("HM-RM",)  # asks 4,096 questions at once: in table 3 only
+# What comes of the matrix and what of the items it is about: in table 3 and, without rounds, beside the other filters.
+WITHOUT_ROUNDS = ("LDP-RM, no rounds", "`relations`, no rounds")
+APART = (*WITHOUT_ROUNDS, "LDP-RM, items by `svim-better`", "`relations`, items by `svim`")
+MEASURES = ("F1", "NCR", "VAR", "covered")
 # What table 3 prints: F1, NCR and VAR on Retail, then on Retail*.
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "LDP-RM": (0.558, 0.640, 0.246, 0.546, 0.654, 0.180),
@@ -56,36 +68,46 @@ class Cell(NamedTuple):
     data: str
     plan: str
     epsilon: str
+    support: int = SUPPORT
 
 
 class Measured(NamedTuple):
-    """What several runs gave: the measures of the paper, and the share of wanted relations among the candidates."""
+    """What several runs gave: the measures of the paper, how often intervals held, and what the filter kept.
+
+    `covered` is the share of the pairs found whose interval holds the true confidence. `kept` is the share of wanted
+    relations among the candidates; where relations of three items are wanted too, of those that were found.
+    """
 
     f_score: list[float]
     rank: list[float]
     error: list[float]
+    covered: list[float]
     kept: list[float]
 
 
-def plans(how: Any) -> Mapping[str, Any]:
-    """Return what is compared, by name."""
+def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
+    """Return what is compared on a data set, by name."""
     from discreet.lab.relations import compared
 
-    return compared(how, items=ITEMS, support=SUPPORT)
+    how: Any = DATA[data]
+    known = compared(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
+    return {plan: known[plan] for plan in REAL_PLANS} if data in REAL else known
 
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
     from discreet.lab.datasets import load
 
-    return load(name)
+    return load(name, people=REAL.get(name))
 
 
 @lru_cache(maxsize=4)
-def _truth(name: str) -> Any:
+def _truth(name: str, support: int = SUPPORT) -> Any:
     from discreet.exact.relating import relations
 
-    return relations(_data(name), how=DATA[name], items=ITEMS, support=SUPPORT, top=TOP)  # type: ignore[arg-type]
+    how: Any = DATA[name]
+    longest = 3 if name == CASCADES else 2
+    return relations(_data(name), how=how, items=ITEMS, support=support, top=TOP, longest=longest)
 
 
 def wanted_pairs(name: str) -> set[tuple[int, int]]:
@@ -111,9 +133,27 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     return as_rules(learnt.related, baskets.vocabulary, len(baskets)), heard
 
 
+def covered(name: str, found: Any) -> float:
+    """Return the share of the pairs found whose interval holds the true confidence."""
+    import numpy as np
+
+    from discreet.exact.relating import pair_counts
+
+    how: Any = DATA[name]
+    pairs = found.where(lengths=2)
+    first, second = (side.codes.astype(np.int64) for side in (pairs.antecedents, pairs.consequents))
+    items = np.unique(np.concatenate((first, second)))
+    codes, counts = pair_counts(_data(name), items, how)
+    held = np.zeros(len(items) ** 2, np.int64)
+    held[codes] = counts
+    both = held[np.searchsorted(items, first) * len(items) + np.searchsorted(items, second)]
+    true = both / np.maximum(_data(name).item_counts[first], 1)
+    return float(((pairs.low <= true) & (true <= pairs.high)).mean()) if len(pairs) else 1.0
+
+
 def candidates(heard: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, both ways where they have no order."""
-    from discreet.local.relations import WhichRelations
+    from discreet.local.pair_questions import WhichRelations
 
     for one in reversed(heard):
         question = one.ask.question
@@ -127,15 +167,21 @@ def measure(cell: Cell) -> Measured:
     """Run one protocol with several seeds."""
     from discreet.exact.metrics import score_relations
 
-    baskets, truth, pairs = _data(cell.data), _truth(cell.data), wanted_pairs(cell.data)
-    plan, runs = plans(DATA[cell.data])[cell.plan], Measured([], [], [], [])
+    baskets, truth, ordered = _data(cell.data), _truth(cell.data, cell.support), DATA[cell.data] != "together"
+    plan, runs = plans(cell.data, cell.support)[cell.plan], Measured([], [], [], [], [])
+    three = truth.where(lengths=3)
     for seed in range(SLOW_RUNS if cell.plan in SLOW else RUNS if cell.data in TABLE_3 else FIGURE_RUNS):
         found, heard = lead(baskets, plan, cell.epsilon, seed)
-        score = score_relations(found, truth)
+        score = score_relations(found, truth, ordered=ordered)
         runs.f_score.append(score.f_score)
         runs.rank.append(score.cumulative_rank)
         runs.error.append(score.confidence_error)
-        runs.kept.append(len(pairs & candidates(heard)) / max(len(pairs), 1))
+        runs.covered.append(covered(cell.data, found))
+        if cell.data == CASCADES:
+            runs.kept.append(score_relations(found.where(lengths=3), three, ordered=ordered).recall)
+        else:
+            pairs = wanted_pairs(cell.data)
+            runs.kept.append(len(pairs & candidates(heard)) / max(len(pairs), 1))
     return runs
 
 
@@ -160,50 +206,76 @@ def spread(values: list[float]) -> str:
 
 def tables() -> Iterator[str]:
     """Yield all tables."""
-    asked = [Cell(data, plan, "4") for data in TABLE_3 for plan in plans(DATA[data])]
+    asked = [Cell(data, plan, "4") for data in TABLE_3 for plan in plans(data)]
     asked += [
         Cell(data, plan, epsilon)
-        for data in FIGURES
-        for plan in plans(DATA[data])
+        for data in (*FIGURES, CASCADES, *REAL)
+        for plan in plans(data)
         for epsilon in EPSILONS
-        if plan not in SLOW
+        if plan not in (*SLOW, *APART)
+    ]
+    asked += [Cell(data, plan, "4") for data in FIGURES for plan in WITHOUT_ROUNDS]
+    asked += [
+        Cell(CASCADES, plan, "4", support)
+        for support in SUPPORTS
+        for plan in plans(CASCADES)
+        if support != SUPPORT and plan not in (*SLOW, *APART)
     ]
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
     with ProcessPoolExecutor() as pool:
         measured = dict(zip(asked, pool.map(measure, asked), strict=True))
     yield "### Table 3: association rules, ε = 4\n"
-    heads = [f"{data}: {what}" for data in ("Retail", "Retail*") for what in ("F1", "NCR", "VAR")]
+    heads = [f"{data}: {what}" for data in ("Retail", "Retail*") for what in MEASURES]
     rows = []
-    for plan in plans("together"):
+    for plan in plans(TABLE_3[0]):
         row = [plan]
         for place, data in enumerate(TABLE_3):
             runs = measured[Cell(data, plan, "4")]
             for which, values in enumerate((runs.f_score, runs.rank, runs.error)):
                 printed = f" ({PRINTED[plan][3 * place + which]:.2f})" if plan in PRINTED else ""
                 row.append(spread(values) + printed)
+            row.append(spread(runs.covered))
         rows.append(row)
     yield from table(["measured (printed)", *heads], rows)
-    measures: list[tuple[str, Callable[[Measured], list[float]]]] = [
-        ("F1", lambda runs: runs.f_score),
-        ("NCR", lambda runs: runs.rank),
-        ("VAR", lambda runs: runs.error),
-    ]
     for data, title in FIGURES.items():
         yield f"### {title}: {data}, a stand-in\n"
-        heads = [f"{what}, ε = {epsilon}" for what, _ in measures for epsilon in EPSILONS]
-        rows = []
-        for plan in plans(DATA[data]):
-            points = [(of, measured.get(Cell(data, plan, epsilon))) for _, of in measures for epsilon in EPSILONS]
-            rows.append([plan, *("–" if runs is None else spread(of(runs)) for of, runs in points)])
-        yield from table(["measured", *heads], rows)
+        some = [plan for plan in plans(data) if plan not in APART]
+        yield from varying(measured, {plan: [Cell(data, plan, one) for one in EPSILONS] for plan in some})
+    yield f"### E5, figure 5: {CASCADES}, a stand-in, with relations of three items\n"
+    some = [plan for plan in plans(CASCADES) if plan not in (*SLOW, *APART)]
+    yield from varying(measured, {plan: [Cell(CASCADES, plan, one) for one in EPSILONS] for plan in some})
+    yield f"### E6, figure 5: {CASCADES}, ε = 4\n"
+    yield from varying(measured, {plan: [Cell(CASCADES, plan, "4", one) for one in SUPPORTS] for plan in some})
+    yield f"### Relations of three items that were found, of those wanted: {CASCADES}\n"
+    rows = [[plan, *(spread(measured[Cell(CASCADES, plan, one)].kept) for one in EPSILONS)] for plan in some]
+    yield from table(["found", *(f"ε = {epsilon}" for epsilon in EPSILONS)], rows)
+    for data, people in REAL.items():
+        yield f"### {data}, one after the other in time{'' if people is None else f', resampled to {people:,}'}\n"
+        yield from varying(measured, {plan: [Cell(data, plan, one) for one in EPSILONS] for plan in plans(data)})
     yield "### Wanted relations among the candidates of the last round, ε = 4\n"
-    filters = ("LDP-RM", "`relations`", "SVSM", "`pairs`")
+    filters = ("LDP-RM", "LDP-RM, no rounds", "`relations`", "`relations`, no rounds", "SVSM", "`pairs`")
     rows = [
-        ["a random filter", *[f"{min(1.0, SUPPORT / (ITEMS * (ITEMS - 1))):.2f}"] * len(DATA)],
-        ["the independence guess from true supports", *(f"{guessed(data):.2f}" for data in DATA)],
-        *([plan, *(spread(measured[Cell(data, plan, "4")].kept) for data in DATA)] for plan in filters),
+        ["a random filter", *[f"{min(1.0, SUPPORT / (ITEMS * (ITEMS - 1))):.2f}"] * len(FILTERED)],
+        ["the independence guess from true supports", *(f"{guessed(data):.2f}" for data in FILTERED)],
+        *([plan, *(spread(measured[Cell(data, plan, "4")].kept) for data in FILTERED)] for plan in filters),
     ]
-    yield from table(["filter", *DATA], rows)
+    yield from table(["filter", *FILTERED], rows)
+
+
+def varying(measured: Mapping[Cell, Measured], cells: Mapping[str, list[Cell]]) -> Iterator[str]:
+    """Yield a table of the measures of the paper where one thing varies: epsilon, or how many relations are kept."""
+    first = next(iter(cells.values()))
+    points = [
+        f"ε = {one.epsilon}" if first[0].support == first[-1].support else f"k_s = {one.support:,}" for one in first
+    ]
+    heads = [f"{what}, {point}" for what in MEASURES for point in points]
+    rows = []
+    for plan, some in cells.items():
+        runs = [measured.get(cell) for cell in some]
+        rows.append(
+            [plan, *("–" if one is None else spread(one[which]) for which in range(len(MEASURES)) for one in runs)]
+        )
+    yield from table(["measured", *heads], rows)
 
 
 def speeds() -> Iterator[str]:
@@ -229,17 +301,7 @@ def speeds() -> Iterator[str]:
 
 def main() -> None:
     """Print or write the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--write", type=Path)
-    parser.add_argument("--speed", action="store_true")
-    chosen = parser.parse_args()
-    begun = time.perf_counter()
-    text = "\n".join(speeds() if chosen.speed else tables()).rstrip()
-    sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
-    if chosen.write is None:
-        print(text)
-        return
-    write_between(chosen.write, MARKS, text)
+    print_or_write(tables, MARKS, speeds)
 
 
 if __name__ == "__main__":

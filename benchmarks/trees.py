@@ -18,6 +18,7 @@ from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from .evidence import table
+from .local import covered
 from .mining import print_or_write
 
 RUNS = 10
@@ -39,6 +40,9 @@ OPTIMISATIONS: Mapping[str, frozenset[str]] = {
 }
 
 
+DEFAULTS = "`fp-tree`, the defaults"
+
+
 class Cell(NamedTuple):
     """One protocol at one point; `plan` is one of `plans` of the data set."""
 
@@ -49,10 +53,11 @@ class Cell(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What ten runs gave: normalised cumulative rank, squared error of counts, and the height of the tree."""
+    """What ten runs gave: normalised cumulative rank, squared error, intervals that hold, and the tree's height."""
 
     rank: list[float]
     error: list[float]
+    covered: list[float]
     height: list[int]
 
 
@@ -84,6 +89,7 @@ def plans(data: str) -> Mapping[str, Any]:
 
     best = tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=False)
     found = {
+        DEFAULTS: type(best)(),
         "`svsm`": SVSM(),
         "`fp-tree`, as printed": tree(data, OPTIMISATIONS["PWC, CCI, NPB, IWC"], printed=True),
         "`fp-tree`, corrected": best,
@@ -127,12 +133,14 @@ def measure(cell: Cell) -> Measured:
     from discreet.local.simulate import simulate
 
     baskets, truth = _data(cell.data), _truth(cell.data, cell.top)
-    plan, runs = plans(cell.data)[cell.plan], Measured([], [], [])
+    plan, runs = plans(cell.data)[cell.plan], Measured([], [], [], [])
     for seed in range(RUNS):
         asked: dict[str, Any] = {"top": cell.top, "epsilon": cell.epsilon, "seed": seed, "least": 2}
         outcome = simulate(baskets, plan, speed="aggregated", **asked)
         runs.rank.append(cumulative_rank(outcome.patterns, truth, top=cell.top))
         runs.error.append(squared_error(outcome.patterns, truth))
+        if len(outcome.patterns):
+            runs.covered.append(covered(baskets, outcome.patterns))
         runs.height.append(outcome.facts.get("tree height", 0))
     return runs
 
@@ -148,12 +156,18 @@ def error(runs: Measured) -> str:
     return f"{mean(hit):.1e}" if hit else "–"
 
 
+def held(runs: Measured) -> str:
+    """Return the mean share of intervals that hold the true count, of the runs that found anything."""
+    return f"{mean(runs.covered):.2f}" if runs.covered else "–"
+
+
 def cells() -> list[Cell]:
     """Return everything to measure, those of one data set one after the other, so that it is read once a process."""
     found = []
     for data in WEIGHTS:
         found += [Cell(data, plan, top, epsilon) for plan in COMPARED for top in TOPS for epsilon in EPSILONS]
         found.append(Cell(data, "`fp-tree`, corrected", 64, "1"))
+        found += [Cell(data, DEFAULTS, 64, epsilon) for epsilon in EPSILONS]
         if data == FIGURES:
             forms = ("printed", "corrected")
             found += [
@@ -172,7 +186,11 @@ def tables() -> Iterator[str]:
         yield f"### fp-tree beside svsm, {data}\n"
         points = [(top, epsilon) for top in TOPS for epsilon in EPSILONS]
         heads = [f"k = {top}, ε = {epsilon}" for top, epsilon in points]
-        for what, text in (("NCR", rank), ("Var, squared error of the counts of hits", error)):
+        for what, text in (
+            ("NCR", rank),
+            ("Var, squared error of the counts of hits", error),
+            ("share of intervals that hold the true count", held),
+        ):
             rows = [[plan, *(text(measured[Cell(data, plan, *point)]) for point in points)] for plan in COMPARED]
             yield from table([what, *heads], rows)
         heights = [f"{mean(measured[Cell(data, '`fp-tree`, corrected', *point)].height):.1f}" for point in points]
@@ -193,6 +211,12 @@ def tables() -> Iterator[str]:
     yield "### The corrected form at k = 64, ε = 1\n"
     rows = [[data, rank(measured[Cell(data, "`fp-tree`, corrected", 64, "1")])] for data in WEIGHTS]
     yield from table(["data", "NCR"], rows)
+    yield "### The default settings at k = 64\n"
+    for what, text in (("NCR", rank), ("share of intervals that hold the true count", held)):
+        rows = [
+            [data, *(text(measured[Cell(data, DEFAULTS, 64, epsilon)]) for epsilon in EPSILONS)] for data in WEIGHTS
+        ]
+        yield from table([what, *(f"ε = {epsilon}" for epsilon in EPSILONS)], rows)
 
 
 if __name__ == "__main__":

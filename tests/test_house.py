@@ -13,8 +13,8 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 ROOMS = [
-    "errors", "kernels", "baskets", "exact", "privacy", "report", "curator", "local", "catalogue", "publish", "plan",
-    "auditing", "collector", "spark", "lab", "cli",
+    "errors", "kernels", "baskets", "exact", "privacy", "report", "curator", "local", "catalogue", "publish",
+    "planning", "auditing", "collector", "spark", "lab", "cli",
 ]  # fmt: skip
 HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 

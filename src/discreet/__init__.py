@@ -20,6 +20,7 @@ _HOMES = {
     "load": "exact.files",
     "Release": "curator.release",
     "release": "publish",
+    "plan": "planning",
     "audit": "auditing",
     "mechanisms": "catalogue",
     "count": "publish",
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "mechanisms",
     "mine",
+    "plan",
     "rank",
     "read",
     "release",
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from .exact.rules import Rules
     from .local.outcome import Outcome
     from .local.simulate import simulate
+    from .planning import plan
     from .privacy.guarantee import Guarantee
     from .privacy.ledger import Ledger
     from .publish import count, release

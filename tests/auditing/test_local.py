@@ -414,3 +414,15 @@ class TestLaws:
         kept = hard(subsets(range(8)), 4)
         assert len(kept) == 16
         assert {(), (0, 1, 2, 3), (4, 5, 6, 7), tuple(range(8))} <= set(kept)
+
+
+def test_relations_are_audited_among_fewer_items():
+    """What a protocol asks grows with the square of its items, and not in kind; other settings stay as they are."""
+    from discreet.auditing.local_talk import _narrowed
+    from discreet.local.protocols.relations import RelationMiner
+    from discreet.local.protocols.svim import SVIM
+
+    wide = RelationMiner(items=60, cascade=30, rounds=3, form="corrected")
+    assert _narrowed(wide) == RelationMiner(items=24, cascade=24, rounds=3, form="corrected")
+    for plan in (RelationMiner(items=8, cascade=2), SVIM()):
+        assert _narrowed(plan) is plan

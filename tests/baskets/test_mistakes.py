@@ -271,14 +271,19 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"person": "day"}, MisuseError, "person= needs item=, the column of the items."),
     ({"time": "day"}, MisuseError, "time= needs person=, the column that says whose rows they are."),
     (
-        {"person": "day", "item": "item", "pair": ("a", "b")},
+        {"person": "day", "time": "day", "pair": ("a", "b")},
         MisuseError,
-        "pair= takes the place of item=, and has no time=; give the person and the pair alone.",
+        "pair= has no time=: give the person and the pair, and item= for what is held beside it.",
     ),
     (
         {"person": "day", "pair": "ab"},
         MisuseError,
-        'pair is \'ab\'; it is two columns, as in pair=("before", "after").',
+        'pair is \'ab\'; it is two different columns, as in pair=("before", "after").',
+    ),
+    (
+        {"person": "day", "pair": ("a", "a")},
+        MisuseError,
+        "pair is ('a', 'a'); it is two different columns, as in pair=(\"before\", \"after\").",
     ),
     (
         {"person": "day", "item": "item", "ordered": True},

@@ -23,7 +23,10 @@ import zstandard
 from scipy import sparse
 
 import discreet
-from discreet.baskets.core import Vocabulary
+from discreet.baskets.core import Sequences, Vocabulary
+from discreet.baskets.resample import resample
+from discreet.errors import MisuseError
+from discreet.exact.relating import relations
 
 NUMBERS: list[list[Any]] = [[30, 2], [], [2, 2, 700], [100_000, 30, 2, 30], [], [9]]
 NAMES: list[list[Any]] = [["tea", "milk"], [], ["milk", "milk", "Éclair"], ["oat bar", "tea", "tea"], [], ["10"]]
@@ -268,3 +271,59 @@ def test_pairs_are_kept_alike(tmp_path: Path) -> None:
     assert lines.vocabulary.take(lines.pairs.first).to_pylist() == ["milk", "tea", "milk"]
     assert lines.vocabulary.take(lines.pairs.second).to_pylist() == ["tea", "milk", "rice"]
     assert lines.merged == 1
+
+
+def test_items_stand_beside_pairs(tmp_path: Path) -> None:
+    """Someone may hold an item without a relation, or say nothing at all."""
+    (tmp_path / "a.jsonl").write_text(
+        '{"items": ["tea"], "pairs": [["rice", "milk"]]}\n{"items": ["rice"]}\n{"items": []}\n'
+    )
+    given = pa.table(
+        {
+            "person": [0, 0, 1, 2],
+            "item": ["tea", None, "rice", None],
+            "before": [None, "rice", None, None],
+            "after": [None, "milk", None, None],
+        }
+    )
+    read = discreet.read(given, person="person", item="item", pair=("before", "after"))
+    assert read == discreet.read(tmp_path / "a.jsonl")
+    assert [sorted(basket) for basket in read] == [["milk", "rice", "tea"], ["rice"], []]
+    assert read.pairs is not None
+    assert read.pairs.offsets.tolist() == [0, 1, 1, 1]
+    lists = pa.table({"person": [0], "item": [["tea"]], "before": ["rice"], "after": ["milk"]})
+    with pytest.raises(MisuseError) as refused:
+        discreet.read(lists, person="person", item="item", pair=("before", "after"))
+    assert str(refused.value) == "item='item' holds lists; beside pair= it is a column of single items."
+
+
+def test_what_is_at_the_same_time_is_known() -> None:
+    """Neither of two events at the same time comes after the other, whichever way they come in, are kept or drawn."""
+    events = [(7, "tea", 1), (7, "milk", 1), (7, "bread", 2), (3, "tea", 1), (3, "milk", 2), (3, "rice", 2)]
+    person, item, at = zip(*events, strict=True)
+    table = pa.table({"person": person, "item": item, "at": at})
+    read = discreet.read(table, person="person", item="item", time="at")
+    assert read == discreet.read(table.take([5, 3, 1, 4, 2, 0]), person="person", item="item", time="at")
+    assert read.sequences is not None
+    assert read.sequences.moments is not None
+    assert read.sequences.moments.tolist() == [1, 2, 2, 1, 1, 2]
+    found = relations(read, how="after", support=9, top=9)
+    labels = read.vocabulary.label
+    assert {(labels(a), labels(b)) for a, b in zip(found.antecedents.codes, found.consequents.codes, strict=True)} == {
+        ("tea", "milk"),
+        ("tea", "rice"),
+        ("milk", "bread"),
+        ("tea", "bread"),
+    }
+    capped = discreet.read(read, max_items=2, seed=1)
+    drawn = resample(capped, 4, seed=2)
+    for some in (capped, drawn):
+        assert some.sequences is not None
+        assert some.sequences.moments is not None
+        assert len(some.sequences.moments) == len(some.sequences.codes)
+    apart = discreet.read(table.set_column(2, "at", pa.array(range(6))), person="person", item="item", time="at")
+    assert apart.sequences is not None
+    assert apart.sequences.moments is None
+    assert apart != read
+    one, other = (Sequences(np.array([0, 2]), np.array([1, 2], np.int32), at) for at in (None, np.array([4, 9])))
+    assert one == other

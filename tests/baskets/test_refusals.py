@@ -315,7 +315,7 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
         (
             pa.table({"a": [1]}),
             {"person": "a", "pair": (1, 2)},
-            'pair is (1, 2); it is two columns, as in pair=("before", "after").',
+            'pair is (1, 2); it is two different columns, as in pair=("before", "after").',
         ),
     ]
 

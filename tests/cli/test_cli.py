@@ -379,6 +379,8 @@ def test_help_teaches_with_examples():
         ("is public as it is: leave people out.", "is public as it is: leave --people out."),
         ("names were given in contains or excludes.", "names were given in --contains or --excludes."),
         ("segments of by=: give that too", "segments of --by: give that too"),
+        ("pair= has no time=; use ordered=True.", "--pair has no --time; use --ordered."),
+        ('as in pair=("before", "after").', "as in --pair before after."),
     ],
 )  # fmt: skip
 def test_messages_speak_the_language_of_the_command_line(python, typed):

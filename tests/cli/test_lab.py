@@ -25,10 +25,10 @@ def test_list_names_every_experiment():
 def test_run_on_data_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.dat").write_text(DATA)
-    done = invoke("run", "004-figure-4", "--quick", "--jobs", "1", "--data", "mine.dat", "--with", "privbasis")
+    done = invoke("run", "004-figure-5", "--quick", "--jobs", "1", "--data", "mine.dat", "--with", "privbasis")
     assert done.exit_code == 0, done.output
     assert "privbasis" in done.output
-    assert (tmp_path / "lab-results" / "004-figure-4.parquet").is_file()
+    assert (tmp_path / "lab-results" / "004-figure-5.parquet").is_file()
 
 
 def test_run_on_a_table_of_ones_own(tmp_path, monkeypatch):
@@ -36,7 +36,7 @@ def test_run_on_a_table_of_ones_own(tmp_path, monkeypatch):
     rows = [f"{person},{item}" for person, line in enumerate(DATA.split("\n")) for item in line.split()]
     (tmp_path / "mine.csv").write_text("\n".join(["who,what", *rows]))
     words = ("--data", "mine.csv", "--person", "who", "--item", "what")
-    done = invoke("run", "004-figure-4", "--quick", "--jobs", "1", *words)
+    done = invoke("run", "004-figure-5", "--quick", "--jobs", "1", *words)
     assert done.exit_code == 0, done.output
 
 
@@ -44,7 +44,7 @@ def test_run_on_a_table_of_ones_own(tmp_path, monkeypatch):
     ("words", "said"),
     [
         (["run"], "Say what to run: names from `discreet lab list`, --paper 000, or --all."),
-        (["run", "004-figure-4", "--all"], "Say what to run: names from `discreet lab list`, --paper 000, or --all."),
+        (["run", "004-figure-5", "--all"], "Say what to run: names from `discreet lab list`, --paper 000, or --all."),
         (["run", "009"], "There is no experiment '009': try one of"),
         (["page", "--paper", "9"], "There are no experiments of a paper '9': it is one of"),
     ],

@@ -34,7 +34,7 @@ def sales(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asked(sales):
-    return [sales, "--person", "customer", "--item", "product", "--epsilon", "6", "--top", 3]
+    return [sales, "--person", "customer", "--item", "product", "--epsilon", "6", "--top", 3, "--protocol", "svsm"]
 
 
 class TestWhatIsShown:
@@ -156,6 +156,13 @@ class TestFiles:
 
 
 class TestSettings:
+    def test_adept_unless_something_else_is_said(self, sales):
+        done = run(sales, "--person", "customer", "--item", "product", "--epsilon", 6, "--top", 3, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["protocol"] == "adept"
+        assert [one["name"] for one in told["rounds"]][:2] == ["how many items", "which items"]
+
     def test_they_reach_the_protocol(self, asked):
         words = ["--protocol", "svim", "--set", "candidates=3", "--set", "shares=0 1/4 1/4 1/2"]
         done = run(*asked, "--seed", 7, *words, "--format", "json")
@@ -228,7 +235,7 @@ def test_very_few_people_are_told(tmp_path):
     (tmp_path / "few.dat").write_text("1 2\n1\n")
     done = run(tmp_path / "few.dat", "--top", 2, "--epsilon", 1, "--seed", 1)
     assert done.returncode == 0
-    assert "There are too few people for this protocol: nobody was asked 'how many candidates'" in done.stdout
+    assert "There are too few people for this protocol: nobody was asked 'how many items', 'which items'" in done.stdout
     assert "bits a report, but nobody was asked" in done.stdout
 
 
@@ -288,8 +295,9 @@ class TestRelations:
     def test_what_the_data_do_not_have(self, rows):
         words = [rows, "--person", "user", "--item", "page", "--protocol", "pairs", "--top", 4, "--epsilon", 8]
         assert run(*words, "--set", "how=after").stderr == (
-            "discreet: These data have no order: read them with a column of times, or use 'together'.\n"
+            "discreet: These data have no order: read them with --time, a column of times, or --ordered; or use "
+            "'together'.\n"
         )
         assert run(*words, "--set", "how=given").stderr == (
-            "discreet: These data have no pairs: read them with two columns of items, or use 'together'.\n"
+            "discreet: These data have no pairs: read them with --pair, two columns of items; or use 'together'.\n"
         )

@@ -14,6 +14,7 @@ from discreet.baskets.generate import groceries
 from discreet.catalogue import mechanism
 from discreet.curator import auto
 from discreet.curator.auto import Auto
+from discreet.curator.bases import Bases
 from discreet.curator.mechanism import Asked
 from discreet.lab.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
@@ -23,6 +24,9 @@ from discreet.privacy.source import SimulationSource
 ADD = Neighbours.ADD_REMOVE
 SHOP = groceries(500, seed=3)
 DENSE = [{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 500 + [{3, 4, 5}] * 300
+SPARSE = [{person % 60} for person in range(3_000)]
+# Twelve items, six of which some people hold, among very many who hold nothing.
+FEW_ITEMS = [{0, 1, 2, 3, 4, 5}] * 2_600 + [{6, 7, 8, 9, 10, 11}] * 2_400 + [set()] * 55_000
 ASKED = Asked(top=100, least=1, longest=4, items=1_000, people=100_000)
 QUESTIONS = [
     {"top": 12},
@@ -51,7 +55,7 @@ def test_every_question_is_answered_as_it_was_put(question):
     for seed, (epsilon, delta) in enumerate([("0.05", 0), (1, 0), (8, 0), (1, "1e-6")]):
         made = tried(SHOP, seed=seed, epsilon=epsilon, delta=delta, **question)
         chosen = made.facts["mechanism chosen"]
-        assert chosen in ("privbasis", "exponential", "truncated", "truncated-items")
+        assert chosen in ("bases", "clipped", "peeling", "exponential", "truncated")
         assert made.notes[0].startswith(f"{chosen} was chosen: ")
         assert made.citations == (mechanism(chosen).citation, mechanism("auto").citation)
         assert len(made.patterns) <= question.get("top", len(made.patterns))
@@ -70,9 +74,8 @@ class TestByFacts:
     @pytest.mark.parametrize(
         ("asked", "name"),
         [
-            (replace(ASKED, longest=1, top=10), "privbasis"),
-            (replace(ASKED, longest=1, top=11), "truncated-items"),
-            (replace(ASKED, longest=1, top=None, count=5), "truncated-items"),
+            (replace(ASKED, longest=1, top=10), "clipped"),
+            (replace(ASKED, longest=1, top=None, count=5), "clipped"),
             (replace(ASKED, least=13, longest=13), "exponential"),
             (replace(ASKED, least=13, longest=13, top=None, count=5), "truncated"),
         ],
@@ -89,10 +92,12 @@ class TestByFacts:
             ("measuring the count of the last pattern", Fraction(3, 100)),
             ("finding the patterns", Fraction(97, 100)),
         ]
-        assert Auto().plan(replace(ASKED, top=None, count=5)) == [
-            ("choosing how many patterns", Fraction(1, 20)),
-            ("finding the patterns", Fraction(19, 20)),
-        ]
+        # A threshold that few people reach needs no sure number of patterns.
+        for count, share in ((5, Fraction(1, 50)), (10_000, Fraction(1, 20))):
+            assert Auto().plan(replace(ASKED, top=None, count=count)) == [
+                ("choosing how many patterns", share),
+                ("finding the patterns", 1 - share),
+            ]
 
 
 def meter(epsilon="1", delta=0) -> Meter:
@@ -100,49 +105,79 @@ def meter(epsilon="1", delta=0) -> Meter:
 
 
 class TestByMeasurement:
-    # With K = 100 and 40 items, 52 pairs are picked: 92 picks, each with 1/207 of epsilon.
+    # With K = 100, 105 patterns are looked for: 20 items go with 41 pairs, so 61 picks share 3/5 of epsilon.
     @pytest.mark.parametrize(
-        ("many", "mark", "name", "why"),
+        ("many", "mark", "why"),
         [
-            (89, 1_000, "truncated-items", "about 89 of 100 patterns are single items"),
-            (110, 3_000, "truncated-items", "about 100 of 100 patterns are single items"),
-            (89, 3_000, "privbasis", "110 picks can tell counts of about 3,000 people from smaller ones"),
-            (87, 500, "truncated", "110 picks could hardly tell counts of about 500 people from smaller ones"),
-            (40, 1_500, "privbasis", "92 picks can tell counts of about 1,500 people from smaller ones"),
-            (40, 800, "truncated", "92 picks could hardly tell counts of about 800 people from smaller ones"),
-            (5, 160, "privbasis", "5 picks can tell counts of about 160 people from smaller ones"),
-            (40, 90, "truncated-items", "with counts of about 90 people little but single items can be found"),
-            (13, 205, "privbasis", "48 picks still find more patterns than there are single items among them"),
-            (40, 10_000, "privbasis", "many patterns are held by 10,000 people or more, at least 1/10 of all"),
+            (20, 720, "about 20 items make most of the patterns, and can be picked"),
+            (20, 700, ""),
+            (31, 2_000, "about 31 items make most of the patterns, and can be picked"),
+            (32, 2_000, ""),
+            (105, 9_000, ""),
+            (105, 10_000, "many patterns are held by 10,000 people or more, at least 1/10 of all"),
+            (12, 150, "about 12 items make most of the patterns, and can be picked"),
         ],
     )
-    def test_the_last_count_and_the_number_of_items_decide(self, many, mark, name, why):
-        assert auto._chosen(ASKED, 100, many, mark, meter()) == (name, why)
+    def test_the_last_count_and_the_number_of_items_decide(self, many, mark, why):
+        assert auto._why_bases(ASKED, 100, many, mark, meter()) == why
 
-    def test_longer_patterns_alone_are_no_single_items(self):
-        longer = replace(ASKED, least=2)
-        assert auto._chosen(longer, 100, 110, 150, meter())[0] == "truncated"
+    @pytest.mark.parametrize(
+        ("question", "charged"),
+        [
+            ({"top": 20}, "counting the items every pattern has"),
+            ({"top": 20, "counts": False}, "counting the people with the given items"),
+            ({"top": 20, "lengths": (2, 4)}, "counting the people with the given items"),
+            ({"min_count": 150}, "counting the items every pattern has"),
+            ({"min_count": 150, "lengths": (2, 4)}, "counting the people with the given items"),
+        ],
+        ids=str,
+    )
+    def test_what_is_dense_is_judged_among_those_who_hold_the_given_items(self, question, charged):
+        held = [{9, 0, 1, 2, 3, 4}] * 300 + [{9, 0, 1, 2}] * 200 + [{5}] * 20_000
+        for delta in (0, "1e-6"):
+            made = tried(held, contains=9, people=20_500, epsilon=2, delta=delta, **question)
+            assert made.facts["mechanism chosen"] in ("bases", "peeling")
+            assert " of all" in made.notes[0]
+            assert [charge.what for charge in made.guarantee.charges].count(charged) == 1
+
+    def test_counting_those_who_hold_the_given_items_is_planned(self):
+        plan = Auto().plan(replace(ASKED, fixed=1, counted=False))
+        assert plan[0] == ("counting the people with the given items", Fraction(1, 50))
+        assert plan[1] == ("measuring the count of the last pattern", Fraction(49, 50) * Fraction(3, 100))
+        assert sum(share for _, share in plan) == 1
+
+    def test_longer_patterns_alone_need_more_pairs(self):
+        # 20 items go with all 190 pairs of them: 210 picks share 3/5 of epsilon.
+        triples = replace(ASKED, least=3)
+        assert not auto._why_bases(triples, 100, 20, 2_400, meter())
+        assert auto._why_bases(triples, 100, 20, 2_500, meter())
 
     def test_a_delta_makes_picks_cheaper(self):
-        assert auto._chosen(ASKED, 100, 40, 400, meter())[0] == "truncated"
-        assert auto._chosen(ASKED, 100, 40, 400, meter(delta="1e-6"))[0] == "privbasis"
+        assert not auto._why_bases(ASKED, 100, 20, 300, meter())
+        assert auto._why_bases(ASKED, 100, 20, 300, meter(delta="1e-6"))
 
-    def test_picking_patterns_one_by_one_is_for_where_its_promise_holds(self):
+    def test_picking_longer_patterns_one_by_one_is_for_where_it_finds_them(self):
         pairs = replace(ASKED, least=2, longest=2, top=10)
-        assert auto._worth_picking(pairs, 10, 500, meter())
-        assert not auto._worth_picking(pairs, 10, 300, meter())
-        assert auto._worth_picking(replace(pairs, counts=False), 10, 300, meter())
-        assert not auto._worth_picking(ASKED, 100, 50_000, meter())
-        assert auto._worth_picking(ASKED, 100, 50_000, meter(delta="1e-6"))
+        assert auto._worth_picking(pairs, 300, meter())
+        assert not auto._worth_picking(pairs, 200, meter())
+        assert auto._worth_picking(replace(pairs, counts=False), 200, meter())
+        assert not auto._worth_picking(ASKED, 50_000, meter(delta="1e-6"))
+        assert not auto._worth_picking(replace(pairs, longest=900, items=5_000), 50_000, meter())
 
     @pytest.mark.parametrize(
         ("held", "question", "name"),
         [
-            (DENSE, {"top": 30}, "privbasis"),
-            (DENSE, {"top": 5, "lengths": 2}, "exponential"),
-            ([{person % 60} for person in range(3_000)], {"top": 40}, "truncated-items"),
-            (SHOP, {"top": 150, "epsilon": 40}, "truncated"),
-            (DENSE, {"min_count": 300}, "privbasis"),
+            (DENSE, {"top": 30}, "bases"),
+            (DENSE, {"top": 30, "delta": "1e-6"}, "peeling"),
+            ([{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 100, {"top": 30, "delta": "1e-6"}, "bases"),
+            (DENSE, {"top": 8, "lengths": 2, "delta": "1e-6"}, "bases"),
+            (DENSE, {"min_count": 300}, "bases"),
+            (DENSE, {"min_count": 300, "delta": "1e-6"}, "bases"),
+            (SPARSE, {"top": 40}, "clipped"),
+            (SPARSE, {"min_count": 45}, "clipped"),
+            (FEW_ITEMS, {"top": 100, "people": 60_000}, "bases"),
+            (FEW_ITEMS, {"min_count": 2_000, "people": 60_000}, "bases"),
+            (SPARSE, {"top": 2, "lengths": 2, "epsilon": 200}, "exponential"),
         ],
         ids=lambda value: value if isinstance(value, str) else None,
     )
@@ -152,26 +187,12 @@ class TestByMeasurement:
 
 
 class TestWhatComesBack:
-    def test_the_best_of_those_over_a_threshold(self):
-        made = tried(SHOP, top=30, epsilon=10**6, seed=2)
-        exact = discreet.mine(SHOP, top=30)
-        assert made.facts["mechanism chosen"] == "privbasis"
-        assert sorted(made.patterns.counts.tolist()) == sorted(exact.counts.tolist())
-
-    def test_level_by_level_the_top_is_kept(self, monkeypatch):
-        monkeypatch.setattr(auto, "_chosen", lambda *asked: ("truncated", "the test says so"))
-        for counts in (True, False):
-            made = tried(SHOP, top=12, epsilon=10**4, counts=counts)
-            assert made.facts["mechanism chosen"] == "truncated"
-            assert len(made.patterns) == 12
-            assert made.patterns.counted is counts
-        longer = tried(SHOP, top=12, epsilon=10**4, lengths=(2, 3))
-        assert {len(one.items) for one in longer.patterns} <= {2, 3}
-
-    def test_single_items_are_no_more_than_there_are(self, monkeypatch):
-        monkeypatch.setattr(auto, "_chosen", lambda *asked: ("truncated-items", "the test says so"))
-        made = tried(DENSE, top=30)
-        assert len(made.patterns) == 6
+    @pytest.mark.parametrize("delta", [0, "1e-6"])
+    def test_the_exact_top_where_there_is_next_to_no_noise(self, delta):
+        made = tried(DENSE, top=12, epsilon=10**6, delta=delta, seed=2)
+        exact = discreet.mine(DENSE, top=12)
+        true = dict(discreet.mine(DENSE, min_count=1).to_dict())
+        assert sorted(true[one.items] for one in made.patterns) == sorted(exact.counts.tolist())
 
     def test_facts_come_from_the_measurement_and_from_the_chosen(self):
         made = tried(DENSE, top=30)
@@ -181,11 +202,19 @@ class TestWhatComesBack:
         ]  # fmt: skip
         over = tried(DENSE, min_count=300)
         assert list(over.facts)[:3] == ["mechanism chosen", "patterns expected", "items expected"]
+        sparse = tried(SPARSE, top=40)
+        assert list(sparse.facts)[:2] == ["mechanism chosen", "count of the last pattern, about"]
+
+    @pytest.mark.parametrize("delta", [0, "1e-6"])
+    @pytest.mark.parametrize("question", [{"top": 30}, {"min_count": 300}, {"top": 8, "lengths": 2}], ids=str)
+    def test_every_branch_spends_all(self, question, delta):
+        for held in (DENSE, SPARSE):
+            made = tried(held, delta=delta, **question)
+            assert made.guarantee.epsilon > Fraction(998, 1000)
 
 
 def test_the_choice_is_a_function_of_released_values(monkeypatch):
     # With every measurement replaced by the same number, very different data lead to the same choice.
-    from discreet.curator.privbasis import PrivBasis
     from discreet.privacy.meter import Noisy
 
     right = Meter.count
@@ -197,7 +226,7 @@ def test_the_choice_is_a_function_of_released_values(monkeypatch):
         return Noisy(np.array([400]), noisy.scale, noisy.variance)
 
     monkeypatch.setattr(Meter, "count", fixed)
-    monkeypatch.setattr(PrivBasis, "choose_many", lambda *arguments: 5)
+    monkeypatch.setattr(Bases, "choose_many", lambda *arguments: 5)
     told = set()
     for held in ([], [{0}], DENSE, [{0, 1, 2, 3, 4, 5}] * 2_000):
         made = tried(held, top=20, items=6, people=3_000)

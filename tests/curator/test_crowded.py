@@ -24,10 +24,11 @@ CROWDS = {
 QUESTIONS = [
     *(
         (mechanism, {"top": 20, "lengths": lengths})
-        for mechanism in ("exponential", "laplace", "privbasis", "auto")
+        for mechanism in ("exponential", "laplace", "privbasis", "bases", "auto")
         for lengths in ((1, 6), 12)
     ),
-    *((mechanism, {"min_count": 20, "lengths": 12}) for mechanism in ("privbasis", "auto")),
+    *((mechanism, {"min_count": 20, "lengths": 12}) for mechanism in ("privbasis", "bases", "auto")),
+    *(("peeling", {"top": 20, "lengths": (1, 6), "delta": delta}) for delta in (0, "1e-6")),
     *((mechanism, {"min_count": 20, "lengths": (1, 3)}) for mechanism in ("truncated", "truncated-naive")),
     ("threshold", {"top": 10, "lengths": 12, "delta": "1e-6"}),
 ]
@@ -38,7 +39,7 @@ def test_everything_ends(crowd):
     held = discreet.read([set(basket) for basket in CROWDS[crowd]])
     for seed, (mechanism, question) in enumerate(QUESTIONS):
         found = trial(held, seed=seed, mechanism=mechanism, epsilon=1, items="public", **question)
-        if mechanism in ("exponential", "laplace"):
+        if mechanism in ("exponential", "laplace", "peeling"):
             assert len(found.patterns) == 20
 
 

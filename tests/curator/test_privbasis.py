@@ -16,9 +16,10 @@ from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
 from discreet.curator import cover as covering
+from discreet.curator.adding import add_up
 from discreet.curator.cover import cover, groups
 from discreet.curator.mechanism import Asked, to_tuples
-from discreet.curator.privbasis import PrivBasis, add_up
+from discreet.curator.privbasis import PrivBasis
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Cells, Supports
 from discreet.lab.trial import trial
@@ -252,11 +253,11 @@ class TestSums:
         asked = engine(people, 6)
         named = [tuple(sorted(basis)) for basis in bases]
         cells = asked.answer(Cells(tuple(named)))
-        itemsets, estimates, margins = add_up(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
-        assert estimates == pytest.approx(asked.answer(Supports(itemsets)))
-        assert (margins == 0).all()
+        sums = add_up(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
+        assert sums.estimates == pytest.approx(asked.answer(Supports(sums.itemsets)))
+        assert (sums.margins == 0).all()
         expected = {one for basis in named for size in range(least, longest + 1) for one in combinations(basis, size)}
-        assert sorted(to_tuples(itemsets)) == sorted(expected)
+        assert sorted(to_tuples(sums.itemsets)) == sorted(expected)
 
     @pytest.mark.statistical
     @pytest.mark.parametrize("gaussian", [False, True])
@@ -272,8 +273,8 @@ class TestSums:
         draws = rng.normal(0, 200, (runs, cells)) if gaussian else rng.laplace(0, 200, (runs, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
         found = [add_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
-        itemsets, margins = to_tuples(found[0][0]), found[0][2]
-        estimates = np.array([one[1] for one in found])
+        itemsets, margins = to_tuples(found[0].itemsets), found[0].margins
+        estimates = np.array([one.estimates for one in found])
         for place, itemset in enumerate(itemsets):
             known = sum(2.0 ** (len(itemset) - len(basis)) for basis in bases if set(itemset) <= set(basis))
             seen = np.mean(estimates[:, place] ** 2)

@@ -82,6 +82,8 @@ def test_links_between_pages_lead_somewhere():
 def test_every_erratum_the_code_names_is_explained():
     named = set()
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.md")]:
+        if path.parent.name == "papers":
+            continue  # 003 calls its experiments E1 to E14
         named |= set(re.findall(r"\b[ABCDEX]\d{1,2}\b", path.read_text()))
     page = (ROOT / "docs" / "errata.md").read_text()
     explained = set(re.findall(r"\b[ABCDEX]\d{1,2}\b", page))

@@ -71,6 +71,14 @@ def test_there_are_pages():
     assert {page.name for page in PAGES} > {"count.md", "meter.md", "ledger.md"}
 
 
+def test_what_only_the_lab_runs_has_pages_too():
+    from discreet.lab.comparators.comparator import Comparator
+    from discreet.lab.measures import comparators
+
+    known = [one for one in comparators().values() if isinstance(one, type) and issubclass(one, Comparator)]
+    assert {one.proof for one in known} == {page.name for page in PAGES if page.parent.name == "comparators"}
+
+
 def test_the_checker_can_see(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

@@ -17,7 +17,7 @@ from discreet.exact import layout, search
 from discreet.exact.checks import UNBOUNDED
 from discreet.exact.engine import LocalEngine
 from discreet.exact.itemsets import Itemsets
-from discreet.exact.query import Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from discreet.exact.query import PARTS, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
 
 ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
@@ -58,6 +58,8 @@ def queries() -> list[Query]:
         Supports(MIXED, Truncation(2, 14)),
         Supports(PAIRS, Truncation(2, 15, PAIRS, scores)),
         Supports(PAIRS, Truncation(3, 16, PAIRS, scores)),
+        Held(MIXED, (1, 2, 5)),
+        *(Clipped(MIXED, total, root) for total in (PARTS, 5 * PARTS // 2) for root in (False, True)),
         Cells(((0, 1), (1, 2, 3))),
         Cells(((2,), (0,), (3, 1))),
         *(Kth(k, least, longest) for k in (1, 3, 20) for least, longest in ((1, 4), (2, 2), (1, 1))),

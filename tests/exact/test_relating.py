@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from collections import Counter
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.exact import relating
 from discreet.exact.metrics import score_relations
-from discreet.exact.relating import relations
+from discreet.exact.relating import chain_counts, relations
+from discreet.local.simulate import simulate
+from naive import relating as naive
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 ITEMS = 6
@@ -41,24 +44,44 @@ def laid(events: list[list[int]], given_pairs: list[list[tuple[int, int]]]) -> B
     )
 
 
-def by_hand(baskets, events, given_pairs, how, items, support, top):
-    """Return the relations by the definition, one person at a time."""
+def by_hand(baskets, events, given_pairs, how, items, support, top, longest=2):
+    """Return the relations by the definition, one person at a time: first side, second side, and how many hold it."""
     held = [set(row) for row in baskets]
     counts = [sum(item in row for row in held) for item in range(ITEMS)]
     known = sorted(range(ITEMS), key=lambda item: (-counts[item], item))[:items]
-    shares = []
-    for a, b in permutations(known, 2):
+
+    def many(*chain):
+        """How many people take every step of the chain."""
+        steps = list(pairwise(chain))
         if how == "together":
-            many = sum({a, b} <= row for row in held)
-        elif how == "given":
-            many = sum((a, b) in pairs for pairs in given_pairs)
-        else:
-            many = sum(any(one == a and b in row[at + 1 :] for at, one in enumerate(row)) for row in events)
-        if many:
-            shares.append((-many, known.index(a), known.index(b), a, b))
-    kept = sorted(shares)[:support]
-    best = sorted(range(len(kept)), key=lambda at: (kept[at][0] / max(counts[kept[at][3]], 1), at))[:top]
-    return [(kept[at][3], kept[at][4], -kept[at][0]) for at in best]
+            return sum(set(chain) <= row for row in held)
+        if how == "given":
+            return sum(set(steps) <= set(pairs) for pairs in given_pairs)
+        return sum(
+            all(any(one == a and b in row[at + 1 :] for at, one in enumerate(row)) for a, b in steps) for row in events
+        )
+
+    chains = [chain for length in range(2, longest + 1) for chain in permutations(known, length)]
+    if how == "together":  # {a, b} is one first side
+        chains = [chain for chain in chains if len(chain) == 2 or known.index(chain[0]) < known.index(chain[1])]
+    shares = [(-many(*chain), len(chain), [known.index(item) for item in chain], chain) for chain in chains]
+    kept = [(chain, -less) for less, _, _, chain in sorted(shares)[:support] if less]
+
+    def reliable(at):
+        chain, both = kept[at]
+        alone = counts[chain[0]] if len(chain) == 2 else many(*chain[:-1])
+        return -both / max(alone, 1), at
+
+    best = [kept[at] for at in sorted(range(len(kept)), key=reliable)[:top]]
+    return [(sorted(one[:-1]) if how == "together" else list(one[:-1]), [one[-1]], both) for one, both in best]
+
+
+def told(found):
+    """Return relations in the same form."""
+    sides = (
+        [side.codes[a:b].tolist() for a, b in pairwise(side.offsets)] for side in (found.antecedents, found.consequents)
+    )
+    return list(zip(*sides, found.counts.tolist(), strict=True))
 
 
 ROWS = st.lists(
@@ -74,21 +97,42 @@ ROWS = st.lists(
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
-@given(ROWS, st.integers(1, 6), st.integers(1, 20), st.integers(1, 8), st.booleans())
-def test_relations_are_those_of_the_definition(rows, items, support, top, table):
+@given(ROWS, st.integers(1, 6), st.integers(1, 20), st.integers(1, 8), st.booleans(), st.sampled_from([2, 3]))
+def test_relations_are_those_of_the_definition(rows, items, support, top, table, longest):
     events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
     baskets = laid(events, given_pairs)
     before = relating._TABLE
     relating._TABLE = before if table else 0  # both ways of counting
     try:
         for how in ("together", "after", "given"):
-            found = relations(baskets, how=how, items=items, support=support, top=top)
-            expected = by_hand(baskets, events, given_pairs, how, items, support, top)
-            sides = (found.antecedents.codes.tolist(), found.consequents.codes.tolist(), found.counts.tolist())
-            assert list(zip(*sides, strict=True)) == expected
-            assert found.antecedent_counts.tolist() == [baskets.item_counts[a] for a, _, _ in expected]
+            found = relations(baskets, how=how, items=items, support=support, top=top, longest=longest)
+            expected = by_hand(baskets, events, given_pairs, how, items, support, top, longest)
+            assert told(found) == expected
+            single = [at for at, (first, _, _) in enumerate(expected) if len(first) == 1]
+            alone = [baskets.item_counts[expected[at][0][0]] for at in single]
+            assert found.antecedent_counts[single].tolist() == alone
+            assert (found.counts <= np.maximum(found.antecedent_counts, 1)).all() or how == "given"
     finally:
         relating._TABLE = before
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(ROWS)
+def test_chains_are_those_of_sets(rows):
+    """The kernel counts what sets say, and of items that are together one order of the first two."""
+    events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
+    baskets, order = laid(events, given_pairs), np.arange(ITEMS)
+    own = {
+        "together": [naive.together(set(row)) for row in baskets],
+        "after": [naive.after(row) for row in events],
+        "given": given_pairs,
+    }
+    for how, pairs in own.items():
+        expected = Counter(chain for mine in pairs for chain in naive.chained(mine))
+        codes, counts = chain_counts(baskets, order, how)
+        chains = [(code // ITEMS**2, code // ITEMS % ITEMS, code % ITEMS) for code in codes.tolist()]
+        kept = {chain: many for chain, many in expected.items() if how != "together" or chain[0] < chain[1]}
+        assert dict(zip(chains, counts.tolist(), strict=True)) == kept
 
 
 def test_figure_1():
@@ -118,14 +162,18 @@ def test_no_relations(rows):
         ({"how": "near"}, "A relation is 'given', 'after' or 'together'; 'near' was given."),
         (
             {"how": "given"},
-            "These data have no pairs: read them with two columns of items, or use 'together'.",
+            "These data have no pairs: read them with pair=, two columns of items; or use 'together'.",
         ),
-        ({"how": "after"}, "These data have no order: read them with a column of times, or use 'together'."),
+        (
+            {"how": "after"},
+            "These data have no order: read them with time=, a column of times, or ordered=True; or use 'together'.",
+        ),
         ({"items": 0}, "items is 0, but it must be a whole number, 1 or more."),
         ({"support": 0}, "support is 0, but it must be a whole number, 1 or more."),
         ({"top": "3"}, "top is '3', but it must be a whole number, 1 or more."),
+        ({"longest": 4}, "longest is 2 or 3, the items of a relation at most; 4 was given."),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_what_is_refused(given_options, message):
     with pytest.raises(MisuseError) as error:
@@ -138,6 +186,9 @@ def test_too_many_items(monkeypatch):
     with pytest.raises(MisuseError) as error:
         relations(discreet.read([{"a", "b"}]))
     assert str(error.value) == "Relations are counted among up to 1 items; there are 2: give items=64."
+    with pytest.raises(MisuseError) as error:
+        relations(discreet.read([range(257)]), longest=3)
+    assert str(error.value) == "Relations are counted among up to 256 items; there are 257: give items=64."
 
 
 class TestScores:
@@ -164,3 +215,31 @@ class TestScores:
         assert (nothing.cumulative_rank, nothing.f_score, nothing.confidence_error) == (0.0, 0.0, 1.0)
         assert math.isnan(nothing.found_confidence_error)
         assert math.isnan(score_relations(self.TRUTH, self.TRUTH[:0]).confidence_error)
+
+    def test_relations_built_on_relations(self):
+        """Who takes both steps counts, in their order: 0 → 1 → 2 is not 1 → 0 → 2."""
+        chains = [(0, 1), (1, 2)], [(1, 0), (0, 2)], [(0, 1)], [(0, 1), (1, 2)]
+        baskets = laid([[]] * 4, list(chains))
+        truth = relations(baskets, how="given", longest=3)
+        three = {tuple(first + second): many for first, second, many in told(truth) if len(first) == 2}
+        assert three == {(0, 1, 2): 2, (1, 0, 2): 1}
+        confidences = {
+            tuple(one): two
+            for one, two in zip((f + s for f, s, _ in told(truth)), truth.measure("confidence"), strict=True)
+        }
+        assert (confidences[0, 1, 2], confidences[1, 0, 2]) == (2 / 3, 1.0)
+        # As sets the two are one: the score tells them apart where it is told to.
+        assert score_relations(truth, truth, ordered=True).wanted == len(truth)
+        assert score_relations(truth, truth).wanted == len(truth) - 1
+
+    def test_a_simulation_is_scored_with_them(self):
+        chains = [(0, 1), (1, 2)], [(0, 1), (1, 2)], [(0, 1)], [(3, 0)]
+        baskets = laid([[]] * 20_000, [chains[person % 4] for person in range(20_000)])
+        asked = {"items": 4, "support": 14, "cascade": 2, "how": "given"}
+        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=asked, score=True)
+        assert told(relations(baskets, how="given", items=4, support=14, top=4, longest=3))[3][:2] == ([0, 1], [2])
+        assert outcome.scores["F-score, 3 items"] == outcome.scores["normalised cumulative rank, 3 items"] == 1.0
+        assert outcome.scores["F-score"] == 1.0
+        del asked["cascade"]
+        outcome = simulate(baskets, "relations", top=4, epsilon=6, seed=3, settings=asked, score=True)
+        assert "F-score, 3 items" not in outcome.scores

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 import discreet
-from discreet.lab.relations import compared
+from discreet.lab.relations import CHAINS, compared
 from discreet.local.asking import Wanted
 from discreet.local.simulate import simulate
 
@@ -24,6 +24,12 @@ def test_three_in_ten_answer_for_items(how):
         shares = [Fraction(share) for share in protocol.shares]
         assert (shares[0], sum(shares)) == (Fraction(3, 10), 1)
         assert (protocol.how, protocol.items, protocol.support) == (how, 64, 1600)
+
+
+def test_chains_are_compared_where_they_are_wanted():
+    assert CHAINS not in compared()
+    plan = compared("given", items=5, support=20, cascade=3)[CHAINS]
+    assert (plan.how, plan.items, plan.support, plan.cascade) == ("given", 5, 20, 3)
 
 
 @pytest.mark.parametrize(

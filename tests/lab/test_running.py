@@ -101,9 +101,7 @@ def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
     odd = replace(SMALL, lines=(*SMALL.lines, Line(label="odd", name="laplace", settings={"nonsense": 1})))
     (results,) = run([odd], tmp_path, quick=True, jobs=1)
     assert len(results.failed) == 3
-    assert results.failed[0].startswith(
-        "small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no"
-    )
+    assert results.failed[0].startswith("small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no")
     assert len(results.rows) > 2 * 3 * 3
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet.local
+from discreet.local import holding
 from discreet.local.asking import Ask, Who
 from discreet.local.client import client
 from discreet.local.holding import held
@@ -23,7 +24,7 @@ FOLDER = Path(discreet.local.__file__).parent
 
 
 def test_the_device_needs_the_standard_library_alone():
-    """Its three files work where nothing else of the package is."""
+    """Its five files work where nothing else of the package is."""
     code = "import sys; before = set(sys.modules)\nimport device.client\nprint(*(set(sys.modules) - before))"
     told = subprocess.run(
         [sys.executable, "-c", "import sys, types; package = types.ModuleType('device'); "
@@ -66,3 +67,44 @@ def test_what_baskets_answer_with():
     assert held({**which, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
     prefix = {"ask": "prefix", "order": [4, 2, 7], "of": [[4, 2], [2, 7]], "length": 2}
     assert [held(prefix, basket) for basket in ([7, 2, 4], [2, 7], [4, 7], [4], [])] == [[0], [1], [2], [2], [2]]
+
+
+PAIRS = [[a, b] for a in range(12) for b in range(12) if a != b]
+WEIGHTS = {"left": [1] * 23, "right": [2] * 23, "low": 0, "high": 9, "oracle": {"span": 8}}
+ITEMS_AND_BONDS = [*range(12), *([a, a + 1] for a in range(11))]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"ask": "which", "of": PAIRS},
+        {"ask": "which", "of": PAIRS, "pairs": "given"},
+        {"ask": "how-many", "of": PAIRS, "pairs": "after", "bins": [0, 1, 5]},
+        {"ask": "valued", "of": PAIRS, "pairs": "given", "absent": True},
+        {"ask": "prefix", "order": list(range(12)), "of": [[a, b] for a, b in PAIRS if a < b], "length": 2},
+        {"ask": "projection", "of": ITEMS_AND_BONDS, "pairs": "together", **WEIGHTS},
+        {"ask": "projection", "of": ITEMS_AND_BONDS, "pairs": "given", **WEIGHTS},
+    ],
+    ids=["itemsets", "which", "how-many", "valued", "prefix", "together", "own"],
+)
+def test_a_device_works_as_long_whatever_it_holds(question):
+    """Counted in steps of the interpreter, which makes sets of the basket and the pairs in one."""
+    taken = []
+    for basket, pairs in (([], []), ([0], [[0, 1]]), (range(12), PAIRS)):
+        steps = 0
+
+        def count(frame, event, _):
+            nonlocal steps
+            ours = frame.f_code.co_filename == holding.__file__
+            frame.f_trace_opcodes = ours
+            steps += event == "opcode"
+            return count if ours else None
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            held(question, basket, pairs)
+        finally:
+            sys.settrace(before)
+        taken.append(steps)
+    assert max(taken) < 1.5 * min(taken)

@@ -192,34 +192,80 @@ def test_counting_on_sampling_needs_all_dummies_to_differ():
     assert max(empty.values()) < max(shared.values()) == oracle.own
 
 
+RELATIONS = {"of": [[0, 1], [1, 0], [1, 2]], "pairs": "together"}
+WEIGHTS = {"left": [1, 2, 3], "right": [3, 2, 1], "low": 0, "high": 36}
+# Every kind of question, and how many values an oracle is made for that it is crossed with.
 KINDS = {
-    "which": {"of": 3},
-    "how-many": {"of": 9, "bins": [0, 1, 2]},
-    "prefix": {"order": [0, 1], "of": [[0], [1]], "length": 1},
-    "projection": {"of": [0, 1, 2], "pairs": "together", "left": [1, 2, 3], "right": [3, 2, 1], "low": 0, "high": 36},
+    "which": ({"ask": "which", "of": 3}, 3),
+    "which itemsets": ({"ask": "which", "of": [1, [0, 2], [1, 2]]}, 3),
+    "which relations": ({"ask": "which", **RELATIONS}, 3),
+    "how-many": ({"ask": "how-many", "of": 9, "bins": [0, 1, 2]}, 3),
+    "how many relations": ({"ask": "how-many", **RELATIONS, "bins": [0, 1, 3]}, 3),
+    "prefix": ({"ask": "prefix", "order": [0, 1], "of": [[0], [1]], "length": 1}, 3),
+    "cells": ({"ask": "cells", "of": [2, 0]}, 4),
+    "valued": ({"ask": "valued", **RELATIONS, "absent": False}, 6),
+    "valued with absent keys": ({"ask": "valued", **RELATIONS, "absent": True}, 6),
+    "projection": ({"ask": "projection", "of": [0, 1, 2], "pairs": "together", **WEIGHTS}, 3),
+    "projection of bonds": ({"ask": "projection", "of": [0, 1, [0, 1]], "pairs": "together", **WEIGHTS}, 3),
+    "folded": ({"ask": "projection", "of": 8, "pairs": "folded", **WEIGHTS}, 3),
+}
+KINDS |= {
+    f"{name}, {how}": ({**question, "pairs": how}, values)
+    for name, (question, values) in KINDS.items()
+    for how in ("after", "given")
+    if question.get("pairs") == "together"
 }
 BASKETS = ([], [0], [2], [0, 1], [0, 1, 2], [7])
+PAIRS = ([], [(0, 1)], [(0, 1), (1, 0), (1, 2), (2, 1)], [(7, 0), (0, 7)])
 
 
-@pytest.mark.parametrize("ask", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*oracles(), *means()])
-def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, ask):
+def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
     """Crossing every question with every oracle, and with numbers another oracle has: refused, or answered by all."""
+    asked_for, size = KINDS[kind]
     made = [kind.make(Fraction(1)).form for kind in means().values()] if name in means() else []
     if name in oracles():
-        made = [oracles()[name].make(Fraction(1), 3, pad=pad, single=one).form for pad, one in ((1, 0), (2, 0), (1, 1))]
+        some = ((1, False), (2, False), (1, True))
+        made = [oracles()[name].make(Fraction(1), size, pad=pad, single=one).form for pad, one in some]
+    answered = False
     for form in made:
         for more in ({}, {"span": 10}, {"size": 3, "pad": 1, "dummies": 1}, {"size": 3, "pad": 1, "dummies": 0}):
-            question = {"format": 1, "ask": ask, "epsilon": "1", **KINDS[ask], "oracle": {**form, **more}}
+            question = {"format": 1, "epsilon": "1", **asked_for, "oracle": {**form, **more}}
             told = set()
             for basket in BASKETS:
-                try:
-                    client(question, basket)
-                    told.add("")
-                except ValueError as error:
-                    told.add(str(error))
+                for pairs in PAIRS if question.get("pairs") in ("after", "given") else [()]:
+                    try:
+                        client(question, basket, **{question.get("pairs", "given"): pairs} if pairs else {})
+                        told.add("")
+                    except ValueError as error:
+                        told.add(str(error))
             assert len(told) == 1, (form, more)
-            assert (ask == "projection") is (name in means()) or told != {""}
+            answered |= told == {""}
+    assert answered is ((asked_for["ask"] == "projection") is (name in means()))
+
+
+def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
+    form = means()["duchi"].make(Fraction(1), 1).form
+    question = {**asked(form), "ask": "projection", "of": [0, 1], "left": [1, 0], "right": [0, 1], "low": 0, "high": 1}
+    given, after, most = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
+    reports = {
+        how: client({**question, "pairs": how}, [], given=given, after=after, take=lambda _: most)
+        for how in ("given", "after")
+    }
+    assert reports == {"given": b'{"sign":1}', "after": b'{"sign":0}'}
+    assert refused({**question, "pairs": "own"}) == UNWRITTEN
+
+
+@pytest.mark.parametrize("name", ["left", "right", "low", "high"])
+def test_numbers_that_take_longer_for_those_who_hold_them_are_refused(name):
+    question, _ = KINDS["projection"]
+    question = {**asked(means()["hm"].make(Fraction(1)).form), **question}
+    check({**question, "left": [1 << 20, 0, -1 << 20], "low": -1 << 53, "high": 1 << 53})
+    sign, most = (-1 if name == "low" else 1), (1 << 53 if name in ("low", "high") else 1 << 20)
+    longer = sign * (most + 1)
+    told = refused({**question, name: longer if name in ("low", "high") else [longer, 1, 1]})
+    assert told == "The question's weights or range are beyond what a device computes with."
 
 
 @pytest.mark.parametrize(
@@ -229,13 +275,18 @@ def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, ask):
         {"epsilon": float("inf")},
         {"epsilon": 1},
         {"epsilon": "1" * 300},
+        {"epsilon": "1e3000000"},
+        {"epsilon": "1e-3000000"},
+        {"epsilon": "1e0"},
+        {"epsilon": " 1"},
+        {"epsilon": "1_0"},
         {"of": [{}]},
         {"of": {}},
         {"of": None},
         {"oracle": []},
         {"pairs": "own"},
     ],
-    ids=range(9),
+    ids=range(14),
 )
 def test_a_question_that_is_written_otherwise_is_refused_plainly(more):
     form = oracles()["grr"].make(Fraction(1), 5).form
@@ -253,8 +304,14 @@ def test_only_format_1_is_spoken():
 
 @pytest.mark.parametrize(
     ("name", "more"),
-    [("olh", {"pad": 1 << 33}), ("hr", {"rows": 1 << 33}), ("privset", {"dummies": 10**8}), ("oue", {"size": 1 << 40})],
-    ids=["olh", "hr", "privset", "oue"],
+    [
+        ("olh", {"pad": 1 << 33}),
+        ("olh", {"pad": 1 << 30, "share": 1 << 29}),
+        ("hr", {"rows": 1 << 33}),
+        ("privset", {"dummies": 10**8}),
+        ("oue", {"size": 1 << 40}),
+    ],
+    ids=["olh", "sampled", "hr", "privset", "oue"],
 )
 def test_numbers_no_device_could_handle_are_refused_at_once(name, more):
     form = {**oracles()[name].make(Fraction(1), 20, pad=2).form, **more}
@@ -264,6 +321,6 @@ def test_numbers_no_device_could_handle_are_refused_at_once(name, more):
 def test_pairs_may_come_as_lists():
     """As JSON has them: a device that holds some must not stop where one that holds none answers."""
     form = oracles()["grr"].make(Fraction(1), 1).form
-    question = {**asked(form, of=[[0, 1]]), "pairs": "own"}
-    client(question, [], pairs=[])
-    client(question, [0, 1], pairs=[[0, 1]])
+    question = {**asked(form, of=[[0, 1]]), "pairs": "given"}
+    client(question, [], given=[])
+    client(question, [0, 1], given=[[0, 1]])

@@ -13,8 +13,8 @@ import discreet
 from discreet.cli import simulate as command
 from discreet.cli.groups import Writing
 from discreet.local.asking import Ask, Estimate, Learnt, Line, Related, Talk, Wanted
+from discreet.local.pair_questions import Items, Relations, WhichRelations
 from discreet.local.protocols.protocol import Protocol
-from discreet.local.relations import Items, Relations, WhichRelations
 
 BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
 
@@ -111,3 +111,27 @@ def test_the_command_line_writes_them(outcome, tmp_path, capsys):
     assert discreet.load(place) == outcome.relations
     command._deliver(outcome, Writing(), drawn=False)
     assert capsys.readouterr().out.lstrip().startswith("2 relations of 4,000 people\n")
+
+
+def test_a_score_that_is_not_defined_is_null_in_json(tmp_path):
+    """Nothing wanted was found, so there is no error over what was found; strict readers of JSON know no NaN."""
+    rows = [["tea", "milk"], ["sugar", "salt"], ["sugar", "salt"]]
+    asked = {"top": 1, "epsilon": "0.1", "settings": {"items": 4}, "score": True}
+    outcome = next(
+        one for seed in range(20) if not (one := discreet.simulate(rows, "pairs", seed=seed, **asked)).scores["F-score"]
+    )
+    assert np.isnan(outcome.scores["confidence error of those found"])
+    outcome.save(tmp_path / "found.json")
+    text = (tmp_path / "found.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["scores"]["confidence error of those found"] is None
+    assert discreet.load(tmp_path / "found.json") == outcome.relations
+
+
+def test_rounds_that_nobody_was_asked_are_named_up_to_five():
+    outcome = discreet.simulate([["tea", "milk"]], "relations", top=1, epsilon=1, seed=1, settings={"items": 2})
+    silent = [repr(line.name) for line in outcome.rounds if not line.people]
+    assert len(silent) > 6
+    assert (
+        f"There are too few people for this protocol: nobody was asked {', '.join(silent[:5])} and "
+        f"{len(silent) - 5} rounds more, and nothing is known of it."
+    ) in outcome.notes

@@ -13,7 +13,7 @@ from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.holding import held
 from discreet.local.oracles.mean import SPAN
-from discreet.local.relations import (
+from discreet.local.pair_questions import (
     Folded,
     HowManyRelations,
     Items,
@@ -46,33 +46,40 @@ def people(draw):
     events = draw(EVENTS)
     rows = [sorted(set(row)) for row in events]
     given_pairs = [sorted(draw(PAIRS)) for _ in rows]
+    tied = draw(st.sampled_from([1, 2, 4]))  # so many at a time
     baskets = Baskets(
         offsets_of(rows),
         codes_of(rows),
         Vocabulary(list(range(KNOWN))),
-        sequences=Sequences(offsets_of(events), codes_of(events)),
+        sequences=Sequences(
+            offsets_of(events),
+            codes_of(events),
+            None if tied == 1 else codes_of([[at // tied for at in range(len(row))] for row in events]),
+        ),
         pairs=Pairs(
             offsets_of(given_pairs),
             codes_of([[a for a, _ in row] for row in given_pairs]),
             codes_of([[b for _, b in row] for row in given_pairs]),
         ),
     )
-    return baskets, events, given_pairs
+    return baskets, events, [(pairs, tied) for pairs in given_pairs]
 
 
-def own_pairs(how, events, given_pairs):
+def own_pairs(how, events, beside):
+    given_pairs, tied = beside
     if how == "given":
         return set(given_pairs)
-    return naive.after(events) if how == "after" else naive.together(set(events))
+    moments = [at // tied for at in range(len(events))]
+    return naive.after(events, moments) if how == "after" else naive.together(set(events))
 
 
 def agree(question, how, world):
-    baskets, events, given_pairs = world
+    baskets, events, beside = world
     form = question.form() | {"oracle": {"span": SPAN}}
     for some in (np.arange(len(events)), np.arange(len(events))[::-2].copy()):
         offsets, values = question.answers(baskets, some)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
-        expected = [held(form, set(events[one]), own_pairs(how, events[one], given_pairs[one])) for one in some]
+        expected = [held(form, set(events[one]), own_pairs(how, events[one], beside[one])) for one in some]
         assert answers == expected
 
 
@@ -101,13 +108,13 @@ class TestEveryKind:
     @quick
     @given(world=people())
     def test_pairs_are_those_of_sets(self, how, bonds, world):
-        baskets, events, given_pairs = world
+        baskets, events, beside = world
         items = Items(ORDER, how, bonds)
         offsets, codes = items.pairs(baskets, np.arange(len(events)))
         back = {rank: one for one, rank in items.rank.items()}
         for at, (start, stop) in enumerate(pairwise(offsets)):
             mine = {(back[code // len(items)], back[code % len(items)]) for code in codes[start:stop].tolist()}
-            own = {pair for pair in own_pairs(how, events[at], given_pairs[at]) if set(pair) <= set(ORDER)}
+            own = {pair for pair in own_pairs(how, events[at], beside[at]) if set(pair) <= set(ORDER)}
             assert mine == naive.bonded(own, bonds)
             assert len(mine) == stop - start
 

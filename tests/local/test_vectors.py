@@ -83,11 +83,12 @@ def test_further_questions(name):
     """Cells, relations as keys with values or one by one, one number: the device, and the one written from the page."""
     for case in cases(name):
         source = Bytes(case["random"])
-        pairs = [tuple(pair) for pair in case["pairs"]]
-        assert client(case["question"], case["basket"], pairs=pairs, take=source.take) == case["report"].encode()
+        given, after = ([tuple(pair) for pair in case[name]] for name in ("given", "after"))
+        report = client(case["question"], case["basket"], given=given, after=after, take=source.take)
+        assert report == case["report"].encode()
         assert source.left == b""
         words = wire.Words(bytes.fromhex(case["random"]))
-        values = wire.values_of(case["question"], case["basket"], case["pairs"])
+        values = wire.values_of(case["question"], case["basket"], case.get(case["question"].get("pairs"), []))
         oracle = case["question"]["oracle"]
         one = case["question"]["ask"] == "projection"
         report = wire.number(oracle, values[0], words) if one else wire.answer(oracle, values, words)

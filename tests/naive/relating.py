@@ -9,8 +9,11 @@ def together(basket):
     return set(permutations(sorted(basket), 2))
 
 
-def after(events):
-    return {(a, b) for at, a in enumerate(events) for b in events[at + 1 :] if a != b}
+def after(events, moments=None):
+    """Return the pairs (a, b) with a b later than an a; what has the same moment is at the same time."""
+    when = range(len(events)) if moments is None else moments
+    done = list(zip(events, when, strict=True))
+    return {(a, b) for a, first in done for b, second in done if a != b and first < second}
 
 
 def bonded(pairs, bonds):
@@ -21,6 +24,11 @@ def bonded(pairs, bonds):
             found.add(((a, b), (a, b)))
             found |= {((a, b), (c,)) for other, c in pairs if other == b and c != a}
     return found
+
+
+def chained(pairs):
+    """Return the chains (a, b, c) of three different items whose two steps are both held."""
+    return {(a, b, c) for a, b in pairs for other, c in pairs if other == b and c != a}
 
 
 def folded(basket, items, side, left, right):

@@ -72,7 +72,7 @@ def values_of(question, basket, own=()):
     if question["ask"] == "valued":
         values = []
         for place, (first, second) in enumerate(of):
-            has = [first, second] in own if question["pairs"] == "own" else first in basket and second in basket
+            has = [first, second] in own if question["pairs"] != "together" else first in basket and second in basket
             if has:
                 values.append(2 * place + 1)
             elif question["absent"] and first in basket:
@@ -90,7 +90,7 @@ def values_of(question, basket, own=()):
         values = sorted({item for item in basket if item < of})
     else:
         lists = [one if isinstance(one, list) else [one] for one in of]
-        if question.get("pairs") == "own":
+        if question.get("pairs", "together") != "together":
             values = [at for at, one in enumerate(lists) if linked(one, own)]
         else:
             values = [at for at, one in enumerate(lists) if all(item in basket for item in one)]

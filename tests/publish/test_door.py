@@ -252,8 +252,8 @@ def test_the_receipt_comes_before_the_result(tmp_path):
 
 def test_what_was_chosen_is_cited_with_its_settings():
     found = discreet.release(SHOP, **ASKED, lengths=1)
-    assert found.citations == (mechanism("privbasis").citation, mechanism("auto").citation)
-    assert found.settings == {"spare": "11/10", "largest": 12}
+    assert found.citations == (mechanism("clipped").citation, mechanism("auto").citation)
+    assert found.settings == {"pairs": 30}
     assert discreet.count(SHOP, [{"tea"}], epsilon=1).citations == (mechanism("count").citation,)
 
 

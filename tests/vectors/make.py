@@ -12,15 +12,15 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+from discreet.exact.relating import How
 from discreet.local.asking import Ask, Who
 from discreet.local.client import ANSWERS, client
 from discreet.local.draws import Draws
 from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
+from discreet.local.pair_questions import Folded, HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
 from discreet.local.questions import Candidates, Cells, HowMany, Prefix, Question, Which
-from discreet.local.relations import Folded, HowManyRelations, Items, Projection, Relations, WhichRelations
 from discreet.local.stream import Stream, seed_of
-from discreet.local.valued import Valued
 
 HERE = Path(__file__).parent / "v1"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
@@ -110,14 +110,15 @@ def further() -> list[dict[str, object]]:
     for number, (question, name, pad) in enumerate(asked):
         ask = Ask.of("", WHO, question, name, Fraction(1), pad=pad)
         for basket in BASKETS:
-            pairs = [(one, other) for one, other in ((1, 2), (2, 1), (4, 1)) if {one, other} <= set(basket)][:2]
+            given = [(one, other) for one, other in ((1, 2), (2, 1), (4, 1)) if {one, other} <= set(basket)][:2]
             source = Recorded(f"further {number} {basket}")
-            report = client(ask.form, basket, pairs=pairs, take=source.take)
+            report = client(ask.form, basket, given=given, take=source.take)
             cases.append(
                 {
                     "question": ask.form,
                     "basket": basket,
-                    "pairs": [list(pair) for pair in pairs],
+                    "given": [list(pair) for pair in given],
+                    "after": [],
                     "random": source.bytes.hex(),
                     "report": report.decode(),
                 }
@@ -128,8 +129,9 @@ def further() -> list[dict[str, object]]:
 def related() -> list[dict[str, object]]:
     """Return cases about relations one by one, and of one number of each person's."""
     asks, epsilon = [], Fraction(1)
-    for how in ("together", "given"):
-        items = Items((1, 2, 3, 4), how, ((1, 2), (3, 4)))  # type: ignore[arg-type]
+    kinds: tuple[How, ...] = ("together", "given", "after")
+    for how in kinds:
+        items = Items((1, 2, 3, 4), how, ((1, 2), (3, 4)))
         of = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
         for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
             asks.append(Ask.of("", WHO, WhichRelations(of), name, epsilon, pad=pad))
@@ -148,14 +150,16 @@ def related() -> list[dict[str, object]]:
     ]
     cases = []
     for number, ask in enumerate(asks):
-        for basket, pairs in holders:
+        for basket, given in holders:
+            after = [[second, first] for first, second in given if first in basket and second in basket]
             source = Recorded(f"related {number} {basket}")
-            report = client(ask.form, basket, pairs=[(first, second) for first, second in pairs], take=source.take)
+            report = client(ask.form, basket, given=map(tuple, given), after=map(tuple, after), take=source.take)
             cases.append(
                 {
                     "question": ask.form,
                     "basket": basket,
-                    "pairs": pairs,
+                    "given": given,
+                    "after": after,
                     "random": source.bytes.hex(),
                     "report": report.decode(),
                 }
@@ -204,6 +208,11 @@ def bad() -> list[dict[str, object]]:
         ("a format that passes for 1", {**grr, "format": True}),
         ("an epsilon that is no number", {**grr, "epsilon": "1/0"}),
         ("more than a device can draw from", {**grr, "oracle": {**grr["oracle"], "pad": 1 << 33}}),
+        ("an epsilon with an exponent", {**grr, "epsilon": "1e3000000"}),
+        ("a weight of many digits", {**number, "left": [1 << 21, 2, 3]}),
+        ("a range of many digits", {**number, "high": 1 << 54}),
+        ("pairs of a kind that is not known", {**number, "pairs": "own"}),
+        ("very many values that may meet", {**failing, "oracle": {**failing["oracle"], "share": 1 << 13}}),
         ("a delta the device does not give", failing),
         ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),
     ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import comb, inf
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -19,11 +19,11 @@ from ..errors import MisuseError
 from ..local.asking import Ask
 from ..local.client import ANSWERS
 from ..local.draws import Draws
-from ..local.holding import held
 from ..local.loss import grown_at_least
 from ..local.oracles.mean import MeanOracle
 from ..local.oracles.oracle import Oracle
 from ..local.stream import Stream, seed_of
+from .holdings import Holding, shown
 from .local_laws import Loss, largest, law, subsets
 from .statistical import Event, Told, bound, events, promise
 from .verdict import Attempt
@@ -34,6 +34,8 @@ _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False
 _ALL = 6  # of so many candidates, all baskets are tried
 _SPAN = 16  # means are audited on a short grid, and on the usual one
 _MOST = 16  # baskets whose laws are compared for a question of a protocol
+_NUMBERS = 5  # and numbers
+_WAYS = 4000  # in which a device answers a question that is enumerated
 _LEFT_OUT = Fraction(1, 10**6)  # with more than this left out of a law, its enumeration is not called exact
 _LONGEST = 60  # letters of a report that a verdict shows
 
@@ -126,16 +128,36 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
     return [Case(question, oracle, {shown(one): one for one in sets}, epsilon)]
 
 
-def case_of(ask: Ask, baskets: Sequence[tuple[int, ...]], epsilon: Fraction) -> Case:
-    """Return the question of a round, with the values that these baskets answer it with, each once."""
-    form, oracle = ask.form, ask.oracle
+def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> Case:
+    """Return the question of a round, with the values that these people answer it with, each once.
+
+    Of an oracle whose reports are of very many kinds, it is the question about the few candidates that it says lose as
+    much: all but two of them the first ones, and the last two.
+    """
+    form, oracle = ask.form, getattr(ask.oracle, "alike", ask.oracle)
     known(oracle)
+    last, beyond = oracle.size - 2, ask.oracle.size - oracle.size
     found: dict[tuple[int, ...], str] = {}
-    for basket in baskets:
-        found.setdefault(tuple(held(form, basket)), shown(basket))
-    kept = hard(list(found), oracle.pad)
+    for person in people:
+        values = person.values(form)
+        if beyond:
+            values = [value - beyond * (value > last) for value in values if not last <= value < last + beyond]
+        if values or not oracle.single:
+            found.setdefault(tuple(values), person.shown(form))
+    kept = spread(list(found)) if isinstance(oracle, MeanOracle) else hard(list(found), oracle.pad)
     question = f"the round {ask.name!r}: {oracle.size} values by {oracle.name}, padded to {oracle.pad}"
     return Case(question, oracle, {found[values]: values for values in kept}, epsilon)
+
+
+def countable(oracle: AnyOracle) -> bool:
+    """Return whether a device answers in so few ways that each can be followed, whatever it holds."""
+    if isinstance(oracle, MeanOracle):
+        return True
+    form = getattr(oracle, "alike", oracle).form
+    size, pad = form["size"], form["pad"]
+    sampled = comb(max(size, pad), pad) if form["oracle"] in ("privset", "wheel") else max(size, pad)
+    kinds = comb(size + form["dummies"], form["many"]) if "many" in form else 1 << size if "lie" in form else size
+    return sampled * kinds <= _WAYS
 
 
 def hard(sets: list[tuple[int, ...]], pad: int) -> list[tuple[int, ...]]:
@@ -145,15 +167,19 @@ def hard(sets: list[tuple[int, ...]], pad: int) -> list[tuple[int, ...]]:
     """
     ordered = sorted(set(sets), key=lambda one: (len(one), one))
     most = len(ordered[-1])
-    few = [one for one in ordered if len(one) in (0, 1, most)]
+    few = [one for one in ordered if len(one) in (0, most)]
+    single = [one for one in ordered if len(one) == 1 and one not in few]
+    few += single if len(single) <= _MOST // 2 else single[: _MOST // 4] + single[-_MOST // 4 :]
     full = [one for one in ordered if len(one) == min(pad, most) and one not in few]
     room = max(2, _MOST - len(few))
     return few + (full if len(full) <= room else full[: room // 2] + full[-(room // 2) :])
 
 
-def shown(basket: Sequence[int]) -> str:
-    """Return a basket in words."""
-    return f"{{{', '.join(map(str, basket))}}}" if basket else "nothing"
+def spread(numbers: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the least and the largest of the numbers, which are told apart best, and some between them."""
+    ordered = sorted(numbers)
+    last = len(ordered) - 1
+    return [ordered[place] for place in sorted({last * step // (_NUMBERS - 1) for step in range(_NUMBERS)})]
 
 
 def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:

@@ -39,11 +39,15 @@ log = logging.getLogger("discreet")
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """What a reader found: codes by row, in the order given and with repeats, and the given pairs."""
+    """What a reader found: codes by row, in the order given and with repeats, and the given pairs.
+
+    `moments` say which of them were at the same time, as in `Sequences`.
+    """
 
     offsets: Offsets
     codes: Codes
     vocabulary: Vocabulary
+    moments: Codes | None = None
     pairs: Pairs | None = None
     repeated_pairs: int = 0
 
@@ -241,7 +245,7 @@ def finish(
     offsets, codes = rows.offsets, rows.codes
     sequences = None
     if ordered:
-        sequences = Sequences(offsets.copy(), codes.copy())
+        sequences = Sequences(offsets.copy(), codes.copy(), rows.moments)
     total = len(codes)
     sizes = np.empty(len(offsets) - 1, np.int32)
     pieces = _split(offsets)
@@ -274,7 +278,8 @@ def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
         kept = _held(sequences.offsets, sequences.codes, offsets, codes)
-        sequences = Sequences(_recount(sequences.offsets, kept), sequences.codes[kept])
+        moments = None if sequences.moments is None else sequences.moments[kept]
+        sequences = Sequences(_recount(sequences.offsets, kept), sequences.codes[kept], moments)
     if pairs is not None:
         kept = _held(pairs.offsets, pairs.first, offsets, codes)
         kept &= _held(pairs.offsets, pairs.second, offsets, codes)

@@ -126,16 +126,35 @@ def _label_array(labels: Sequence[Item]) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """What each person did, in order and with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i."""
+    """What each person did, in order and with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i.
+
+    Parameters
+    ----------
+    offsets, codes
+        The rows, end to end.
+    moments
+        When each was done, as numbers that ascend within a row: equal ones are at the same time, and neither comes
+        after the other. None where no two are at the same time.
+    """
 
     offsets: Offsets
     codes: Codes
+    moments: Codes | None = None
 
     def __post_init__(self) -> None:
-        _freeze(self.offsets, self.codes)
+        _freeze(self.offsets, self.codes, *([] if self.moments is None else [self.moments]))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequences) and _same(self, other, ("offsets", "codes"))
+        same = isinstance(other, Sequences) and _same(self, other, ("offsets", "codes"))
+        return same and np.array_equal(self._tied(), other._tied())  # type: ignore[attr-defined]
+
+    def _tied(self) -> NDArray[np.bool_]:
+        """Whether each was done at the same time as the one before it: what the moments say, whatever their numbers."""
+        tied = np.zeros(len(self.codes), np.bool_)
+        if self.moments is not None:
+            tied[1:] = self.moments[1:] == self.moments[:-1]
+            tied[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
+        return tied
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,11 +87,11 @@ def read(
         order of that column. A row without an item says that the person exists. `item` may be a column of lists; a
         table of lists needs no `person`: then a row is a basket.
     time
-        A column that orders a person's events, which are kept as `Baskets.sequences`; of events at the same time,
-        the smaller item comes first.
+        A column that orders a person's events, which are kept as `Baskets.sequences`. Events at the same time are
+        listed by item, and known to be at the same time.
     pair
-        Two columns instead of `item`: each row gives its person a pair, kept as `Baskets.pairs`. The basket is the
-        items of the pairs.
+        Two columns: each row that has both gives its person a pair, kept as `Baskets.pairs`. The basket is the items
+        of the pairs, and those of `item` where that is given too.
     query
         SQL for a database, or for DuckDB over files.
     format
@@ -220,14 +220,15 @@ class _Call:
             raise MisuseError(f"format is {self.format!r}; it is one of {', '.join(_FORMATS)}.")
         if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
             raise MisuseError(f'labels is {self.labels!r}; it is "numbers" or "names".')
-        if self.pair is not None and (self.item is not None or self.time is not None):
-            raise MisuseError("pair= takes the place of item=, and has no time=; give the person and the pair alone.")
+        if self.pair is not None and self.time is not None:
+            raise MisuseError("pair= has no time=: give the person and the pair, and item= for what is held beside it.")
         if self.pair is not None and not (
             isinstance(self.pair, tuple | list)
             and len(self.pair) == 2
             and all(isinstance(column, str) for column in self.pair)
+            and self.pair[0] != self.pair[1]
         ):
-            raise MisuseError(f'pair is {self.pair!r}; it is two columns, as in pair=("before", "after").')
+            raise MisuseError(f'pair is {self.pair!r}; it is two different columns, as in pair=("before", "after").')
         for option, given in (("time", self.time), ("pair", self.pair)):
             if given is not None and self.person is None:
                 raise MisuseError(f"{option}= needs person=, the column that says whose rows they are.")
@@ -419,11 +420,15 @@ class _Call:
         if self.person is not None:
             person = table.find(self.person, "person")
             items = [table.find(column, "pair") for column in self.pair or ()]
+            if self.item is not None:
+                items.append(table.find(self.item, "item"))
+                if self.pair is not None and holds_lists(items[-1]):
+                    raise MisuseError(f"item={self.item!r} holds lists; beside pair= it is a column of single items.")
             return group(
                 work,
                 table,
                 person=person,
-                items=tuple(items or [table.find(str(self.item), "item")]),
+                items=tuple(items),
                 time=None if self.time is None else table.find(self.time, "time"),
                 labels=self._kind(),
                 nulls=self.nulls,

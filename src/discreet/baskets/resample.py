@@ -44,7 +44,10 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
         places = starts(np.diff(sequences.offsets)[drawn])
-        sequences = Sequences(places, _rows(sequences.offsets, sequences.codes, drawn, places))
+        moments = sequences.moments
+        if moments is not None:
+            moments = _rows(sequences.offsets, moments, drawn, places)
+        sequences = Sequences(places, _rows(sequences.offsets, sequences.codes, drawn, places), moments)
     if pairs is not None:
         places = starts(np.diff(pairs.offsets)[drawn])
         first = _rows(pairs.offsets, pairs.first, drawn, places)

@@ -238,7 +238,7 @@ def group(
     nulls: Literal["error", "drop"],
     progress: Progress,
 ) -> Rows:
-    """Group the rows of a table by person: one `items` column, or the two of a pair."""
+    """Group the rows of a table by person: one `items` column, or the two of a pair, and perhaps one after them."""
     work.keep_order(False)
     if len(items) == 1:
         table, item = _unlisted(work, table, items[0])
@@ -271,12 +271,13 @@ def group(
     if progress is not None:
         progress(0.6)
     offsets = _person_offsets(work, table.name)
-    codes = _stream(work, table.name, offsets, len(items), time is not None, progress)
+    codes, moments = _stream(work, table.name, offsets, len(items), time is not None, progress)
     pairs, repeated = (None, 0) if len(items) == 1 else _pairs(work, table.name, len(offsets) - 1)
     return Rows(
         offsets=offsets,
         codes=codes,
         vocabulary=_vocabulary(work, table.name),
+        moments=moments,
         pairs=pairs,
         repeated_pairs=repeated,
     )
@@ -342,23 +343,31 @@ def _person_offsets(work: Workspace, name: str) -> Offsets:
     return np.cumsum(offsets, out=offsets)
 
 
-def _stream(work: Workspace, name: str, offsets: Offsets, columns: int, ordered: bool, progress: Progress) -> Codes:
-    """Fill the rows with the codes of the events."""
+def _stream(
+    work: Workspace, name: str, offsets: Offsets, columns: int, ordered: bool, progress: Progress
+) -> tuple[Codes, Codes | None]:
+    """Fill the rows with the codes of the events; where they have a time, say which were at the same one."""
     codes = np.empty(offsets[-1], np.int32)
+    moments = np.empty(offsets[-1] if ordered else 0, np.int32)
     cursor = offsets.copy()
     done = 0
+    moment = ", CAST(dense_rank() OVER (PARTITION BY people.row ORDER BY time) AS INTEGER) AS moment" if ordered else ""
     for column in range(columns):
         sql = (
-            "SELECT people.row AS row, items.code AS code FROM events JOIN people USING (person) "  # noqa: S608
+            f"SELECT people.row AS row, items.code AS code{moment} FROM events JOIN people USING (person) "  # noqa: S608
             f"JOIN items ON events.item{column} = items.item"
         )
-        # Events of the same moment are ordered by item, so that the order of the source does not matter.
-        for batch in work.batches(name, f"{sql} ORDER BY row, time, code" if ordered else sql):
+        # Events of the same moment are listed by item, so that the order of the source does not matter.
+        for batch in work.batches(name, f"{sql} ORDER BY row, moment, code" if ordered else sql):
             scatter(as_numpy(batch.column(0)), as_numpy(batch.column(1)), cursor, codes)
+            if ordered:  # rows come one after the other, as they lie
+                moments[done : done + len(batch)] = as_numpy(batch.column(2))
             done += len(batch)
             if progress is not None:
                 progress(0.6 + 0.4 * done / len(codes))
-    return codes
+    # As many moments as events: nothing was at the same time as anything else.
+    last = moments[offsets[1:][np.diff(offsets) > 0] - 1].sum(dtype=np.int64) if ordered else 0
+    return codes, moments if last < len(moments) else None
 
 
 def _pairs(work: Workspace, name: str, people: int) -> tuple[Pairs, int]:

@@ -15,6 +15,7 @@ from .groups import Reading, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
+from .plan import app as planning
 from .progress import Bar
 from .rank import app as rank
 from .release import app as curator
@@ -37,6 +38,7 @@ app.add_typer(curator)
 app.add_typer(rank)
 app.add_typer(simulation)
 app.add_typer(mechanisms)
+app.add_typer(planning)
 app.add_typer(audit)
 app.add_typer(ledger, name="ledger")
 app.add_typer(lab, name="lab")

@@ -34,7 +34,7 @@ def show(paper: Paper = None) -> None:
 
     table = Table(box=None, pad_edge=False)
     for head in ("name", "shows", "what", "cells", "quick"):
-        table.add_column(head, justify="right" if head in ("cells", "quick") else "left")
+        table.add_column(head, justify="right" if head in ("cells", "quick") else "left", no_wrap=head == "name")
     for one in of_paper(paper) if paper else experiments().values():
         many = [sum(len(cell.seeds) for cell in one.cells(quick)) for quick in (False, True)]
         table.add_row(one.name, one.shows, one.title, f"{many[0]:,}", f"{many[1]:,}")
@@ -43,11 +43,11 @@ def show(paper: Paper = None) -> None:
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
-    "discreet lab run 004-figure-4 --quick\n\n"
+    "discreet lab run 004-figure-5 --quick\n\n"
     "discreet lab run --paper 000\n\n"
     "discreet lab run --all --quick\n\n"
-    "discreet lab run 004-figure-4 --data baskets.dat\n\n"
-    "discreet lab run 004-figure-4 --with mine --quick"
+    "discreet lab run 004-figure-5 --data baskets.dat\n\n"
+    "discreet lab run 004-figure-5 --with mine --quick"
 )
 def run(
     names: Annotated[

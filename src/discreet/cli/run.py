@@ -21,12 +21,13 @@ from ..errors import DiscreetError
 _OPTIONS = re.compile(
     r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b=?"
     r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed"
-    r"|epsilon|delta|items|people|mechanism|neighbours|by|ledger)="
+    r"|epsilon|delta|items|people|mechanism|neighbours|by|ledger|time|pair)="
     r")(?:[\"'](\w+)[\"'])?"
 )
 # A name that opens a message is an option too, and so is one that is to be left out.
 _OPENING = re.compile(
-    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed|lengths)"
+    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed|lengths|sizes|exponent"
+    r"|frequencies)"
     r"(?= (?:is|are|must|has|asks)\b)"
     r"|(?<=\bleave )(people|delta|lengths|mechanism)(?= out\b)"
     r"|(?<=\bgive )top(?=, not\b)|(?<=\bnot )top(?=\.)|(?<=; )top(?= and\b)|(?<= of )top(?=\.| \()"
@@ -34,8 +35,11 @@ _OPENING = re.compile(
 _PHRASES = {
     "contains and excludes": "--contains and --excludes",
     "contains or excludes": "--contains or --excludes",
+    "epsilon or people": "--epsilon or --people",
     "same_data=True": "--same-data",
     "segments=": "--segment",
+    "ordered=True": "--ordered",
+    'pair=("before", "after")': "--pair before after",
 }
 _INTERRUPTED = "interrupted; no result was written."
 

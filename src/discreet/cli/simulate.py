@@ -46,7 +46,7 @@ class Known(Reading):
         tuple[str, str] | None,
         typer.Option(
             metavar="COLUMN COLUMN",
-            help="Two columns instead of --item: each row gives its person a pair of items.",
+            help="Two columns, with --item or without: each row gives its person a pair of items.",
             rich_help_panel=given.DATA,
             show_default=False,
         ),
@@ -114,7 +114,7 @@ class Transcript:
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
-    "discreet simulate retail.dat --protocol svsm --top 64 --epsilon 2 --seed 7\n\n"
+    "discreet simulate retail.dat --top 64 --epsilon 2 --seed 7\n\n"
     "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
     "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json\n\n"
     "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
@@ -125,7 +125,7 @@ def simulate(
     protocol: Annotated[
         str,
         typer.Option(metavar="NAME", help="One of `discreet mechanisms --kind protocol`.", rich_help_panel=given.HOW),
-    ] = "svsm",
+    ] = "adept",
     top: given.Top = None,
     least: Annotated[
         int,

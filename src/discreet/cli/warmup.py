@@ -129,6 +129,6 @@ def _relate() -> None:
     for baskets, how in ((applets(300), "given"), (viewings(300), "after"), (groceries(300, seed=1), "together")):
         for form in ({"cascade": 1}, {"form": "printed"}):
             settings = {**small, "how": how, **form}
-            simulate(baskets, "relations", top=3, epsilon=8, seed=1, settings=settings)
+            simulate(baskets, "relations", top=3, epsilon=8, seed=1, settings=settings, score=True)
     simulate(baskets, "calm", top=3, epsilon=8, seed=1, settings={"items": 6, "support": 8})
     simulate(baskets, "svd-fo", top=3, epsilon=8, seed=1, settings={"rounds": 1, "fresh": 2})

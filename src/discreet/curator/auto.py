@@ -1,44 +1,51 @@
-"""Choosing a mechanism: by public facts where they suffice, and by two small measurements that are paid for.
+"""Choosing a mechanism: by public facts where they suffice, and by small measurements that are paid for.
 
-What decides is how far counts stand out of the noise each mechanism would add, which depends on the data only through
-the count of the last pattern and the number of items above it. Both are measured with noise. The proof is in `auto.md`.
+What decides is whether data are dense, and whether picks of items can be told from noise: which depends on the data
+only through the count of the last pattern and the number of items above it. Both are measured with noise, and used by
+the mechanism that is chosen as well. The proof is in `auto.md`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, sqrt
 from typing import ClassVar
-
-import numpy as np
 
 from ..exact.engine import Engine
 from ..exact.query import Kth, People
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
+from .bases import SEVERAL, Bases
+from .basing import RANK, RANK_SHARE
 from .choosing import check_top, slack
+from .clipped import LOWERED, MEASURING, ClippedCounting
+from .clipping import LAST
 from .exponential import Exponential
 from .mechanism import Answers, Asked, Found, Mechanism, Plan
-from .privbasis import PrivBasis
+from .peeling import MOST, Peeling
 from .universe import MOST_BITS, Universe
 
-# The numbers below were fitted to the data sets of the papers; `auto.md` has the table.
-# Up to so many single items are picked one by one; where more are wanted, all are counted.
-FEW = 10
-# Patterns are mostly single items where these are so large a part of them.
-MOSTLY = Fraction(4, 5)
+# Fitted on the data sets that `docs/flagships.md` names; `auto.md` has the measurements.
 # Data are dense where so large a part of the people hold the last pattern.
 DENSE = Fraction(1, 10)
-# How many times the noise of one pick the last count has to be: for picks to find about half of the patterns; and for
-# them to do better than counting level by level, under pure epsilon and under zCDP.
-HALF = Fraction(6, 5)
-GOOD = {True: Fraction(5), False: Fraction(5, 2)}
-# How many deviations of the noise on one count the last count has to be for counting level by level.
-LEVELS = {True: 150, False: 20}
+# Where so large a part do, bases find more than picks of one pattern after the other, also under zCDP.
+CROWDED = Fraction(3, 4)
+# Items are few where they are so large a part of the patterns that are looked for, or less.
+FEW = Fraction(3, 10)
+# How many times the noise of one pick the last count has to be.
+CLEAR = 7
+# Longer patterns alone are picked out of all there are where so large a part of what a pick may miss by, or more, is
+# less than the last count.
+MISSED = Fraction(2, 3)
+# The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
+SURELY = Fraction(1, 10)
+# The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
+ROUGHLY = Fraction(1, 50)
 
-_LAST = "measuring the count of the last pattern"
-_RANK = "choosing how many patterns"
+# The share that counts those who hold the items that every pattern has, where nobody else asked for that number.
+WHOM = Fraction(1, 50)
+
+AMONG = "counting the people with the given items"
 _FIND = "finding the patterns"
 
 
@@ -56,19 +63,19 @@ class Auto(Mechanism):
         super().check(asked, budget)
         if asked.top is not None:
             check_top(asked)
-            if asked.least > PrivBasis().largest:
-                Exponential().check(asked, budget)
-        elif asked.least > PrivBasis().largest:
-            _truncated().check(asked, budget)
+        known = _by_facts(asked)
+        if known is not None:
+            known[0].check(asked, budget)
 
     def plan(self, asked: Asked) -> Plan:
         """Measure with a small share, and find the patterns with the rest, as the mechanism that is chosen plans it."""
         known = _by_facts(asked)
         if known is not None:
             return known[0].plan(asked)
-        if asked.top is not None:
-            return [(_LAST, Fraction(3, 100)), (_FIND, Fraction(97, 100))]
-        return [(_RANK, Fraction(1, 20)), (_FIND, Fraction(19, 20))]
+        steps = [] if asked.counted else [(AMONG, WHOM)]
+        left = 1 - sum((share for _, share in steps), Fraction(0))
+        share = left * (MEASURING if asked.top is not None else _ranking(asked))
+        return [*steps, (LAST if asked.top is not None else RANK, share), (_FIND, left - share)]
 
     def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
         """Choose, run what was chosen with all that is left, and tell."""
@@ -76,101 +83,90 @@ class Auto(Mechanism):
         if known is not None:
             how, why = known
             return _told(how.run(engine, asked, meter), how, why, {})
-        shares = dict(self.plan(asked))
-        bases = PrivBasis()
+        bases, clipped = Bases(), ClippedCounting()
+        share = dict(self.plan(asked))[RANK if asked.top is None else LAST]
+        if not asked.counted:
+            among = meter.count(AMONG, engine, People(), WHOM)
+            people = max(0, int(among.values[0]))
+            asked = replace(asked, people=people, people_margin=among.margin(), counted=True)
         if asked.top is not None:
             top = asked.top
-            last = meter.count(_LAST, engine, Kth(bases.wanted(asked, top), asked.least, asked.longest), shares[_LAST])
+            last = meter.count(LAST, engine, Kth(top, asked.least, asked.longest), share)
             mark = max(1, int(last.values[0]))
+            low = max(1.0, mark - LOWERED * last.deviation)
             facts = {"count of the last pattern, about": mark}
-            # Where patterns are counted level by level, an unlucky draw must not leave too few over the threshold.
-            low = max(1, mark - ceil(1.5 * last.deviation))
-            if _worth_picking(asked, top, mark, meter):
-                why = f"its promise is worth something where the last pattern is held by about {mark:,} people"
-                return _told(_rest(Exponential(), engine, asked, meter), Exponential(), why, facts)
         else:
-            top = bases.choose_rank(engine, asked, meter, shares[_RANK])
-            mark = low = max(1, asked.count or 1)
+            top = bases.choose_rank(engine, asked, meter, share)
+            mark = max(1, asked.count or 1)
+            low = float(mark)
             facts = {"patterns expected": top}
-        many = bases.choose_many(engine, asked, top, meter, meter.left / 10)
-        facts["items expected"] = many
-        name, why = _chosen(asked, top, many, mark, meter)
-        if name == "privbasis":
-            return _told(bases.from_items(engine, asked, top, many, meter), bases, why, facts)
-        if name == "truncated-items":
-            some = replace(asked, top=None if asked.top is None else min(asked.top, asked.items), longest=1)
-            return _told(_rest(_truncated_items(), engine, some, meter), _truncated_items(), why, facts)
-        levels = replace(asked, top=None, count=low, counts=True)
-        return _told(_first(_rest(_truncated(), engine, levels, meter), asked), _truncated(), why, facts)
+        dense = _dense(asked, mark)
+        if asked.top is not None and not dense and _worth_picking(asked, mark, meter):
+            why = f"patterns of {asked.least} items or more that about {mark:,} people hold can be picked one by one"
+            return _told(Exponential().run(engine, asked, meter.part(meter.left)), Exponential(), why, facts)
+        crowded = mark >= CROWDED * asked.people
+        if dense and not crowded and not meter.pure and asked.top is not None and asked.least == 1 and top <= MOST:
+            why = f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
+            return _told(Peeling().find(engine, asked, meter, float(mark)), Peeling(), why, facts)
+        if dense or _clear(asked, top, round(FEW * bases.wanted(asked, top)), mark, meter):
+            surely = SURELY if dense and asked.top is not None else bases.many_share
+            many = bases.choose_many(engine, asked, top, meter, meter.left * surely)
+            facts["items expected"] = many
+            why = _why_bases(asked, top, many, mark, meter)
+            if why:
+                return _told(bases.from_items(engine, asked, top, many, meter), bases, why, facts)
+            why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
+        else:
+            why = f"picks of items could hardly tell counts of about {mark:,} people from smaller ones"
+        return _told(clipped.find(engine, asked, meter, float(mark), low), clipped, why, facts)
 
 
 def _by_facts(asked: Asked) -> tuple[Mechanism, str] | None:
     """Return the mechanism that public facts decide on, and why; None where the data have a say."""
-    if asked.least > PrivBasis().largest:
+    if asked.least > Bases().largest:
         why = f"patterns of {asked.least} items or more were asked for"
         return (Exponential(), why) if asked.top is not None else (_truncated(), why)
-    if asked.longest > 1:
-        return None
-    if asked.top is not None and asked.top <= FEW:
-        return PrivBasis(), f"no more than {FEW} single items were asked for, and picking them costs little"
-    return _truncated_items(), "single items were asked for, and counting all of them costs no more than counting some"
+    if asked.longest == 1:
+        return ClippedCounting(), "single items were asked for, and counting all of them costs no more than some"
+    return None
 
 
-def _worth_picking(asked: Asked, top: int, mark: int, meter: Meter) -> bool:
-    """Say whether picking the patterns one by one out of all there are would find them.
+def _dense(asked: Asked, mark: int) -> bool:
+    """Say whether so many people are a large part of all."""
+    return mark >= DENSE * asked.people
 
-    Under pure epsilon, where single items are patterns, bases do better even then.
-    """
-    if meter.pure and asked.least == 1:
-        return False
-    how = Exponential()
-    share = meter.left * (how.selecting if asked.counts else 1)
+
+def _ranking(asked: Asked) -> Fraction:
+    """Return the share that says how many patterns lie over a threshold, judged by the people known beforehand."""
+    return RANK_SHARE if _dense(asked, asked.count or 1) else ROUGHLY
+
+
+def _worth_picking(asked: Asked, mark: int, meter: Meter) -> bool:
+    """Say whether picking longer patterns alone, one by one out of all there are, would find most of them."""
     universe = Universe(asked.items, asked.least, asked.longest)
-    if universe.bits > MOST_BITS:
+    if asked.least == 1 or universe.bits > MOST_BITS:
         return False
-    return slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way)) <= mark
+    how, top = Exponential(), asked.top or 1
+    share = meter.left * (how.selecting if asked.counts else 1)
+    missed = slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way))
+    return MISSED * missed <= mark
 
 
-def _chosen(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> tuple[str, str]:
-    """Return the name of the mechanism for patterns down to a count of `mark`, of about so many items, and why."""
-    picks = many + PrivBasis().pairs(asked, top, many)
-    signal = mark * meter.rate(picks, meter.left * Fraction(4, 9), "exponential")
-    # Which part of the patterns picks would find, and which part single items are.
-    found, single = signal / (signal + HALF), Fraction(many, PrivBasis().wanted(asked, top))
-    if asked.least == 1 and single >= MOSTLY and single > found:
-        return "truncated-items", f"about {min(many, top):,} of {top:,} patterns are single items"
-    if mark >= DENSE * asked.people:
-        return "privbasis", f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-    if signal >= GOOD[meter.pure]:
-        return "privbasis", f"{picks:,} picks can tell counts of about {mark:,} people from smaller ones"
-    if asked.least > 1 or mark >= LEVELS[meter.pure] * sqrt(meter.scale(People(), meter.left)[1]):
-        return "truncated", f"{picks:,} picks could hardly tell counts of about {mark:,} people from smaller ones"
-    if found >= single:
-        return "privbasis", f"{picks:,} picks still find more patterns than there are single items among them"
-    return "truncated-items", f"with counts of about {mark:,} people little but single items can be found"
+def _clear(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> bool:
+    """Say whether picks of so many items, and of pairs as these need, can tell counts of `mark` from smaller ones."""
+    bases = Bases()
+    picks = max(1, many + (bases.pairs(asked, top, many) if many > bases.largest else 0))
+    return mark * meter.rate(picks, meter.left * SEVERAL, bases.way(meter)) >= CLEAR
 
 
-def _rest(how: Mechanism, engine: Engine, asked: Asked, meter: Meter) -> Found:
-    """Run a mechanism with all that is left."""
-    left = meter.left
-    epsilon = None if asked.epsilon is None else asked.epsilon * left
-    return how.run(engine, replace(asked, epsilon=epsilon), meter.part(left))
-
-
-def _first(found: Found, asked: Asked) -> Found:
-    """Keep as many patterns as were asked for, those with the largest estimates."""
-    if found.estimates is None or found.low is None or found.high is None:
-        raise AssertionError("asked with counts")
-    order = np.lexsort((found.itemsets.sizes, -found.estimates))[: asked.top]
-    if not asked.counts:
-        return replace(found, itemsets=found.itemsets.take(order), estimates=None, low=None, high=None)
-    return replace(
-        found,
-        itemsets=found.itemsets.take(order),
-        estimates=found.estimates[order],
-        low=found.low[order],
-        high=found.high[order],
-    )
+def _why_bases(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> str:
+    """Return why patterns of about so many items are best found from bases; nothing where they are not."""
+    if _dense(asked, mark):
+        return f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
+    few = many <= FEW * Bases().wanted(asked, top)
+    if few and _clear(asked, top, many, mark, meter):
+        return f"about {many:,} items make most of the patterns, and can be picked"
+    return ""
 
 
 def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int]) -> Found:
@@ -183,9 +179,3 @@ def _truncated() -> Mechanism:
     from .truncated import Truncated
 
     return Truncated()
-
-
-def _truncated_items() -> Mechanism:
-    from .truncated_items import TruncatedItems
-
-    return TruncatedItems()

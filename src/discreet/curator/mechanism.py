@@ -42,8 +42,10 @@ class Asked:
         and the mechanism finds the items itself.
     fixed, alone
         How many items every pattern has beside those, and whether they are a pattern by themselves: for messages.
-    people, people_margin
-        The number of people: public, or released with noise; then how far off it may be, with 95 % confidence.
+    people, people_margin, counted
+        The number of people: public, or released with noise; then how far off it may be, with 95 % confidence. Where
+        every pattern has some items beside, `counted` says whether it is of those who hold these, the only ones an
+        engine knows, or of all.
     counts
         Whether the counts are wanted too, or the patterns only.
     itemsets
@@ -65,10 +67,16 @@ class Asked:
     alone: bool = False
     people: int
     people_margin: int = 0
+    counted: bool = True
     counts: bool = True
     itemsets: Itemsets | None = None
     epsilon: Fraction | None = None
     among: str = ""
+
+    @property
+    def crowd(self) -> int:
+        """The most people there are, as far as public and released numbers say."""
+        return self.people + self.people_margin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -80,7 +80,7 @@ class Spread:
             clear = max(clear, int(standing.max(initial=-1 - first - width)) + first + width)
         people = np.zeros(len(values) + 1)
         people[0] = max(int(noisy.values[0]), 0)
-        people[1 : clear + 1] = np.diff(np.maximum(_rising(np.cumsum(values[:clear])), 0.0), prepend=0.0)
+        people[1 : clear + 1] = np.diff(np.maximum(rising(np.cumsum(values[:clear])), 0.0), prepend=0.0)
         return cls(noisy, people, items)
 
     @property
@@ -164,7 +164,7 @@ class Spread:
         return low, means + np.interp(means, room[sure:], lost[sure:])
 
 
-def _rising(values: F64) -> F64:
+def rising(values: F64) -> F64:
     """Return the sequence nearest in least squares that never falls: pool adjacent violators."""
     means: list[float] = []
     widths: list[int] = []

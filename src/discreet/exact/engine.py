@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from ..kernels.cells import count_cells, count_in_columns
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
 from .checks import UNBOUNDED
+from .clipping import Family
 from .itemsets import Itemsets
 from .layout import Rows
-from .query import LOOKED_AT, Cells, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from .query import LOOKED_AT, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
 from .search import Wanted, count_columns, count_of_rank, count_sets, search
 
 I64 = NDArray[np.int64]
@@ -76,6 +77,7 @@ class LocalEngine(Engine):
             )
         self._cut = lru_cache(maxsize=1)(self._truncated)
         self._copies = lru_cache(maxsize=1)(self._numbered)
+        self._family = lru_cache(maxsize=1)(partial(Family, self._rows))
         self._largest = lru_cache(maxsize=1)(self._largest_by_size)
 
     def answer(self, query: Query) -> I64:
@@ -88,6 +90,10 @@ class LocalEngine(Engine):
                 return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
             case Supports(itemsets, truncation):
                 return self._supports(itemsets, truncation)
+            case Held(itemsets, edges):
+                return self._family(itemsets).histogram(edges)
+            case Clipped(itemsets):
+                return self._family(itemsets).sums(query.weights)
             case Cells(bases):
                 return self._cells(bases)
             case Kth(k, least, longest, rank):

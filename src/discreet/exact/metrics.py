@@ -42,7 +42,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..baskets.core import Item
 from ..errors import MisuseError
@@ -395,7 +395,7 @@ class RelationScore:
         return asdict(self)
 
 
-def score_relations(found: Rules, truth: Rules) -> RelationScore:
+def score_relations(found: Rules, truth: Rules, *, ordered: bool = False) -> RelationScore:
     """Measure relations that were found against the true ones, which come by falling confidence.
 
     Parameters
@@ -405,6 +405,8 @@ def score_relations(found: Rules, truth: Rules) -> RelationScore:
     truth
         All relations wanted and no others, the most reliable first, as :func:`discreet.exact.relating.relations` gives
         them.
+    ordered
+        Whether ((a, b), c) and ((b, a), c) are two relations, as they are where pairs are given or in time.
 
     Examples
     --------
@@ -414,8 +416,7 @@ def score_relations(found: Rules, truth: Rules) -> RelationScore:
     >>> score_relations(truth[:1], truth).cumulative_rank
     0.6666666666666666
     """
-    estimates = {(rule.antecedent, rule.consequent): rule.confidence for rule in found}
-    true = {(rule.antecedent, rule.consequent): rule.confidence for rule in truth}
+    estimates, true = _confidences(found, ordered), _confidences(truth, ordered)
     both = [relation for relation in true if relation in estimates]
     points = {relation: len(true) - rank for rank, relation in enumerate(true)}
     errors = [(estimates.get(relation, 0.0) - confidence) ** 2 for relation, confidence in true.items()]
@@ -430,6 +431,15 @@ def score_relations(found: Rules, truth: Rules) -> RelationScore:
         confidence_error=fmean(errors) if errors else float("nan"),
         found_confidence_error=fmean(found_errors) if found_errors else float("nan"),
     )
+
+
+def _confidences(rules: Rules, ordered: bool) -> dict[tuple[Any, Any], float]:
+    """Return the confidence of each relation; where items of a side have an order, it is that of their codes."""
+    keys: list[tuple[Any, Any]] = [(rule.antecedent, rule.consequent) for rule in rules]
+    if ordered:
+        sides = (side.to_arrow(rules.vocabulary).to_pylist() for side in (rules.antecedents, rules.consequents))
+        keys = [(tuple(one), tuple(other)) for one, other in zip(*sides, strict=True)]
+    return dict(zip(keys, rules.measure("confidence").tolist(), strict=True))
 
 
 def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,8 @@ from .itemsets import Itemsets
 LARGEST_BASIS = 16
 # About so many itemsets are looked at for one answer: those held by too few people to be among them are not told apart.
 LOOKED_AT = 1_000_000
+# Clipped sums are in so many parts of a person.
+PARTS = 1 << 10
 
 
 class Query(ABC):
@@ -132,6 +136,76 @@ class Supports(Query):
             alike = self.itemsets.take(np.flatnonzero(sizes == size))
             total += degree_bound(alike.offsets, alike.codes, self.truncation.longest)
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Query):
+    """How many people hold how many of the given itemsets.
+
+    Bin i counts those who hold `edges[i]` of them or more, and fewer than `edges[i + 1]`; the last has no upper end.
+    Those who hold fewer than the first edge are not counted. Edges are public: none is the most that anyone holds.
+    """
+
+    itemsets: Itemsets
+    edges: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.edges or self.edges[0] < 1 or any(low >= high for low, high in pairwise(self.edges)):
+            raise MisuseError(f"The edges of bins rise from 1 or more; {list(self.edges)} were given.")
+
+    @property
+    def cells(self) -> int:
+        """One number a bin."""
+        return len(self.edges)
+
+    @property
+    def most(self) -> int:
+        """Everyone is in one bin at most."""
+        return 1
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped(Query):
+    """How many people hold each of the given itemsets, each basket scaled down so that it adds `total` at most in all.
+
+    Numbers are in parts of a person, `PARTS` to one. A basket that holds r of the itemsets adds to each of them the
+    largest whole number of parts, up to a person, of which r add up to `total`; with `root`, of which the squares of r
+    add up to `total` times `PARTS`. Rounding is down, as nearest could double what a basket adds.
+    """
+
+    itemsets: Itemsets
+    total: int
+    root: bool = False
+
+    def __post_init__(self) -> None:
+        if self.total < 1:
+            raise MisuseError(f"A basket adds at least 1 part in all; {self.total} was given.")
+
+    @property
+    def cells(self) -> int:
+        """One number an itemset."""
+        return len(self.itemsets)
+
+    @property
+    def most(self) -> int:
+        """By the choice of weights W: r W <= total; with root, r W is the root of r times that of r W^2."""
+        everything = PARTS * len(self.itemsets)
+        return min(isqrt(everything * self.total) if self.root else self.total, everything)
+
+    @property
+    def most_squared(self) -> int:
+        """As r W^2 <= total PARTS: with root by the choice of weights, without it as no weight is over PARTS."""
+        return PARTS * min(self.total, PARTS * len(self.itemsets))
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """What a basket adds to each of the itemsets it holds, by how many it holds."""
+        many = np.maximum(np.arange(len(self.itemsets) + 1, dtype=np.int64), 1)
+        weights: NDArray[np.int64] = np.minimum(self.total // many, PARTS)
+        if self.root:
+            squares = np.arange(PARTS + 1, dtype=np.int64) ** 2
+            weights = np.searchsorted(squares, PARTS * self.total // many, side="right") - 1
+        return weights
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ cells give the count of every itemset within a basis (Li, Qardaji, Su, Cao 2012)
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from .pieces import pieces
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
+Numbers = TypeVar("Numbers", NDArray[np.int64], NDArray[np.float64])
 
 # For each byte its eight bits, each in a byte of its own.
 _SPREAD: U64 = np.zeros(256, np.uint64)
@@ -184,7 +187,7 @@ def count_cells(offsets: I64, codes: I32, items: int, basis_offsets: I64, basis_
     return cell_offsets, _with_others(tallies.sum(axis=0), cell_offsets, len(offsets) - 1)
 
 
-def supersets(counts: I64) -> I64:
+def supersets(counts: Numbers) -> Numbers:
     """Return for each mask the sum over all masks that contain it: how many rows hold all its codes, perhaps others.
 
     Examples

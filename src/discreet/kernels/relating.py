@@ -50,9 +50,20 @@ def pairs_together(
 
 @kernel
 def pairs_after(
-    offsets: I64, codes: I32, people: I64, ranks: I64, width: int, starts: I64, held: I32, sizes: I64
+    offsets: I64,
+    codes: I32,
+    moments: I32,
+    people: I64,
+    ranks: I64,
+    width: int,
+    starts: I64,
+    held: I32,
+    sizes: I64,
 ) -> None:
-    """Write the pairs (a, b) where some b comes after some a; where `held` is empty, only how many they are."""
+    """Write the pairs (a, b) where some b comes after some a; where `held` is empty, only how many they are.
+
+    What has the same moment is at the same time; without moments, everything has a time of its own.
+    """
     own = np.empty(width, np.int64)
     earliest = np.empty(width, np.int64)
     latest = np.full(width, -1, np.int64)
@@ -61,11 +72,12 @@ def pairs_after(
         for at in range(offsets[people[row]], offsets[people[row] + 1]):
             rank = ranks[codes[at]]
             if rank >= 0:
+                moment = moments[at] if len(moments) else at
                 if latest[rank] < 0:
                     own[many] = rank
                     many += 1
-                    earliest[rank] = at
-                latest[rank] = at
+                    earliest[rank] = moment
+                latest[rank] = moment
         mine = np.sort(own[:many])
         count = 0
         for one in range(many):
@@ -157,6 +169,21 @@ def add_bonds(starts: I64, held: I32, bonds: I64, width: int, ends: I64, joined:
                     joined[ends[row] + many] = bond * width + bond
                 many += 1
         sizes[row] = many
+
+
+@kernel
+def count_chains(starts: I64, held: I32, width: int, counts: I64) -> None:
+    """Count who holds each chain (a, b, c): both pairs (a, b) and (b, c); its code is (a * width + b) * width + c."""
+    for row in range(len(starts) - 1):
+        start, stop = starts[row], starts[row + 1]
+        for at in range(start, stop):
+            one, other = held[at] // width, held[at] % width
+            place = start + np.searchsorted(held[start:stop], other * width)
+            while place < stop and held[place] < (other + 1) * width:
+                third = held[place] % width
+                if third != one:
+                    counts[held[at] * width + third] += 1
+                place += 1
 
 
 @kernel

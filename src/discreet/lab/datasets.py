@@ -227,12 +227,14 @@ INFERRED: Mapping[str, Inferred] = {
 
 def _made() -> dict[str, Callable[..., Baskets]]:
     from ..baskets.generate import QUEST_PRESETS, groceries, latent_groups, quest
+    from ..baskets.generate_census import census
     from ..baskets.generate_relations import applets, cascades, viewings
 
     return {
         **{f"quest-{name}": partial(quest, **settings) for name, settings in QUEST_PRESETS.items()},
         "made-up-groceries": groceries,
         "latent-groups": partial(latent_groups, people=100_000, items=500, groups=20),
+        "made-up-census": census,
         "made-up-applets": applets,
         "made-up-cascades": cascades,
         "made-up-viewings": viewings,

@@ -31,7 +31,7 @@ class Data:
     asked
         What is asked about this set and not about others, such as a threshold.
     settings
-        Settings of the lines for this set, where a paper tunes them for each.
+        Settings for this set by the name of what they are of, where a paper tunes them for each.
     values
         Values of the axis for this set, where they differ.
     reading
@@ -70,12 +70,15 @@ class Line:
         Its settings.
     asked
         What is asked of this line and not of others, such as the neighbours.
+    slow
+        Whether it is left to the full setting.
     """
 
     label: str
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)
+    slow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +107,27 @@ class Metric:
     share: bool = False
     logarithmic: bool = False
     digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What a line should reach at one point, in the mean over repeats: at most this, or at least that."""
+
+    panel: str
+    line: str
+    value: str
+    metric: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def gap(self, reached: float) -> float:
+        """Return how far what was reached is from the goal; nothing is left where it is 0."""
+        if self.at_most is not None:
+            return max(0.0, reached - self.at_most)
+        return max(0.0, (self.at_least or 0.0) - reached)
+
+    def __str__(self) -> str:
+        return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +162,8 @@ class Experiment:
         What is not as in the paper: data, numbers, definitions.
     printed
         What the paper prints, by panel, line label, value (as text) and metric, where it prints numbers.
+    goals
+        What was set out to be reached.
     """
 
     name: str
@@ -155,6 +181,7 @@ class Experiment:
     repeats: int = 10
     differs: str = ""
     printed: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
+    goals: tuple[Goal, ...] = ()
 
     def __post_init__(self) -> None:
         labels = [line.label for line in self.lines]
@@ -165,7 +192,7 @@ class Experiment:
 
     def on(self, data: Data) -> Experiment:
         """Return the same experiment on other data alone."""
-        return replace(self, data=(data,), printed={})
+        return replace(self, data=(data,), printed={}, goals=())
 
     def with_line(self, line: Line) -> Experiment:
         """Return the same experiment with one more line."""
@@ -176,10 +203,10 @@ class Experiment:
         repeats = min(self.repeats, QUICK_REPEATS) if quick else self.repeats
         for data in self.data or (None,):
             for panel in self.over.points(quick) if self.over else (None,):
-                for line in self.lines:
+                for line in self._lines(quick):
                     for value in self._values(quick, data):
                         asked = dict(self.asked) | dict(data.asked if data else {}) | dict(line.asked)
-                        settings = dict(data.settings if data else {}) | dict(line.settings)
+                        settings = dict(data.settings.get(line.name, {}) if data else {}) | dict(line.settings)
                         for axis, point in ((self.over, panel), (self.axis, value)):
                             if axis is not None:
                                 where, _, setting = axis.of.partition(".")
@@ -200,6 +227,9 @@ class Experiment:
     def _panel(self, data: Data | None, value: Any) -> str:
         parts = [data.shown if data else "", f"{self.over.label} = {value}" if self.over else ""]
         return ", ".join(part for part in parts if part)
+
+    def _lines(self, quick: bool) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if not (quick and line.slow))
 
     def _values(self, quick: bool, data: Data | None) -> tuple[Any, ...]:
         if self.axis is None:

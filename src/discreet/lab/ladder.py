@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from ..local.protocols.ldpminer import LDPMiner
 from ..local.protocols.protocol import Protocol
 from ..local.protocols.svim import SVIM, SVIMBetter
 from ..local.protocols.svsm import SVSM, SVSMBetter
+from .experiment import Line
 
 _LONG: Mapping[str, Any] = {"shares": ("0.1", "0.4", "0", "0.5"), "first_padding": "percentile"}
 _SHORT: Mapping[str, Any] = {"shares": ("0", "0.5", "0", "0.5"), "first_padding": 1}
@@ -34,3 +36,11 @@ FIGURE_4: Mapping[str, Protocol] = {
     "`svsm-better`": SVSMBetter(),
 }
 """The itemset miners of figure 4, and what this package adds."""
+
+
+def as_line(label: str, plan: Protocol) -> Line:
+    """Return a protocol as a line of an experiment: its name, and the settings that are not the usual ones."""
+    every = {one.name: (getattr(plan, one.name), one.default) for one in fields(plan)}  # type: ignore[arg-type]
+    return Line(
+        label=label, name=plan.name, settings={name: one for name, (one, usual) in every.items() if one != usual}
+    )

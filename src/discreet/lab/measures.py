@@ -17,6 +17,8 @@ from ..errors import MisuseError
 from .experiment import Cell, Data, Line
 
 Numbers: TypeAlias = dict[str, float]
+# The name of the data, to how many people they are resampled, and how a file is read.
+DataKey: TypeAlias = tuple[str, int | None, tuple[tuple[str, Any], ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +33,14 @@ class Run:
     @property
     def baskets(self) -> Baskets:
         """The data; of a formula there are none."""
-        if self.data is None:
-            raise MisuseError(f"{self.line.label} needs data, and the experiment names none.")
-        return loaded(self.data.name, self.data.people, tuple(sorted(self.data.reading.items())))
+        return loaded(*_key(self))
+
+
+def _key(run: Run) -> DataKey:
+    """Return what tells the data of a run from others."""
+    if run.data is None:
+        raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
+    return run.data.name, run.data.people, tuple(sorted(run.data.reading.items()))
 
 
 @lru_cache(maxsize=2)
@@ -50,9 +57,7 @@ def loaded(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] =
 
 
 @lru_cache(maxsize=64)
-def _mined(
-    data: tuple[str, int | None, tuple[tuple[str, Any], ...]], how: str, number: int, lengths: Any
-) -> dict[frozenset[Any], float]:
+def _mined(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns with their counts."""
     from ..exact.mine import mine
 
@@ -62,11 +67,7 @@ def _mined(
 
 def truth(run: Run, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns of the data of a run, by ``top`` or ``min_count``."""
-    data = run.data
-    if data is None:
-        raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
-    key = (data.name, data.people, tuple(sorted(data.reading.items())))
-    return _mined(key, how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
+    return _mined(_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
 
 
 def release(run: Run) -> Numbers:
@@ -74,12 +75,14 @@ def release(run: Run) -> Numbers:
 
     Asked with ``top`` or ``fraction`` (a support as a share of all people); ``told=True`` tells the number of frequent
     patterns to a mechanism that wants ``top``, as 002 does for its competitor, which nobody may do outside a lab (C15).
+    ``scored`` are the lengths that are compared, where they are fewer than those that are looked for.
     """
     from ..exact.metrics import score
     from .trial import trial
 
     asked, baskets = dict(run.asked), run.baskets
-    lengths, told = asked.get("lengths"), asked.pop("told", False)
+    told = asked.pop("told", False)
+    lengths = asked.pop("scored", asked.get("lengths"))
     if "fraction" in asked:
         asked["min_count"] = ceil(asked.pop("fraction") * len(baskets))
     if asked.get("neighbours") != "replace":
@@ -89,13 +92,43 @@ def release(run: Run) -> Numbers:
     if told:
         del asked["min_count"]
         asked["top"] = len(wanted)
+    if run.line.name in comparators():
+        return _compared(run, asked, wanted, lengths)
     if run.line.settings:
         asked["settings"] = dict(run.line.settings)
     found = trial(baskets, seed=run.seed, items="public", mechanism=run.line.name, **asked)
     # What is over the top K counts for relative errors, so the truth about what was found is asked for as well.
     all_true = wanted | _counts(baskets, found.patterns)
-    about = {how: number, "people": len(baskets)}
+    about = {how: number, "people": len(baskets), "lengths": _span(lengths)}
     return _scored(score(found.patterns, all_true, **about).to_dict(), found.patterns, all_true)
+
+
+def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any], float], lengths: Any) -> Numbers:
+    """Run what only the lab knows, and compare the patterns with the true ones."""
+    from ..exact.metrics import score
+    from ..privacy.budget import exact
+    from ..privacy.source import SimulationSource
+    from .comparators.comparator import Comparator, Wanted
+
+    how = comparators()[run.line.name](**run.line.settings)
+    if not isinstance(how, Comparator):
+        raise MisuseError(f"{run.line.name} is a protocol: measure it by simulation, not by release.")
+    if "min_count" not in asked:
+        raise MisuseError(f"{run.line.name} finds patterns over a threshold: ask with fraction or min_count.")
+    least, longest = _span(lengths) or (1, None)
+    epsilon = exact(asked["epsilon"], "epsilon") if "epsilon" in asked else None
+    question = Wanted(count=asked["min_count"], least=least, longest=longest, epsilon=epsilon)
+    answer = how.find(run.baskets, question, SimulationSource(run.seed))
+    all_true = dict(wanted) | _counts(run.baskets, answer.counts)
+    scores = score(answer.counts, all_true, min_count=asked["min_count"], people=len(run.baskets))
+    return {name: float(value) for name, value in scores.to_dict().items()} | dict(answer.facts)
+
+
+def _span(lengths: Any) -> tuple[int, int] | None:
+    """Return lengths as the smallest and the largest."""
+    from ..exact.checks import span
+
+    return None if lengths is None else span(lengths)
 
 
 def simulation(run: Run) -> Numbers:
@@ -119,12 +152,44 @@ def simulation(run: Run) -> Numbers:
 
 
 def relations(run: Run) -> Numbers:
-    """Run a protocol for relations, and compare them with the true ones."""
+    """Run a protocol for relations, and compare them with the true ones.
+
+    ``longest`` is 3 where relations ((a, b), c) are wanted too, of all lines; ``theta`` is the same in every round.
+    """
+    from ..exact.metrics import score_relations
+    from ..local.protocols.known import protocol
     from ..local.simulate import simulate
 
-    asked = {"speed": "aggregated"} | dict(run.asked)
-    outcome = simulate(run.baskets, run.line.name, seed=run.seed, score=True, settings=run.line.settings, **asked)
-    return dict(outcome.scores)
+    asked, settings = {"speed": "aggregated"} | dict(run.asked), dict(run.line.settings)
+    longest = asked.pop("longest", 2)
+    if "theta" in asked:
+        settings["theta"] = (asked["theta"], asked.pop("theta"))
+    plan: Any = protocol(run.line.name, settings)
+    if not hasattr(plan, "how"):
+        raise MisuseError(f"{run.line.name} finds patterns and no relations: measure it by simulation.")
+    wanted = _related(_key(run), plan.how, plan.items, plan.support, asked["top"], longest)
+    found: Any = simulate(run.baskets, plan, seed=run.seed, **asked).relations
+    ordered = plan.how != "together"
+    numbers = score_relations(found, wanted, ordered=ordered).to_dict()
+    if longest > 2:
+        apart = score_relations(found.where(lengths=3), wanted.where(lengths=3), ordered=ordered)
+        numbers = dict(numbers) | {"chains_found": apart.recall}
+    return {name: float(value) for name, value in numbers.items()}
+
+
+@lru_cache(maxsize=8)
+def _related(data: DataKey, how: Any, items: int, support: int, top: int, longest: int) -> Any:
+    """Return the true relations, which take longer to count than most protocols to run."""
+    from ..exact.relating import relations as true
+
+    return true(loaded(*data), how=how, items=items, support=support, top=top, longest=longest)
+
+
+def overhead(run: Run) -> Numbers:
+    """Measure what a protocol costs devices and the collector (003, Table 2): every report is made."""
+    from .overhead import costs
+
+    return costs(run.baskets, run.line, run.asked, run.seed)
 
 
 def formula(run: Run) -> Numbers:
@@ -134,11 +199,20 @@ def formula(run: Run) -> Numbers:
     return dict(getattr(formulas, run.line.name)(**dict(run.asked) | dict(run.line.settings)))
 
 
+def from_data(run: Run) -> Numbers:
+    """Compute what a formula says of the data themselves: a function of `known` by the name of the line."""
+    from . import known
+
+    return dict(getattr(known, run.line.name.replace("-", "_"))(run))
+
+
 MEASURES: Mapping[str, Callable[[Run], Numbers]] = {
     "release": release,
     "simulation": simulation,
     "relations": relations,
+    "overhead": overhead,
     "formula": formula,
+    "from-data": from_data,
 }
 """The measures by name."""
 
@@ -151,9 +225,12 @@ def measured(cell: Cell, seed: int) -> Numbers:
 
 def comparators() -> dict[str, Callable[..., Any]]:
     """Return what only the lab runs, by name."""
+    from .comparators.det_gd import DetGD
+    from .comparators.diffpart import DiffPart
+    from .comparators.ran_gd import RanGD
     from .published import PublishedLDPMiner
 
-    return {PublishedLDPMiner.name: PublishedLDPMiner}
+    return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart)}
 
 
 def modules(cell: Cell) -> tuple[str, ...]:
@@ -161,6 +238,8 @@ def modules(cell: Cell) -> tuple[str, ...]:
     measure = cell.experiment.measure
     if measure == "formula":
         return ("discreet.lab.formulas",)
+    if measure == "from-data":
+        return ("discreet.lab.known",)
     name = cell.line.name
     if name in comparators():
         return __name__, comparators()[name].__module__
@@ -176,7 +255,8 @@ def _counts(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:
 
     if not len(patterns):
         return {}
-    return dict(mine(baskets, itemsets=list(patterns.to_dict())).to_dict())
+    counts = patterns if isinstance(patterns, Mapping) else patterns.to_dict()
+    return dict(mine(baskets, itemsets=list(counts)).to_dict())
 
 
 def _scored(scores: Mapping[str, float], patterns: Any, true: Mapping[frozenset[Any], float]) -> Numbers:

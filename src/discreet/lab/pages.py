@@ -16,6 +16,7 @@ TITLES = {
     "001": "LDP-FPMiner (Chen, Wang 2022)",
     "002": "On differentially private frequent itemset mining (Zeng, Naughton, Cai 2012)",
     "003": "LDP-RM: mining relations under local privacy (Dong et al. 2024)",
+    "ours": "The flagships beside the papers",
     "004": "Discovering frequent patterns in sensitive data (Bhaskar, Laxman, Smith, Thakurta 2010)",
 }
 """The papers by number."""
@@ -41,8 +42,29 @@ def _page(paper: str, results: Sequence[Results], claims: list[Claim], folder: P
         for claim in claims:
             yield f"| {claim.where} | {claim.says} | **{claim.verdict}** | {claim.why} |"
         yield ""
+    yield from goals(results)
     for one in results:
         yield from section(one, folder)
+
+
+def goals(results: Sequence[Results]) -> Iterator[str]:
+    """Yield a table of every goal: reached, or the gap."""
+    rows = [(one, goal) for one in results for goal in one.experiment.goals]
+    if not rows:
+        return
+    yield "## Goals\n"
+    yield "| experiment | where | what | goal | measured | |"
+    yield "|---|---|---|---|---|---|"
+    for one, goal in rows:
+        metrics = {metric.name: metric.label for metric in one.experiment.metrics}
+        mean, spread = middle(one.numbers(goal.panel, goal.line, goal.value, goal.metric))
+        axis = f", {_column(one.experiment, goal.value)}"
+        what = f"{metrics[goal.metric]} of {goal.line}"
+        gap = goal.gap(round(mean, 3))
+        said = "not run" if not isfinite(mean) else "**reached**" if not gap else f"{gap:.3f} short"
+        measured = f"{mean:.3f} ± {spread:.3f}" if isfinite(mean) else ""
+        yield f"| {one.experiment.shows} | {goal.panel}{axis} | {what} | {goal} | {measured} | {said} |"
+    yield ""
 
 
 def section(results: Results, folder: Path) -> Iterator[str]:

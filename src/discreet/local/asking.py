@@ -24,8 +24,8 @@ from .loss import WORD
 from .oracles.known import make, means
 from .oracles.mean import MeanOracle
 from .oracles.oracle import Counts, Oracle
+from .pair_questions import Number
 from .questions import Question
-from .relations import Number
 from .trust import check
 
 # What is wanted has to fit into questions that travel to devices.

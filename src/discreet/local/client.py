@@ -146,7 +146,8 @@ def client(
     question: Mapping[str, Any],
     basket: Iterable[int],
     *,
-    pairs: Iterable[tuple[int, int]] = (),
+    given: Iterable[tuple[int, int]] = (),
+    after: Iterable[tuple[int, int]] = (),
     most: float | None = None,
     fail: float = 0,
     take: Callable[[int], bytes] = token_bytes,
@@ -159,8 +160,9 @@ def client(
         What the collector asks, as read from its JSON form.
     basket
         The numbers of the items held. Those the question does not know are ignored.
-    pairs
-        The relations held, as pairs of items, where the question is about those.
+    given, after
+        The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
+        a. The question says which of them it is about.
     most
         The most epsilon this device gives away; a question that asks for more is refused.
     fail
@@ -170,5 +172,6 @@ def client(
         Where random bytes come from: the system's secure source. Anything else is for tests.
     """
     check(question, most, fail)
-    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], held(question, basket, pairs), Draws(take))
+    values = held(question, basket, after if question.get("pairs") == "after" else given)
+    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

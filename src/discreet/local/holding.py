@@ -1,36 +1,54 @@
-"""How a basket answers a question: the few values it becomes before anything is randomised. Standard library only."""
+"""How a basket answers a question: the few values it becomes before anything is randomised. Standard library only.
+
+How long that takes could be seen from outside, so the loops go over the question, and look at all of it whatever is
+held. Only making sets of what is held, and questions about all items below a number, take longer for more of it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
+OWN = ("after", "given")  # kinds of pairs that a device has beside its items
+
 
 def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:
-    """Return the values a basket answers a question with, ascending; `pairs` are the relations it has of its own."""
+    """Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for."""
     items, of = set(basket), question["of"]
     if question["ask"] == "prefix":
         mine = [item for item in question["order"] if item in items][: question["length"]]
-        return [of.index(mine) if mine in of else len(of)]
+        places = {tuple(one): len(of) - back for back, one in enumerate(reversed(of), start=1)}
+        return [places.get(tuple(mine), len(of))]
     if question["ask"] == "cells":
         return [sum(1 << at for at, item in enumerate(of) if item in items)]
     if question["ask"] == "projection":
         return [_on_grid(question, _projected(question, items, pairs))]
     if isinstance(of, int):
         found = sorted(item for item in items if 0 <= item < of)
-    elif question.get("pairs") == "own":
-        related = {(one, other) for one, other in pairs}
-        found = [at for at, chain in enumerate(of) if related.issuperset(pairwise(chain))]
     else:
-        found = [at for at, one in enumerate(of) if (items.issuperset(one) if isinstance(one, list) else one in items)]
-    if question["ask"] == "valued":
-        apart = [at for at, one in enumerate(of) if question["absent"] and one[0] in items and at not in found]
-        return sorted([2 * at + 1 for at in found] + [2 * at for at in apart])
+        has = _has(question, items, set(map(tuple, pairs)))
+        if question["ask"] == "valued":
+            apart = [question["absent"] and one[0] in items for one in of]
+            return [2 * at + own for at, own in enumerate(has) if own or apart[at]]
+        found = [at for at, own in enumerate(has) if own]
     if question["ask"] == "how-many":
         return [bisect_right(question["bins"], len(found)) - 1]
     return found
+
+
+def _has(question: Mapping[str, Any], items: set[int], related: set[tuple[int, ...]]) -> list[bool]:
+    """Return whether each entry of a list is held: one item, or several as items or by pairs from each to the next."""
+    chains = [one if isinstance(one, list) else [one] for one in question["of"]]
+    if question.get("pairs") in OWN:
+        return [_all(pairwise(chain), related) if len(chain) > 1 else chain[0] in items for chain in chains]
+    return [_all(chain, items) for chain in chains]
+
+
+def _all(some: Iterable[Any], among: Collection[Any]) -> bool:
+    """Return whether all of these are there; unlike `all`, it looks for every one."""
+    return sum([one not in among for one in some]) == 0
 
 
 def _projected(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple[int, int]]) -> int:
@@ -43,17 +61,24 @@ def _projected(question: Mapping[str, Any], items: set[int], pairs: Iterable[tup
     if question["pairs"] == "folded":
         side = len(left)
         return int(sum(left[item // side] * right[item % side] for item in items if 0 <= item < of))
-    related, chains = {(one, other) for one, other in pairs}, [one if isinstance(one, list) else [one] for one in of]
+    related = set(map(tuple, pairs))
+    has = _has(question, items, related)
     if question["pairs"] == "together":
-        mine = [at for at, chain in enumerate(chains) if items.issuperset(chain)]
-        return int(sum(left[at] for at in mine) * sum(right[at] for at in mine))
-    bonds = [related.issuperset(pairwise(chain)) if len(chain) > 1 else chain[0] in items for chain in chains]
-    total = sum(left[at] * right[at] for at, has in enumerate(bonds) if has)
-    place = {chain[0]: at for at, chain in enumerate(chains) if len(chain) == 1}
-    for one, other in related:
-        for at, chain in enumerate(chains):
-            if chain[-1] == one and other in place and other not in chain and related.issuperset(pairwise(chain)):
-                total += left[at] * right[place[other]]
+        return int(sum(own * one for own, one in zip(has, left, strict=True))) * int(
+            sum(own * other for own, other in zip(has, right, strict=True))
+        )
+    chains = [one if isinstance(one, list) else [one] for one in of]
+    alone = {chain[0]: right[at] for at, chain in enumerate(chains) if len(chain) == 1}
+    # What each item is paired with weighs, and of that, for each entry, what is not the entry's own.
+    weights = {
+        end: sum([((end, other) in related) * weight for other, weight in alone.items()])
+        for end in {chain[-1] for chain in chains}
+    }
+    total = 0
+    for at, chain in enumerate(chains):
+        inner = sum([((chain[-1], other) in related) * alone.get(other, 0) for other in set(chain)])
+        leads = has[at] or len(chain) == 1  # an item is one side of a pair whether or not it is in the basket
+        total += left[at] * (has[at] * right[at] + leads * (weights[chain[-1]] - inner))
     return int(total)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 WORD = 1 << 32  # chances are out of this many
 WIDE = 1 << 64  # weights of places are out of this many
 
+_SHARE = 1 << 12  # values that may meet in a bucket: the probability of more is a power of this
 _TERMS = 160  # of the series of e^x: they leave out less than 2^-96 of it up to x = 20
 
 
@@ -86,7 +87,11 @@ def _ratio(text: str, loss: Loss) -> Fraction:
         or min(oracle.get("size", 1), oracle.get("pad", 1)) < 1
     ):
         raise ValueError("The question's numbers are not probabilities.")
-    if oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest or oracle.get("pad", 1) > loss.largest:
+    if (
+        oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest
+        or oracle.get("pad", 1) > loss.largest
+        or oracle.get("share", 0) > _SHARE
+    ):
         raise ValueError("The question is about more than a device looks at.")
     return loss.of(oracle)
 

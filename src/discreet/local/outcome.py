@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,7 +141,8 @@ class Outcome:
             "rounds": [vars(line) for line in self.rounds],
             "facts": dict(self.facts),
             "notes": list(self.notes),
-            "scores": dict(self.scores),
+            # JSON has no number for what is not defined, such as an error over nothing.
+            "scores": {name: None if isnan(value) else value for name, value in self.scores.items()},
         }
 
     def save(self, path: str | PathLike[str]) -> None:

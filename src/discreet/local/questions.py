@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -148,12 +148,7 @@ class HowMany(Question):
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if (
-            len(self.bins) < 2
-            or self.bins[0] != 0
-            or any(a >= b for a, b in zip(self.bins, self.bins[1:], strict=False))
-        ):
-            raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
+        check_bins(self.bins)
 
     @classmethod
     def up_to(cls, of: Candidates, most: int) -> HowMany:
@@ -264,6 +259,12 @@ class Cells(Question):
         out = np.empty(len(people), np.int64)
         sum_rows(baskets.offsets, baskets.codes, people, bits, out)
         return one_each(out)
+
+
+def check_bins(bins: tuple[int, ...]) -> None:
+    """Refuse bins that a count has no place in, or only one."""
+    if len(bins) < 2 or bins[0] != 0 or any(one >= other for one, other in pairwise(bins)):
+        raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
 
 
 def one_each(values: NDArray[Any]) -> Held:

@@ -32,6 +32,7 @@ from .stream import seed_of
 Speed: TypeAlias = Literal["person", "aggregated"]
 
 _BLOCK = 1 << 15  # people whose reports are made at a time
+_NAMED = 5  # rounds that a note names one by one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class Crowd:
 
 def simulate(
     baskets: Any,
-    protocol: str | Protocol = "svsm",
+    protocol: str | Protocol = "adept",
     *,
     top: int,
     epsilon: Any,
@@ -92,7 +93,7 @@ def simulate(
     baskets
         The data: `Baskets`, or anything that :func:`discreet.read` reads, with its options in `reading`.
     protocol
-        The name of a protocol, or a protocol.
+        The name of a protocol, or a protocol; ``"adept"`` finds the most at the same epsilon.
     top, least
         How many patterns, and of how many items at least (1 or 2).
     epsilon
@@ -114,7 +115,7 @@ def simulate(
     --------
     >>> import discreet
     >>> baskets = [{"tea", "milk"}] * 6000 + [{"bread"}] * 3000
-    >>> outcome = discreet.simulate(baskets, "svsm", top=3, epsilon=4, seed=7)
+    >>> outcome = discreet.simulate(baskets, top=3, epsilon=4, seed=7)
     >>> print(outcome.guarantee)
     local differential privacy, replace one person, epsilon = 4
     """
@@ -153,9 +154,10 @@ def simulate(
         notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
     silent = [repr(one.ask.name) for one in heard if not one.people]
     if silent:
+        more = f" and {len(silent) - _NAMED:,} rounds more" if len(silent) > _NAMED else ""
         notes.append(
-            f"There are too few people for this protocol: nobody was asked {', '.join(silent)}, and nothing is known "
-            "of it."
+            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
+            "nothing is known of it."
         )
     outcome = Outcome(
         patterns=best,
@@ -196,9 +198,9 @@ def _scores(
 
 
 def _filtered(baskets: Baskets, plan: Any, learnt: Learnt) -> dict[str, float]:
-    from .filtering import filter_recall
+    from .filtering import frequent_kept
 
-    return filter_recall(baskets, learnt, plan.how) if learnt.kept else {}
+    return frequent_kept(baskets, learnt, plan.how) if learnt.kept else {}
 
 
 def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) -> dict[str, float]:
@@ -206,14 +208,19 @@ def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) ->
     from ..exact.metrics import score_relations
     from ..exact.relating import relations
 
-    truth = relations(baskets, how=plan.how, items=plan.items, support=plan.support, top=wanted.top)
-    score = score_relations(found, truth)
-    return {
+    longest, ordered = 3 if getattr(plan, "cascade", 0) else 2, plan.how != "together"
+    truth = relations(baskets, how=plan.how, items=plan.items, support=plan.support, top=wanted.top, longest=longest)
+    score = score_relations(found, truth, ordered=ordered)
+    scores = {
         "normalised cumulative rank": score.cumulative_rank,
         "F-score": score.f_score,
         "confidence error": score.confidence_error,
         "confidence error of those found": score.found_confidence_error,
     }
+    if longest == 3:
+        apart = score_relations(found.where(lengths=3), truth.where(lengths=3), ordered=ordered)
+        scores |= {"normalised cumulative rank, 3 items": apart.cumulative_rank, "F-score, 3 items": apart.f_score}
+    return scores
 
 
 def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:

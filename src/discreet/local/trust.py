@@ -6,15 +6,22 @@ could go wrong is looked for here, in the question alone, before the basket is. 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from .holding import OWN
 from .loss import failing, grown_at_least, ratio, whole
 
 MEANS = ("duchi", "pm", "hm")
 _LARGEST = 1 << 31
 MOST_BITS = 16  # items whose cells are asked for: each one more doubles them
+# The weights and the range of a number: sums and products of them take the same time whatever is held.
+MOST_WEIGHT = 1 << 20
+MOST_RANGE = 1 << 53
+# No exponents: a few letters of them would make numbers that keep a device busy.
+_WRITTEN = re.compile(r"-?[0-9]{1,100}([./][0-9]{1,100})?")
 
 UNWRITTEN = "The question is not written as format 1 has it."
 OTHERWISE = "The question's oracle is made for other answers than the question has."
@@ -53,7 +60,7 @@ def _number(question: Mapping[str, Any], name: str, default: str | None = None) 
     """Return epsilon or delta, which travel as text: a decimal number or a fraction."""
     text = question.get(name, default)
     try:
-        if not isinstance(text, str) or len(text) > 200:
+        if not isinstance(text, str) or _WRITTEN.fullmatch(text) is None:
             raise ValueError
         number = Fraction(text)
     except (ValueError, ArithmeticError):
@@ -144,7 +151,10 @@ def _projection(question: Mapping[str, Any]) -> int:
             raise ValueError(UNWRITTEN)
     if "pairs" not in question or not all(map(whole, [*left, *right, question["low"], question["high"]])):
         raise ValueError("The question's numbers are not whole.")
-    if question["low"] > question["high"]:
+    low, high = question["low"], question["high"]
+    if max(map(abs, [*left, *right]), default=0) > MOST_WEIGHT or max(abs(low), abs(high)) > MOST_RANGE:
+        raise ValueError("The question's weights or range are beyond what a device computes with.")
+    if low > high:
         raise ValueError(OTHERWISE)
     return 1
 
@@ -157,10 +167,10 @@ def _items(items: Any) -> None:
 
 
 _PAIRS = {
-    "which": ("together", "own"),
-    "how-many": ("together", "own"),
-    "valued": ("together", "own"),
-    "projection": ("together", "own", "folded"),
+    "which": ("together", *OWN),
+    "how-many": ("together", *OWN),
+    "valued": ("together", *OWN),
+    "projection": ("together", *OWN, "folded"),
 }
 _KINDS = {
     "which": _candidates,

@@ -66,13 +66,20 @@ class Job:
         """Whether the items every pattern has are a pattern by themselves."""
         return bool(self.fixed) and self.least <= self.fixed
 
+    @property
+    def counted(self) -> bool:
+        """Whether those who hold the items every pattern has are counted.
+
+        Whether these are over a threshold has to be paid for, also where the count is not shown.
+        """
+        return self.alone and (self.counts or self.top is None)
+
     def plan(self) -> list[tuple[str, Fraction]]:
         """Return what the door spends before the mechanism does, by name."""
         steps = []
         if self.people is None:
             steps.append(("counting the people", PEOPLE))
-        # Whether they are over a threshold has to be paid for, also where the count is not shown.
-        if self.alone and (self.counts or self.top is None):
+        if self.counted:
             steps.append(("counting the items every pattern has", PREFIX))
         if self.finding:
             steps.append(("finding the items", FINDING))
@@ -101,6 +108,7 @@ class Job:
             fixed=self.fixed,
             alone=self.alone,
             people=people,
+            counted=self.counted or not self.fixed,
             counts=self.counts,
             itemsets=self.itemsets,
             epsilon=self.budget.epsilon,

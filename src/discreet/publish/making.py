@@ -58,6 +58,8 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         one = meter.count("counting the items every pattern has", engine(inner), People(), PREFIX)
         alone = float(one.values[0]), one.margin()
     asked = replace(job.asked(len(back), people), people_margin=margin)
+    if alone is not None:
+        asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
     found = _found(job, asked, engine(inner), meter)
     patterns = _patterns(job, found, back, people, alone)
     if job.words["items"] == "found privately":

@@ -93,8 +93,10 @@ def test_it_ends_well_on_hardly_any_data(rows, speed):
 @pytest.mark.parametrize(
     ("given_settings", "message"),
     [
-        ({"shares": "0.5 0.6"}, "The shares of calm are over 0, and add up to 1 at most."),
-        ({"shares": "0.5 0"}, "The shares of calm are over 0, and add up to 1 at most."),
+        ({"shares": "0.5 0.6"}, "The shares of calm are 0.0001 or more each, and add up to 1 at most."),
+        ({"steps": 101}, "steps is 1 to 100; 101 was given."),
+        ({"shares": "0.3 0.00000000001"}, "The shares of calm are 0.0001 or more each, and add up to 1 at most."),
+        ({"shares": "0.5 0"}, "The shares of calm are 0.0001 or more each, and add up to 1 at most."),
         ({"items": 129}, "calm relates 2 to 128 items; 129 were given."),
         ({"items": 1}, "calm relates 2 to 128 items; 1 were given."),
         ({"width": 9}, "width is 2 to 8 items, or predicted; 9 was given."),
@@ -102,10 +104,10 @@ def test_it_ends_well_on_hardly_any_data(rows, speed):
             {"width": 2, "items": 100},
             "100 items make over 3,000 tables of 2: give a larger width, or fewer items.",
         ),
-        ({"steps": 0}, "steps is 1 or more; 0 was given."),
+        ({"steps": 0}, "steps is 1 to 100; 0 was given."),
         ({"how": "after"}, "the setting how of calm is together; 'after' was given."),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:

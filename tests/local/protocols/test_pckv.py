@@ -17,10 +17,9 @@ from discreet.local.asking import Wanted
 from discreet.local.holding import held
 from discreet.local.oracles.known import oracles
 from discreet.local.oracles.oracle import Answered
+from discreet.local.pair_questions import Items, Relations, Valued
 from discreet.local.protocols.known import protocol
-from discreet.local.relations import Items, Relations
 from discreet.local.simulate import simulate
-from discreet.local.valued import Valued
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 KNOWN = 6
@@ -133,15 +132,20 @@ def test_it_ends_well_on_hardly_any_data(rows, keys, speed):
 @pytest.mark.parametrize(
     ("given_settings", "message"),
     [
-        ({"shares": "0.5 0.6 0.1"}, "The shares of pckv are over 0, and add up to 1 at most."),
-        ({"shares": "0.5 0 0.1"}, "The shares of pckv are over 0, and add up to 1 at most."),
+        ({"shares": "0.5 0.6 0.1"}, "The shares of pckv are 0.0001 or more each, and add up to 1 at most."),
+        ({"shares": "0.3 0.1 0.00000000001"}, "The shares of pckv are 0.0001 or more each, and add up to 1 at most."),
+        (
+            {"padding": 10**9},
+            "A padding is 1 to 4,032, the keys that 64 items make; 1,000,000,000 was given.",
+        ),
+        ({"shares": "0.5 0 0.1"}, "The shares of pckv are 0.0001 or more each, and add up to 1 at most."),
         ({"items": 1}, "pckv relates 2 to 256 items; 1 were given."),
-        ({"padding": 0}, "A padding is 1 or more; 0 was given."),
+        ({"padding": 0}, "A padding is 1 to 4,032, the keys that 64 items make; 0 was given."),
         ({"percentile": "0"}, "percentile is over 0 and at most 1, such as 0.9; 0 was given."),
         ({"keys": "second"}, "the setting keys of pckv is relation or first; 'second' was given."),
         ({"oracle": "olh"}, "the setting oracle of pckv is adaptive, pckv-ue or grr; 'olh' was given."),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:

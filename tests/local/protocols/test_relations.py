@@ -70,9 +70,9 @@ class TestFigure1:
         outcome = simulate(
             figure, "relations", top=6, epsilon=4, seed=3, score=True, settings={"items": 6, "support": 12}
         )
-        assert outcome.scores["recall of the matrix"] == 1.0
-        assert outcome.scores["recall of the independence guess"] == 0.5
-        assert outcome.scores["recall of a random filter"] == pytest.approx(12 / 30)
+        assert outcome.scores["frequent relations kept by the matrix"] == 1.0
+        assert outcome.scores["frequent relations kept by the independence guess"] == 0.5
+        assert outcome.scores["frequent relations kept by chance"] == pytest.approx(12 / 30)
         assert outcome.scores["F-score"] == 1.0
 
 
@@ -176,6 +176,29 @@ class TestSpectral:
             belief.measured(left, right, float(left @ truth @ right), 1e-12)
         assert belief.mean() == pytest.approx(truth, abs=1e-4)
         assert belief.variance().max() < 1e-4
+
+    @pytest.mark.parametrize("symmetric", [True, False])
+    def test_rounds_add_up_to_what_all_answers_say_at_once(self, symmetric):
+        rng = np.random.default_rng(6)
+        guess = independent(rng.random(5))
+        rounds, once = (Belief(guess=guess, doubt=guess**2, symmetric=symmetric) for _ in range(2))
+        for at in range(24):
+            left = rng.standard_normal(5)
+            right = left if symmetric else rng.standard_normal(5)
+            heard = float(left @ guess @ right) + rng.standard_normal()
+            for belief in (rounds, once):
+                belief.measured(left, right, heard, 0.2)
+            if at % 7 == 3:
+                rounds.mean()
+        assert rounds.mean() == pytest.approx(once.mean(), abs=1e-12)
+        assert rounds.variance() == pytest.approx(once.variance(), abs=1e-12)
+
+    def test_answers_that_are_surer_than_rounding_allows(self):
+        belief = Belief(guess=np.zeros((3, 3)), doubt=np.full((3, 3), 1e6), symmetric=False)
+        for _ in range(20):
+            belief.measured(np.ones(3), np.ones(3), 9.0, 0.0)
+        assert belief.mean() == pytest.approx(np.ones((3, 3)), abs=1e-3)
+        assert np.isfinite(belief.variance()).all()
 
     def test_precision_weighs_and_nobody_says_nothing(self):
         belief = Belief(guess=np.zeros((1, 1)), doubt=np.ones((1, 1)), symmetric=True)
@@ -296,14 +319,36 @@ REFUSED = [
     (RelationMiner(fresh=0), "fresh is from 1 to 1,000; 0 was given."),
     (RelationMiner(cascade=65), "cascade is from 0 to the number of items, 64; 65 was given."),
     (RelationMiner(cascade=1, form="printed"), "cascade is for the corrected form, with 2 rounds or more."),
-    (RelationMiner(shares=("0.5", "0.5", "0.5")), "The shares of relations are over 0, and add up to 1 at most."),
+    (
+        RelationMiner(shares=("0.5", "0.5", "0.5")),
+        "The shares of relations are 0.0001 or more each, and add up to 1 at most.",
+    ),
+    (
+        RelationMiner(shares=("0.3", "0.35", "0.00001")),
+        "The shares of relations are 0.0001 or more each, and add up to 1 at most.",
+    ),
     (RelationMiner(means="grr"), "There is no oracle of means 'grr'; there are duchi, hm, pm."),
     (SVDFO(rounds=0), "rounds is from 1 to 100; 0 was given."),
     (SVDFO(theta=("2", "1")), "theta is over 0 and at most 1, twice; 2 1 was given."),
-    (SVDFO(shares=("0", "0.5", "0.5")), "The shares of svd-fo are over 0, and add up to 1 at most."),
+    (SVDFO(shares=("0", "0.5", "0.5")), "The shares of svd-fo are 0.0001 or more each, and add up to 1 at most."),
     (SVDFO(means="x"), "There is no oracle of means 'x'; there are duchi, hm, pm."),
     (SVDFO(candidates=0), "There is at least one candidate for every pattern wanted; 0 was given."),
     (SVDFO(fresh=1001), "fresh is from 1 to 1,000; 1001 was given."),
+    (
+        SVDFO(candidates=10**9),
+        "1,000,000,000 candidates for each of 5 items are more than 100,000, which no question has room for: give "
+        "fewer candidates, or a smaller top.",
+    ),
+    (
+        SVDFO(rounds=3, fresh=1000),
+        "3 rounds with 1,000 fresh directions each are 3,000, and svd-fo takes 2,000 in all: give fewer rounds, or "
+        "fewer fresh directions.",
+    ),
+    (
+        RelationMiner(rounds=100, fresh=21),
+        "100 rounds with 21 fresh directions each are 2,100, and relations takes 2,000 in all: give fewer rounds, or "
+        "fewer fresh directions.",
+    ),
 ]
 
 

@@ -52,12 +52,12 @@ class PCKVUE(OneValue):
 
     @property
     def alike(self) -> Self:
-        """The same oracle for three keys at most, for an audit that enumerates reports.
+        """The same oracle for two keys at most, for an audit that enumerates reports.
 
         Its numbers do not depend on how many keys there are, and no more than two tell any two people apart: the loss
         is the same.
         """
-        return replace(self, size=min(self.size, 6))
+        return replace(self, size=min(self.size, 4))
 
     @property
     def numbers(self) -> dict[str, int]:

@@ -21,6 +21,7 @@ from ..questions import Cells
 from .pairs import Ranks, Singles, check_relations, found_by
 from .priors import Values
 from .protocol import Protocol
+from .rounds import LEAST_SHARE
 from .tree import balanced
 
 # Blocks, each with a group of its own, grow with the square of the items; cells double with every item of a block. So
@@ -28,6 +29,7 @@ from .tree import balanced
 MOST_ITEMS = 128
 MOST_WIDTH = 8
 MOST_TABLES = 3000
+MOST_STEPS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,8 @@ class CALM(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share <= 0 for share in shares) or sum(shares) > 1:
-            raise MisuseError("The shares of calm are over 0, and add up to 1 at most.")
+        if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
+            raise MisuseError("The shares of calm are 0.0001 or more each, and add up to 1 at most.")
         check_relations(self, wanted, MOST_ITEMS)
         if isinstance(self.width, int) and not 2 <= self.width <= MOST_WIDTH:
             raise MisuseError(f"width is 2 to {MOST_WIDTH} items, or predicted; {self.width} was given.")
@@ -83,8 +85,8 @@ class CALM(Protocol):
                 f"{self.items} items make over {MOST_TABLES:,} tables of {self.width}: give a larger width, or fewer "
                 "items."
             )
-        if self.steps < 1:
-            raise MisuseError(f"steps is 1 or more; {self.steps} was given.")
+        if not 1 <= self.steps <= MOST_STEPS:
+            raise MisuseError(f"steps is 1 to {MOST_STEPS:,}; {self.steps} was given.")
         make(self.oracle, wanted.epsilon, 4, single=True)
         found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
 

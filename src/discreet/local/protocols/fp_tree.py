@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
+from ..oracles.known import make
 from ..questions import Candidates, HowMany, Prefix
 from .protocol import Protocol
-from .rounds import Sizes
+from .rounds import LEAST_SHARE, Sizes
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
-from .tree import Tree, balanced, balanced_at_random, cut_share
+from .tree import Mined, Tree, balanced, balanced_at_random, cut_share
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]
+_MOST_PATHS = 1_000_000  # a level: they have to fit into a question that travels to devices
+_MOST_LOST = 0.5  # of an itemset's people: no more is taken for lost than the tree has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +45,7 @@ class FPTree(Protocol):
     paths
         How many paths a level keeps for every pattern wanted.
     percentile
-        The tree is as high as this share of the people needs.
+        The tree is as high as this share of the people needs, and has two levels at least.
     size_oracle, oracle
         How sizes and levels are asked for.
     path_weight
@@ -92,15 +95,24 @@ class FPTree(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share <= 0 for share in shares) or sum(shares) > 1:
-            raise MisuseError("The shares of fp-tree are over 0, and add up to 1 at most.")
+        # Even of a tree with as many levels as there may be patterns, each then has some of the numbers devices draw.
+        if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
+            raise MisuseError("The shares of fp-tree are 0.0001 or more each, and add up to 1 at most.")
         for name, given in (("path_weight", self.path_weight), ("theta", self.theta), ("percentile", self.percentile)):
             if not 0 <= exact(given, name) <= 1:
                 raise MisuseError(f"{name} is from 0 to 1; {given} was given.")
         if self.itemset_weight != "shrunk" and not 0 <= exact(self.itemset_weight, "itemset_weight") <= 1:
             raise MisuseError(f"itemset_weight is from 0 to 1, or shrunk; {self.itemset_weight} was given.")
-        if self.paths < 1 or self.inference_rounds < 0:
-            raise MisuseError("paths is 1 or more, and inference_rounds 0 or more.")
+        if self.paths < 1 or not 0 <= self.inference_rounds <= 1000:
+            raise MisuseError("paths is 1 or more, and inference_rounds from 0 to 1,000.")
+        most = self.paths * wanted.top
+        if most > _MOST_PATHS:
+            raise MisuseError(
+                f"A level asks for up to {_MOST_PATHS:,} paths; paths times top, {self.paths:,} times {wanted.top:,}, "
+                "is more: use fewer paths."
+            )
+        make(self.size_oracle, wanted.epsilon, wanted.top + 1, single=True)
+        make(self.oracle, wanted.epsilon, most + 1, single=True)
         self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
 
     def talk(self, wanted: Wanted) -> Talk:
@@ -119,7 +131,8 @@ class FPTree(Protocol):
             "how many items", line.next(size), HowMany.up_to(of, len(singles)), self.size_oracle, wanted.epsilon
         )
         sizes = Sizes.of(seen)
-        height = sizes.padding("percentile", exact(self.percentile, "percentile"))
+        # A tree of one level has single items alone.
+        height = max(2, sizes.padding("percentile", exact(self.percentile, "percentile")))
         tree = Tree(chances)
         facts: dict[str, Any] = {"tree height": height}
         for level in range(1, height + 1):
@@ -131,11 +144,11 @@ class FPTree(Protocol):
                 f"paths of {level}", line.next(rest / height), question, self.oracle, wanted.epsilon
             )
             facts[f"level {level} is off by"] = _off(answer)
-            tree.add(paths, self._level(answer, tree.guesses(paths)), answer.variance[:-1])
+            tree.add(paths, self._level(answer, tree.guesses(paths)), answer.values[:-1], answer.variance[:-1])
         if self.inference != "none":
             tree.infer(self.inference_rounds, float(exact(self.theta, "theta")), printed=self.inference == "printed")
         mined = tree.mine(self.paths * wanted.top, longest(wanted.top, wanted.least))
-        return learnt.joined(self._weighed(mined, chances, sizes, height), facts)
+        return learnt.joined(self._weighed(mined, tree, sizes, height), facts)
 
     def _level(self, answer: Estimate, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the counts of a level's paths: weighed with the guess, and none below 0."""
@@ -148,28 +161,26 @@ class FPTree(Protocol):
         return np.clip(weight * values[:-1] + (1 - weight) * guesses, 0.0, None)
 
     def _weighed(
-        self,
-        mined: list[tuple[tuple[int, ...], float, float]],
-        chances: NDArray[np.float64],
-        sizes: Sizes,
-        height: int,
+        self, mined: list[Mined], tree: Tree, sizes: Sizes, height: int
     ) -> list[tuple[tuple[int, ...], float, float]]:
-        """Return mined itemsets weighed with the guess from their items."""
+        """Return mined itemsets weighed with the guess from their items, each with its variance."""
         if not mined:
             return []
-        values, variance = np.array([value for _, value, _ in mined]), np.array([wide for _, _, wide in mined])
-        guess = np.array([np.prod(chances[list(ranks)]) for ranks, _, _ in mined])
+        values, heard, noise = np.array([one[1:] for one in mined]).T
+        guess = np.array([np.prod(tree.chances[list(one.ranks)]) for one in mined])
+        lost = np.array([cut_share(one.ranks, tree.chances, sizes.kept, height) for one in mined])
         if self.corrected:
             # Scaling up instead would multiply the noise too, most of all that of sets with late items.
-            values = values + guess * [cut_share(ranks, chances, sizes.kept, height) for ranks, _, _ in mined]
+            values = values + guess * lost
         if self.itemset_weight == "shrunk":
-            values, variance = shrunk(values, variance, guess)
+            values, _ = shrunk(values, noise, guess)
         else:
             weight = float(exact(self.itemset_weight, "itemset_weight"))
-            values, variance = weight * values + (1 - weight) * guess, weight**2 * variance
+            values = weight * values + (1 - weight) * guess
+        lost = np.maximum(lost, tree.missing()[[one.ranks[-1] for one in mined]])
+        variance = _spread(values, heard, noise, np.maximum(values, guess), lost)
         return [
-            (ranks, float(value), float(wide))
-            for (ranks, _, _), value, wide in zip(mined, values, variance, strict=True)
+            (one.ranks, float(value), float(wide)) for one, value, wide in zip(mined, values, variance, strict=True)
         ]
 
 
@@ -202,9 +213,34 @@ class _Items:
         )
 
 
+def _spread(
+    values: NDArray[np.float64],
+    heard: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    likely: NDArray[np.float64],
+    lost: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the variance of estimates that weights, balance and inference have moved away from what was heard.
+
+    What was heard is right on average, among those on paths that were asked for. So an estimate is off by the noise of
+    that, and by how far it has been moved; no weight makes it surer than the reports are. Those lost on other paths
+    belong to it too: as many as `likely` says, of which, as for any padding, half may be wrong.
+    """
+    lost = np.clip(lost, 0.0, _MOST_LOST)
+    unheard = likely * lost / (1 - lost)
+    moved = values - (heard + unheard)
+    wide: NDArray[np.float64] = noise + moved**2 + (unheard / 2) ** 2
+    return wide
+
+
 def _off(answer: Estimate, risk: float = 0.05) -> float:
-    """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11)."""
+    """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11).
+
+    A report supports a path or does not, with a chance between `other` and `held`, by how many people are on it. That
+    is not known, so the chance that varies the most is taken, and of the bounds of Bernstein and Hoeffding the smaller.
+    """
     oracle, people = answer.ask.frequencies, max(answer.people, 1)
     spread = log(2 * oracle.size / risk) / people
-    apart = float(oracle.held - oracle.other)
-    return sqrt(2 * float(oracle.variance(0.0)) * spread) + 2 * spread / (3 * apart)
+    held, other = float(oracle.held), float(oracle.other)
+    chance = min(max(0.5, other), held)
+    return min(sqrt(2 * chance * (1 - chance) * spread) + 2 * spread / 3, sqrt(spread / 2)) / (held - other)

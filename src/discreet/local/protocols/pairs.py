@@ -18,10 +18,10 @@ from ...errors import MisuseError
 from ...exact.relating import How
 from ...privacy.budget import exact
 from ..asking import Learnt, Line, Related, Talk, Wanted
-from ..relations import Items, Relations
+from ..pair_questions import Items, Relations
 from .priors import Values, two_part
 from .protocol import Protocol
-from .rounds import Estimated, Padding, Told, check_padding, checked, estimating
+from .rounds import LEAST_SHARE, Estimated, Padding, Told, check_padding, checked, cut_off, estimating, last_of
 from .svim import SVIM, SVIMBetter
 from .svsm import shrunk
 
@@ -83,15 +83,32 @@ class Pairs(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share < 0 for share in shares) or sum(shares) > 1 or not shares[0] or not shares[2]:
+        if (
+            any(share < 0 or 0 < share < LEAST_SHARE for share in shares)
+            or sum(shares) > 1
+            or not shares[0]
+            or not shares[2]
+        ):
             raise MisuseError(
-                f"The shares of {self.name} are 0 or more and add up to 1 at most; items and relations need some."
+                f"The shares of {self.name} are 0, or 0.0001 or more each, and add up to 1 at most; items and "
+                "relations need some."
             )
         check_relations(self, wanted)
         check_padding(self.padding, shares[1], "padding")
-        oracles = (self.oracle,)
-        checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles)
+        oracles, sizes = (self.oracle,), (self._most(min(self.items, max(wanted.items, 2))),)
+        checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=oracles, sizes=sizes)
         found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
+
+    def _most(self, items: int) -> int:
+        """Return about how many relations of so many items are asked at most."""
+        ordered = self.how != "together"
+        every = items * (items - 1) // (1 if ordered else 2)
+        return min(every, self._likeliest) if self.guessed else every
+
+    @property
+    def _likeliest(self) -> int:
+        """How many relations are asked about where guessed; of two items together, one is a relation both ways."""
+        return -(-self.support // 2) if self.how == "together" else self.support
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
@@ -103,8 +120,7 @@ class Pairs(Protocol):
         of = singles.relations(self.how)
         guess = singles.by_chance(of)
         if self.guessed:
-            many = -(-self.support // 2) if self.how == "together" else self.support  # a pair is a relation both ways
-            likeliest = sorted(np.argsort(-guess, kind="stable")[:many].tolist())
+            likeliest = sorted(np.argsort(-guess, kind="stable")[: self._likeliest].tolist())
             of, guess = Relations(of.items, tuple(of[place] for place in likeliest)), guess[likeliest]
         answer = yield from estimating(
             of,
@@ -116,12 +132,15 @@ class Pairs(Protocol):
             percentile=exact(self.percentile, "percentile"),
             corrected=self.corrected,
             told=self.sizes,
-            near=singles.near(guess, wanted.top),
+            near=last_of(guess, wanted.top),
             about="relations",
         )
         values, variance = answer.values, answer.variance
         if self.prior == "two-part":
-            values, variance = two_part(values, variance, guess)
+            values, variance = two_part(values, variance, guess, *singles.bounds(of))
+            # All estimates are scaled up alike: where that is wrong it is so for all, and no prior that is learnt from
+            # them makes up for it.
+            variance = variance + cut_off(values, answer.correction) ** 2
         elif self.prior == "normal":
             values, variance = shrunk(values, variance, guess)
         facts = {"item padding": found.pad, "relation padding": answer.pad, "relation correction": answer.correction}
@@ -146,6 +165,11 @@ def check_relations(plan: Any, wanted: Wanted, most: int = MOST_ITEMS) -> None:
         )
     if wanted.least > 1:
         raise MisuseError(f"{plan.name} finds relations of two items: leave least out.")
+
+
+def relied_on(values: Values, variance: Values) -> Values:
+    """Return what confidences are taken over: how many hold a first side, or its noise where that is more (D8)."""
+    return np.clip(np.maximum(values, np.sqrt(variance)), 1e-6, 1.0)
 
 
 _ALONE = "Fewer than two items were there to relate, so there are no relations."
@@ -190,9 +214,13 @@ class Singles:
         product: Values = self.chances[first] * self.chances[second]
         return product
 
-    def near(self, guess: Values, top: int) -> float:
-        """Return about how frequent the last of the top relations is, before anyone was asked about them."""
-        return min(max(1e-4, float(np.sort(guess)[::-1][min(top, len(guess)) - 1])), 1.0)
+    def bounds(self, of: Relations) -> tuple[Values, Values]:
+        """Return how frequent each pair can be at most, and the variance of what it would be by chance."""
+        first, second = self.places(of.of)
+        held = self.chances + np.sqrt(self.variance)
+        one, other = self.chances[first], self.chances[second]
+        chance: Values = one**2 * self.variance[second] + other**2 * self.variance[first]
+        return np.minimum(held[first], held[second]), chance
 
     def alone(self) -> Learnt:
         """Return the items as all there is."""
@@ -214,8 +242,7 @@ class Singles:
         """Return the most reliable of the most frequent relations, the most reliable first.
 
         Where pairs have no order, one that was asked about is a relation both ways. A confidence is a ratio of two
-        noisy numbers: what is larger than its first side counts as that, and a first side that seems to be nobody's as
-        one in a million (D8).
+        noisy numbers: what is larger than its first side counts as that, and a first side is what `relied_on` says.
         """
         pairs = of.of
         if of.items.how == "together":
@@ -224,7 +251,7 @@ class Singles:
             pairs = (*pairs, *(pairs[at][::-1] for at in turned))
             values, variance = (np.concatenate((some, some[turned])) for some in (values, variance))
         first, second = self.places(pairs)
-        held = np.clip(self.values, 1e-6, 1.0)
+        held = relied_on(self.values, self.variance)
         # Equal ones go by the ranks of their items.
         kept = np.lexsort((second, first, -values))[:support]
         confidence = np.clip(values, 0.0, held[first])[kept] / held[first][kept]
@@ -237,7 +264,7 @@ class Singles:
             variance=variance[best],
             first_values=held[ranks],
             first_variance=self.variance[ranks],
-            second_values=held[others],
+            second_values=self.chances[others],
         )
         return self._learnt(related, facts, ())
 

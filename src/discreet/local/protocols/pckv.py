@@ -15,13 +15,12 @@ from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Line, Talk, Wanted
 from ..oracles.known import make
 from ..oracles.oracle import Oracle
+from ..pair_questions import Items, Relations, Valued
 from ..questions import Candidates
-from ..relations import Items, Relations
-from ..valued import Valued
 from .pairs import Singles, check_relations, found_by
 from .priors import Values
 from .protocol import Protocol
-from .rounds import BINS, WIDE_BINS, Asked, Sizes, checked, cut_off, how_many
+from .rounds import BINS, LEAST_SHARE, WIDE_BINS, Asked, Sizes, checked, cut_off, how_many
 
 _GRR, _UE = "grr", "pckv-ue"
 
@@ -72,11 +71,15 @@ class PCKV(Protocol):
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
-        if any(share <= 0 for share in self.parts) or sum(self.parts) > 1:
-            raise MisuseError("The shares of pckv are over 0, and add up to 1 at most.")
+        if any(share < LEAST_SHARE for share in self.parts) or sum(self.parts) > 1:
+            raise MisuseError("The shares of pckv are 0.0001 or more each, and add up to 1 at most.")
         check_relations(self, wanted)
-        if isinstance(self.padding, int) and self.padding < 1:
-            raise MisuseError(f"A padding is 1 or more; {self.padding} was given.")
+        # Whoever holds all items has a key for every two of them: a longer padding is noise alone.
+        most = self.items * (self.items - 1)
+        if isinstance(self.padding, int) and not 1 <= self.padding <= most:
+            raise MisuseError(
+                f"A padding is 1 to {most:,}, the keys that {self.items} items make; {self.padding:,} was given."
+            )
         checked(1, self.percentile, wanted.epsilon, size_oracle=self.size_oracle, oracles=(_GRR, _UE))
         found_by(self.finder).check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
 

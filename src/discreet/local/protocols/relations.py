@@ -14,17 +14,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
 from ..asking import Line, Wanted
-from ..relations import Items, Pair
-from .mining import MatrixProtocol, Step, Supports, Way, asked, measured
+from ..pair_questions import Items, Pair
+from .matrix import WIDEST, MatrixProtocol, Step, Supports, Way, asked, check_rounds, measured, theta_at
 from .pairs import Singles
 from .rounds import Estimated
 from .spectral import Belief, Matrix, Whole, bounds, decomposed, independent, rank_of, signs, updated, whole
 
-MOST_ROUNDS = 100
 _LEADING = 4  # directions of a round whose sums are asked about too
-_WIDEST = Fraction(95, 100)  # of the people: what the range of a number has room for; beyond it is clipped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +41,10 @@ class RelationMiner(MatrixProtocol):
         How many directions of a round are new ones (corrected), at most.
     cascade
         How many relations become items themselves, half the rounds on: ((a, b), c) is a relation then (corrected).
-    shares, how, items, support, means
+    shares, how, items, support, finder, means
         Of the people: for the items, for the matrix, and for the relations one by one; what makes a relation; among how
-        many of the most frequent items; how many relations the matrix leaves; and the oracle of means.
+        many of the most frequent items; how many relations the matrix leaves; which protocol finds the items (`usual`:
+        svim as printed, and svim-better corrected); and the oracle of means.
     """
 
     form: Literal["corrected", "printed"] = "corrected"
@@ -67,12 +65,7 @@ class RelationMiner(MatrixProtocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         super().check(wanted)
-        if any(not 0 < exact(theta, "theta") <= 1 for theta in self.theta):
-            raise MisuseError(f"theta is over 0 and at most 1, twice; {' '.join(self.theta)} was given.")
-        if not 0 <= self.rounds <= MOST_ROUNDS:
-            raise MisuseError(f"rounds is from 0 to {MOST_ROUNDS}; {self.rounds} was given.")
-        if not 1 <= self.fresh <= 1000:
-            raise MisuseError(f"fresh is from 1 to 1,000; {self.fresh} was given.")
+        check_rounds(self, 0)
         if not 0 <= self.cascade <= self.items:
             raise MisuseError(f"cascade is from 0 to the number of items, {self.items}; {self.cascade} was given.")
         if self.cascade and (self.printed or self.rounds < 2):
@@ -88,7 +81,7 @@ class RelationMiner(MatrixProtocol):
             values = guess
             for at in range(self.rounds):
                 left, singular, right = decomposed(values)
-                many = rank_of(singular, self._theta(at))
+                many = rank_of(singular, theta_at(self, at))
                 if not many:
                     break  # nothing is left to ask about
                 ways = [_printed(whole(left[:, one]), whole(right[:, one])) for one in range(many)]
@@ -104,19 +97,14 @@ class RelationMiner(MatrixProtocol):
                 items = Items(singles.order, self.how, _bonds(values, singles.order, self.cascade, together=together))
                 belief = _extended(belief, values, belief.variance(), items)
                 values = belief.mean()
-            pairs = self._directions(values, self._theta(at), number, together=together)
+            pairs = self._directions(values, theta_at(self, at), number, together=together)
             number += self.fresh
             ways = [(one, other, *bounds(one, other, most, together=together)) for one, other in pairs]
             answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
             for (one, other, _, _), answer in zip(ways, answers, strict=True):
                 belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
             values = belief.mean()
-        return Supports(items=items, values=values, guess=belief.guess)
-
-    def _theta(self, at: int) -> float:
-        """Return the share of the singular values in a round: from the first setting to the last, evenly."""
-        first, last = (float(exact(theta, "theta")) for theta in self.theta)
-        return first + (last - first) * at / max(1, self.rounds - 1)
+        return Supports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
 
     def _directions(self, values: Matrix, theta: float, number: int, *, together: bool) -> list[tuple[Whole, Whole]]:
         """Return the directions of a round: the leading ones as they are believed now, with each other, and fresh ones.
@@ -158,7 +146,7 @@ def _most(found: Estimated, width: int) -> int:
     """Return how many of the items most people hold at most, as sizes were learnt: the range of numbers follows."""
     if found.sizes is None:
         return width
-    return min(width, max(2, found.sizes.padding("percentile", _WIDEST)))
+    return min(width, max(2, found.sizes.padding("percentile", WIDEST)))
 
 
 def _doubt(singles: Singles) -> Matrix:

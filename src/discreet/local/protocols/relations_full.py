@@ -10,8 +10,8 @@ import numpy as np
 
 from ...errors import MisuseError
 from ..asking import Line, Wanted
-from ..relations import Items
-from .mining import MatrixProtocol, Step, Supports, asked, measured
+from ..pair_questions import Items
+from .matrix import MatrixProtocol, Step, Supports, asked, measured
 from .pairs import Singles
 from .rounds import Estimated
 from .spectral import Matrix, bounds, decomposed, independent, whole
@@ -25,7 +25,7 @@ class RelationsFull(MatrixProtocol):
 
     Parameters
     ----------
-    shares, how, items, support, means
+    shares, how, items, support, finder, means
         As for `relations`.
     """
 

@@ -16,8 +16,9 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Line
 from ..oracles.known import largest_padding, make
+from ..pair_questions import HowManyRelations, Relations, WhichRelations
 from ..questions import Candidates, HowMany, Question, Which
-from ..relations import HowManyRelations, Relations, WhichRelations
+from .size_laws import fitted
 
 Values: TypeAlias = NDArray[np.float64]
 # What people are asked about one by one: itemsets, or relations.
@@ -25,8 +26,7 @@ Asked: TypeAlias = Candidates | Relations
 # How long a basket is taken to be: so many, what nine in ten people hold at most, what makes the predicted error least,
 # or as many as there are candidates.
 Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
-# How sizes are asked for: each by itself as the paper does, or in bins that widen, where what stands out from the noise
-# says more.
+# How sizes are asked for: each by itself as the paper does, or in bins that widen, where a law is fitted to them.
 Told: TypeAlias = Literal["each", "bins"]
 
 LEAST_SHARE = Fraction(1, 10_000)
@@ -46,25 +46,25 @@ class Sizes:
 
     @classmethod
     def of(cls, seen: Estimate, told: Told = "each") -> Sizes:
-        """Keep what stands out from the noise (the significance threshold of section V): nothing else is told.
+        """Learn sizes from a round.
 
-        In bins the noise is small enough for a threshold of two standard deviations. What a bin has is given to its
-        sizes by how likely each is: one over the size.
+        Asked for each by itself, what stands out from the noise is kept (the significance threshold of section V). In
+        bins, a law is fitted (`size_laws`).
         """
         question = seen.ask.question
         if not isinstance(question, HowMany | HowManyRelations):
             raise MisuseError("Sizes are learnt from a round that asks how many.")
-        bins, each = question.bins, told == "each"
-        # The last bin ends with the candidates, unless it stands for all that is larger.
-        ends = (*bins[1:], bins[-1] + 1 if each or bins[-1] == BINS[-1] else len(question.of) + 1)
         wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
-        threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1)) if each else 2.0
-        kept = np.zeros(ends[-1] - 1)
-        for first, end, value in list(zip(bins, ends, seen.values, strict=True))[1:]:
+        if told == "bins":
+            return cls(kept=fitted(question.bins, len(question.of) + 1, seen.values, wide**2))
+        bins = question.bins
+        threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1))
+        kept = np.zeros(bins[-1])
+        for first, end, value in zip(bins[1:], (*bins[2:], bins[-1] + 1), seen.values[1:], strict=True):
             if value > threshold * wide:
                 inside = np.arange(first, end)
                 kept[inside - 1] = value / inside / (1 / inside).sum()
-        return cls(kept=kept, sure=NormalDist().inv_cdf(1 - 0.001 / (len(bins) - 1)) * wide if each else 0.0)
+        return cls(kept=kept, sure=NormalDist().inv_cdf(1 - 0.001 / (len(bins) - 1)) * wide)
 
     def padding(self, how: int | Literal["percentile"], percentile: Fraction) -> int:
         """Return the padding; 1 where nothing stood out (A8)."""
@@ -93,7 +93,7 @@ class Sizes:
             except MisuseError:
                 break  # no room for so long a padding
             error[pad] = scaled**2 * noise + float(cut_off(near, scaled)) ** 2
-        return min(error, key=lambda pad: (error[pad], pad))
+        return min(error, key=lambda pad: (error[pad], pad), default=1)
 
     def correction(self, pad: int) -> float:
         """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6).
@@ -124,8 +124,13 @@ class Estimated:
         return places
 
     def least_of(self, many: int) -> float:
-        """Return how frequent the last of the `many` most frequent is, as far as that is a frequency at all."""
-        return min(max(1e-4, float(self.values[self.best(many)[-1]])), 1.0)
+        """Return how frequent the last of the `many` most frequent is."""
+        return last_of(self.values, many)
+
+
+def last_of(values: Values, many: int) -> float:
+    """Return the last of the `many` largest, as far as that is a frequency at all."""
+    return min(max(1e-4, float(np.sort(values)[::-1][min(many, len(values)) - 1])), 1.0)
 
 
 Step: TypeAlias = Generator[Ask, Any, Estimated]

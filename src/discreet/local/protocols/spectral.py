@@ -12,13 +12,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.roots import along_root, back_from_root, grow_root
 from ..draws import mixed
 
 Matrix: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
 
 SCALE = 4096  # the largest weight of a direction
-_SMALL = 1e-12
+_SMALL, _SURE = 1e-12, 1e-8
 _ROOM = 1 << 22  # numbers that are laid out at a time
 # How far off the guess may be, against the variance it is taken to have: the likeliest is chosen.
 _FACTORS = tuple(4.0**power for power in range(-4, 4))
@@ -101,12 +102,75 @@ def bounds(left: Whole, right: Whole, most: int, *, together: bool) -> tuple[int
 
 
 @dataclass(kw_only=True)
+class _Weighed:
+    """How answers covary, in units of their own noise: one a diagonal entry, and what the doubt adds, times a factor.
+
+    Parameters
+    ----------
+    spread, noise
+        What the doubt adds, and the noise as deviations.
+    place, roots
+        Which of the factors is the likeliest, and the triangular roots of the variance with it and with its neighbours.
+    along
+        How the answers surprise, along the root of the likeliest.
+    """
+
+    spread: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    noise: Matrix = field(default_factory=lambda: np.zeros(0))
+    place: int = 0
+    roots: dict[int, Matrix] = field(default_factory=dict)
+    along: Matrix = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def factor(self) -> float:
+        """The likeliest factor."""
+        return _FACTORS[self.place]
+
+    @property
+    def root(self) -> Matrix:
+        """The root of the variance with it."""
+        return self.roots[self.place]
+
+    def grown(self, spread: Matrix, noise: Matrix, surprise: Matrix) -> _Weighed:
+        """Return this with more answers. The first time all factors are tried, then those next to the likeliest."""
+        roots: dict[int, Matrix] = {}
+        along: dict[int, Matrix] = {}
+        unlikely: dict[int, float] = {}
+
+        def tried(place: int) -> float:
+            if place not in roots:
+                before = self.roots.get(place, np.zeros((0, 0)))
+                roots[place] = np.zeros(spread.shape)
+                roots[place][: len(before), : len(before)] = before
+                grow_root(spread, _FACTORS[place], len(before), roots[place])
+                along[place] = surprise.copy()
+                along_root(roots[place], along[place])
+                size = 2 * float(np.log(np.diag(roots[place])).sum())
+                unlikely[place] = size + float(along[place] @ along[place])
+            return unlikely[place]
+
+        near = range(len(_FACTORS))
+        best = min(near, key=tried) if not self.roots else self.place
+        while True:
+            near = range(max(0, best - 1), min(len(_FACTORS), best + 2))
+            better = min(near, key=tried)
+            if better == best:
+                break
+            best = better
+        kept = {place: roots[place] for place in near}
+        return _Weighed(spread=spread, noise=noise, place=best, roots=kept, along=along[best])
+
+
+@dataclass(kw_only=True)
 class Belief:
     """What is believed of a matrix: a guess, how far it may be off, and what was measured of it.
 
     The entries are taken to be independently off, or in symmetric pairs, with a variance known up to one factor, and
     measurements to be weighted sums of entries with noise of a known variance. What is believed after them is what
     their precision says.
+
+    Answers come in rounds: how those of a new round covary with all there are is added to what is known, and so is
+    what they add to the root of that.
 
     Parameters
     ----------
@@ -123,6 +187,7 @@ class Belief:
     _right: list[Matrix] = field(default_factory=list)
     _heard: list[float] = field(default_factory=list)
     _noise: list[float] = field(default_factory=list)
+    _weighed: _Weighed | None = None
 
     def measured(self, left: Matrix, right: Matrix, value: float, variance: float) -> None:
         """Take note of the sum of left × right over the entries; an answer of nobody says nothing."""
@@ -148,45 +213,45 @@ class Belief:
 
     def mean(self) -> Matrix:
         """Return what is believed now of each entry."""
-        if not self._heard:
-            return self.guess.copy()
-        mean, (factor, root, surprise) = self.guess.copy(), self._weighed()
-        solved = root.T @ (root @ surprise)
-        for part, _, covered in self._blocks():
-            mean[part] += factor * (solved @ covered).reshape(mean[part].shape)
+        mean = self.guess.copy()
+        if self._heard:
+            known = self._up_to_date()
+            solved = known.along.copy()
+            back_from_root(known.root, solved)
+            solved /= known.noise
+            for part, _, covered in self._blocks():
+                mean[part] += known.factor * (solved @ covered).reshape(mean[part].shape)
         return mean
 
     def variance(self) -> Matrix:
         """Return how far what is believed may be off."""
         if not self._heard:
             return self.doubt.copy()
-        factor, root, _ = self._weighed()
-        variance = factor * self.doubt
+        known = self._up_to_date()
+        variance = known.factor * self.doubt
+        root = np.linalg.inv(known.root).T / known.noise
         for part, _, covered in self._blocks():
-            variance[part] -= ((factor * (root @ covered)) ** 2).sum(axis=0).reshape(variance[part].shape)
+            variance[part] -= ((known.factor * (root @ covered)) ** 2).sum(axis=0).reshape(variance[part].shape)
         return np.clip(variance, 0.0, None)
 
-    def _weighed(self) -> tuple[float, Matrix, Matrix]:
-        """Return the likeliest factor of the doubt, a root of the answers' precision with it, and how they surprise.
-
-        In units of its own noise, an answer has a variance of one, and what the doubt adds: along the eigenvectors of
-        that, every factor is seen at once.
-        """
-        surprise, noise = np.array(self._heard), np.sqrt(np.array(self._noise))
-        spread = np.zeros((len(noise), len(noise)))
+    def _up_to_date(self) -> _Weighed:
+        """Return how all answers covary, and the likeliest factor of the doubt with them."""
+        many, known = len(self._heard), self._weighed or _Weighed()
+        before = len(known.spread)
+        if before == many:
+            return known
+        spread, surprise = np.zeros((many, many)), np.array(self._heard)
         for part, rows, covered in self._blocks():
-            spread += rows @ covered.T
-            surprise = surprise - rows @ self.guess[part].ravel()
-        sizes, vectors = np.linalg.eigh(spread / np.outer(noise, noise))
-        sizes, along = np.clip(sizes, 0.0, None), vectors.T @ (surprise / noise)
-
-        def unlikely(factor: float) -> float:
-            total = 1 + factor * sizes
-            return float((np.log(total) + along**2 / total).sum())
-
-        factor = min(_FACTORS, key=unlikely)
-        root: Matrix = (vectors / noise[:, None]).T / np.sqrt(1 + factor * sizes)[:, None]
-        return factor, root, surprise
+            spread[before:] += covered[before:] @ rows.T
+            surprise -= rows @ self.guess[part].ravel()
+        spread[:before, before:] = spread[before:, :before].T
+        # An answer is no surer than rounding lets it be, so that every variance has a root.
+        sure = np.sqrt(np.maximum(np.array(self._noise), _SURE * np.diag(spread)))
+        noise = np.concatenate((known.noise, sure[before:]))
+        spread /= np.outer(noise, noise)
+        spread[:before, :before] = known.spread
+        self._weighed = known.grown(spread, noise, surprise / noise)
+        return self._weighed
 
     def _blocks(self) -> Iterator[tuple[slice, Matrix, Matrix]]:
         """Return some rows of the matrix at a time: the weights of its entries in each answer, and how they covary."""

@@ -15,18 +15,16 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Learnt, Line, Talk, Wanted
+from ..asking import MOST_PATTERNS, Learnt, Line, Talk, Wanted
 from ..questions import Candidates
-from .mining import Way, asked, check_means, measured
+from .matrix import WIDEST, Way, asked, check_means, check_rounds, measured, theta_at
 from .priors import two_part
 from .protocol import Protocol
-from .relations import MOST_ROUNDS
-from .rounds import LONGEST, Values, checked, estimating
+from .rounds import LEAST_SHARE, LONGEST, Values, checked, estimating
 from .spectral import Belief, Matrix, Whole, bounds, decomposed, rank_of, signs, whole
 
 _LEADING = 6
 _OUTSTANDING = 3.0  # standard deviations of noise
-_WIDEST = Fraction(95, 100)
 MOST_ITEMS = 1 << 18  # a direction has as many weights as the side of the square
 
 
@@ -62,20 +60,20 @@ class SVDFO(Protocol):
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
-        if any(share <= 0 for share in self.parts) or sum(self.parts) > 1:
-            raise MisuseError("The shares of svd-fo are over 0, and add up to 1 at most.")
-        if any(not 0 < exact(theta, "theta") <= 1 for theta in self.theta):
-            raise MisuseError(f"theta is over 0 and at most 1, twice; {' '.join(self.theta)} was given.")
-        if not 1 <= self.rounds <= MOST_ROUNDS:
-            raise MisuseError(f"rounds is from 1 to {MOST_ROUNDS}; {self.rounds} was given.")
-        if not 1 <= self.fresh <= 1000:
-            raise MisuseError(f"fresh is from 1 to 1,000; {self.fresh} was given.")
+        if any(share < LEAST_SHARE for share in self.parts) or sum(self.parts) > 1:
+            raise MisuseError("The shares of svd-fo are 0.0001 or more each, and add up to 1 at most.")
+        check_rounds(self, 1)
         if wanted.least > 1:
             raise MisuseError("svd-fo finds single items: use svsm for patterns of two items or more.")
         if wanted.items > MOST_ITEMS:
             raise MisuseError(f"svd-fo folds up to {MOST_ITEMS:,} items; there are {wanted.items:,}.")
         check_means(self.means)
         checked(self.candidates, "0.9", wanted.epsilon, size_oracle="adaptive", oracles=("adaptive",))
+        if self.candidates * wanted.top > MOST_PATTERNS:
+            raise MisuseError(
+                f"{self.candidates:,} candidates for each of {wanted.top:,} items are more than {MOST_PATTERNS:,}, "
+                "which no question has room for: give fewer candidates, or a smaller top."
+            )
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
@@ -93,7 +91,7 @@ class SVDFO(Protocol):
         )
         side = isqrt(wanted.items - 1) + 1
         guess, doubt = _guess(seen.values, seen.variance, side)
-        most = 2 if seen.sizes is None else max(2, seen.sizes.padding("percentile", _WIDEST))
+        most = 2 if seen.sizes is None else max(2, seen.sizes.padding("percentile", WIDEST))
         belief = Belief(guess=guess, doubt=doubt, symmetric=False)
         values = guess
         for at in range(self.rounds):
@@ -124,10 +122,8 @@ class SVDFO(Protocol):
 
     def _ways(self, values: Matrix, at: int, most: int) -> list[Way]:
         """Return the directions of a round: the leading ones with each other, and fresh ones."""
-        first, last = (float(exact(theta, "theta")) for theta in self.theta)
         left, singular, right = decomposed(values)
-        theta, side = first + (last - first) * at / max(1, self.rounds - 1), len(values)
-        many = min(rank_of(singular, theta), _LEADING)
+        many, side = min(rank_of(singular, theta_at(self, at)), _LEADING), len(values)
         both = [(left[:, one], right[:, other]) for one in range(many) for other in range(many)]
         numbers = range(at * self.fresh, (at + 1) * self.fresh)
         both += [(signs(side, 2 * number), signs(side, 2 * number + 1)) for number in numbers]
@@ -157,5 +153,6 @@ def _guess(values: Values, variance: Values, side: int) -> tuple[Matrix, Matrix]
     rows, columns = np.clip(square.sum(1), 0.0, None), np.clip(square.sum(0), 0.0, None)
     chance = (np.outer(rows, columns) / max(float(rows.sum()), 1e-12)).ravel()
     first[: len(values)], off[: len(values)] = values, variance
-    first[plain], off[plain] = two_part(values[plain], np.full(len(plain), noise), chance[plain])
+    most = np.minimum.outer(rows, columns).ravel()
+    first[plain], off[plain] = two_part(values[plain], np.full(len(plain), noise), chance[plain], most[plain])
     return first.reshape(side, side), np.maximum(off, 1e-12).reshape(side, side)

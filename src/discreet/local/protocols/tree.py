@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappushpop, nlargest
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,22 @@ Path = tuple[int, ...]
 
 @dataclass
 class Node:
-    """One path: how many people's baskets begin with it."""
+    """One path: how many people's baskets begin with it, as it is made to agree with all else and as it was heard."""
 
     path: Path
     value: float
+    heard: float
     variance: float
     guess: float
+
+
+class Mined(NamedTuple):
+    """An itemset of the tree: the sums over its nodes of their values, and of what was heard with its variance."""
+
+    ranks: Path
+    value: float
+    heard: float
+    variance: float
 
 
 class Tree:
@@ -33,7 +44,7 @@ class Tree:
     def __init__(self, chances: Values) -> None:
         self.chances = chances
         self.absent = np.concatenate(([0.0], np.cumsum(np.log1p(-chances))))  # logs, so that a gap is a difference
-        self.levels: list[dict[Path, Node]] = [{(): Node((), 1.0, 0.0, 1.0)}]
+        self.levels: list[dict[Path, Node]] = [{(): Node((), 1.0, 1.0, 0.0, 1.0)}]
 
     def step(self, after: int, rank: int) -> float:
         """Return the chance that `rank` comes next after `after`: it is there, and nothing in between is (B7)."""
@@ -60,14 +71,26 @@ class Tree:
             after = rank
         return guess
 
-    def add(self, paths: list[Path], values: Values, variance: Values) -> None:
-        """Add a level."""
+    def add(self, paths: list[Path], values: Values, heard: Values, variance: Values) -> None:
+        """Add a level: its values, and what was heard, which noise takes below 0 too."""
         self.levels.append(
             {
-                path: Node(path, float(value), float(wide), self._guess(path))
-                for path, value, wide in zip(paths, values, variance, strict=True)
+                path: Node(path, float(value), float(said), float(wide), self._guess(path))
+                for path, value, said, wide in zip(paths, values, heard, variance, strict=True)
             }
         )
+
+    def missing(self) -> Values:
+        """Return, by rank, which share of an item's people were heard on none of its paths: cut, or not asked for.
+
+        Noise takes it beyond 0 and 1.
+        """
+        heard = np.zeros(len(self.chances))
+        for level in self.levels[1:]:
+            for node in level.values():
+                heard[node.path[-1]] += node.heard
+        share: Values = 1 - heard / self.chances
+        return share
 
     def infer(self, rounds: int, least: float, *, printed: bool) -> None:
         """Make children agree with their parent, from the root down, several times (B8)."""
@@ -80,22 +103,24 @@ class Tree:
             for parent, own in parents:
                 _agree(parent, own, least, printed)
 
-    def mine(self, most: int, largest: int) -> list[tuple[Path, float, float]]:
-        """Return the `most` frequent sets of two to `largest` ranks, with value and variance.
+    def mine(self, most: int, largest: int) -> list[Mined]:
+        """Return the `most` frequent sets of two to `largest` ranks.
 
         A set is held by those whose path has its last member at some node and the others above it: counts of nodes
         add up. Sets grow from their last member upwards, as FP-growth does it, and only where the sum is large enough.
+        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large.
         """
-        nodes = [node for level in self.levels[1:] for node in level.values() if node.value > 0]
+        nodes = [node for level in self.levels[1:] for node in level.values()]
         if not nodes:
             return []
         held = np.zeros((len(nodes), len(self.chances)), bool)
         for row, node in enumerate(nodes):
             held[row, list(node.path)] = True
         value = np.array([node.value for node in nodes])
+        heard = np.array([node.heard for node in nodes])
         variance = np.array([node.variance for node in nodes])
         last = np.array([node.path[-1] for node in nodes])
-        best: list[tuple[float, Path, float]] = []
+        best: list[tuple[float, Path, float, float]] = []
 
         def grow(ranks: Path, rows: NDArray[np.int64]) -> None:
             for rank in range(ranks[0] - 1, -1, -1):
@@ -104,7 +129,7 @@ class Tree:
                 if total <= 0 or (len(best) == most and total <= best[0][0]):
                     continue
                 wider = (rank, *ranks)
-                entry = (total, wider, float(variance[kept].sum()))
+                entry = (total, wider, float(heard[kept].sum()), float(variance[kept].sum()))
                 if len(best) < most:
                     best.append(entry)
                     best.sort()
@@ -117,7 +142,7 @@ class Tree:
             rows = np.flatnonzero(last == rank)
             if len(rows):
                 grow((rank,), rows)
-        return [(ranks, total, wide) for total, ranks, wide in sorted(best, key=lambda one: (-one[0], one[1]))]
+        return [Mined(ranks, total, *rest) for total, ranks, *rest in sorted(best, key=lambda one: (-one[0], one[1]))]
 
 
 def _agree(parent: Node, own: list[Node], least: float, printed: bool) -> None:

@@ -1,4 +1,4 @@
-"""Questions about relations: ordered pairs of items that a person holds, given, in time, or together.
+"""Questions about pairs: relations, which are ordered pairs of items a person holds, given, in time, or together.
 
 A device that has events or relations makes its pairs of them before it is asked anything; `together` pairs follow from
 the basket alone.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import isqrt
 from typing import Any, ClassVar, TypeAlias
 
@@ -21,7 +20,7 @@ from ..errors import MisuseError
 from ..exact.relating import How, checked_how, held_pairs
 from ..kernels.relating import add_bonds, project, project_folded, project_together
 from .oracles.mean import SPAN
-from .questions import Held, People, Question, one_each
+from .questions import Candidates, Held, People, Question, check_bins, one_each
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -90,11 +89,6 @@ class Items:
         """Return items and bonds as they travel."""
         return [*self.order, *map(list, self.bonds)]
 
-    @property
-    def own(self) -> str:
-        """Where a device takes its pairs from: its basket, or those it has made."""
-        return "together" if self.how == "together" else "own"
-
 
 @dataclass(frozen=True)
 class Relations:
@@ -150,7 +144,7 @@ class WhichRelations(Question):
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
-        return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.own}
+        return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.how}
 
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the relations held."""
@@ -167,8 +161,7 @@ class HowManyRelations(Question):
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len(self.bins) < 2 or self.bins[0] != 0 or any(one >= other for one, other in pairwise(self.bins)):
-            raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
+        check_bins(self.bins)
 
     @property
     def values(self) -> int:
@@ -178,12 +171,65 @@ class HowManyRelations(Question):
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
         of = [list(pair) for pair in self.of.of]
-        return {"ask": self.ask, "of": of, "pairs": self.of.items.own, "bins": list(self.bins)}
+        return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "bins": list(self.bins)}
 
     def answers(self, baskets: Baskets, people: People) -> Held:
         """Return the bin of each count."""
         counts = np.diff(self.of.answers(baskets, people)[0])
         return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
+
+
+@dataclass(frozen=True)
+class Valued(Question):
+    """Ask which of these relations a person holds, as keys with a value: 2k is key k with -1, and 2k + 1 with +1.
+
+    Parameters
+    ----------
+    of
+        The relations, pairs of items.
+    absent
+        Whether a relation that is not held is a key too where its first item is, with the value -1. Without, every key
+        has +1.
+    """
+
+    ask: ClassVar[str] = "valued"
+    single: ClassVar[bool] = False
+    of: Relations
+    absent: bool = False
+
+    def __post_init__(self) -> None:
+        if any(len(pair) != 2 for pair in self.of.of):
+            raise MisuseError("Keys are relations of two items.")
+
+    @property
+    def values(self) -> int:
+        """Two values a relation."""
+        return 2 * len(self.of)
+
+    def form(self) -> dict[str, Any]:
+        """Return the question as it travels."""
+        of = [list(pair) for pair in self.of.of]
+        return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "absent": self.absent}
+
+    def answers(self, baskets: Baskets, people: People) -> Held:
+        """Return keys with values, row by row."""
+        offsets, found = self.of.answers(baskets, people)
+        if not self.absent:
+            return offsets, 2 * found + 1
+        many = len(self.of)
+        present = np.repeat(np.arange(len(people)), np.diff(offsets)) * many + found
+        items = Candidates(itemsets=tuple((item,) for item in self.of.items.order))
+        ends, ranks = items.answers(baskets, people)
+        # The relations of each first item, end to end, in the order of the items.
+        first = np.array([self.of.items.order.index(pair[0]) for pair in self.of.of])
+        by_first, sizes = np.argsort(first, kind="stable"), np.bincount(first, minlength=len(items))
+        each = sizes[ranks]
+        places = np.arange(each.sum()) + np.repeat(starts(sizes)[:-1][ranks] - starts(each)[:-1], each)
+        rows = np.repeat(np.repeat(np.arange(len(people)), np.diff(ends)), each)
+        absent = np.setdiff1d(rows * many + by_first[places], present, assume_unique=True)
+        coded = np.sort(np.concatenate((2 * present + 1, 2 * absent)))
+        counts = np.bincount(coded // (2 * many), minlength=len(people))
+        return starts(counts), (coded % (2 * many)).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -243,7 +289,7 @@ class Projection(Number):
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
-        return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.own, **self.weights()}
+        return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.how, **self.weights()}
 
     def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
         """Write everyone's number."""

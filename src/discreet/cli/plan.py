@@ -1,0 +1,193 @@
+"""`discreet plan`: what to expect before anything is spent."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import InputError, MisuseError
+from . import options as given
+from .progress import Bar
+from .words import lengths_of
+
+app = typer.Typer()
+
+_KNOWN = "What is known about the data"
+
+
+class Side(StrEnum):
+    """Who holds the baskets."""
+
+    curator = "curator"
+    local = "local"
+    both = "both"
+
+
+class Shown(StrEnum):
+    """How a forecast is shown."""
+
+    table = "table"
+    json = "json"
+    svg = "svg"
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet plan --people 500000 --items 2603 --sizes 8 --top 64 --epsilon 1\n\n"
+    "discreet plan --people 500000 --items 2603 --min-support 0.01 --side curator    (what epsilon do I need?)\n\n"
+    "discreet plan --items 2603 --min-support 0.01 --epsilon 1 --side local    (how many people do I need?)\n\n"
+    "discreet plan --people 90000 --items 16000 --frequencies supports.txt --top 32 --epsilon 1 --delta 1e-6\n\n"
+    "discreet plan --people 90000 --items 500 --top 32 --epsilon 2 --name svsm --name adept --format svg -o plan.svg"
+)
+def plan(
+    people: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="How many people there are, about. Left out: how many are needed.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    items: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="How many items the public list has.", rich_help_panel=_KNOWN, show_default=False
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="How many items a basket has: the mean, or typical sizes with commas between them.  \\[default: 5]",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    exponent: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER",
+            help="Supports of items fall with this power of their rank (Zipf).",
+            rich_help_panel=_KNOWN,
+        ),
+    ] = "1",
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The supports of the items instead: fractions of the people, one a line.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    top: given.Top = None,
+    min_support: given.MinSupport = None,
+    lengths: given.Lengths = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="What may be spent: 1, 0.5, 1/3. Left out: what is needed.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The delta of a curator's release.", rich_help_panel=given.HOW)
+    ] = "0",
+    neighbours: given.RelationOption = given.Relation.added,
+    side: Annotated[
+        Side, typer.Option(help="A curator holds the baskets, or devices keep them.", rich_help_panel=given.HOW)
+    ] = Side.both,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Only this mechanism or protocol. Can be given again.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        Shown | None,
+        typer.Option(
+            "--format",
+            help="How to show it.  \\[default: by the suffix of -o, else table]",
+            rich_help_panel=given.OUT,
+            show_default=False,
+        ),
+    ] = None,
+    output: given.Output = None,
+) -> None:
+    """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
+
+    For each: how much of what it finds is right, how much of what is right it finds, how far counts are off, the
+    smallest support that can be told from noise, and what it costs. Leave out --epsilon or --people to learn what is
+    needed.
+    """
+    from ..planning import plan as forecast
+
+    if items is None:
+        raise MisuseError("Say how many items there are: --items 1000.")
+    kind = _form(form, output)
+    with Bar("planning") as bar:
+        made = forecast(
+            items=items,
+            people=people,
+            epsilon=epsilon,
+            delta=delta,
+            top=top,
+            min_support=min_support,
+            lengths=lengths_of(lengths),
+            sizes=_sizes(sizes),
+            exponent=exponent,
+            frequencies=None if frequencies is None else _frequencies(frequencies),
+            side=side.value,
+            names=names or None,
+            neighbours=neighbours.typed,
+            progress=bar.stage,
+        )
+    text = made.to_json() if kind is Shown.json else made.chart() if kind is Shown.svg else str(made)
+    if output is not None:
+        from ..exact.writing import written
+
+        with written(output) as stream:
+            stream.write(f"{text.rstrip()}\n".encode())
+    elif kind is Shown.table:
+        from rich.console import Console
+
+        Console(highlight=False).print(made)
+    else:
+        typer.echo(text)
+
+
+def _form(form: Shown | None, output: Path | None) -> Shown:
+    if form is not None or output is None:
+        return form or Shown.table
+    known = {".json": Shown.json, ".svg": Shown.svg, ".txt": Shown.table}
+    if output.suffix.lower() not in known:
+        raise MisuseError(f"A forecast is written to .json, .svg or .txt files; {output} was given: add --format.")
+    return known[output.suffix.lower()]
+
+
+def _sizes(text: str | None) -> str | list[int] | None:
+    if text is None or "," not in text:
+        return text
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise typer.BadParameter(f"sizes are a number such as 5, or whole numbers such as 1,2,5; {text!r} was given.")
+    return [int(part) for part in parts]
+
+
+def _frequencies(path: Path) -> list[float]:
+    try:
+        return [float(word) for word in path.read_text().replace(",", " ").split()]
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: --frequencies is a file with one fraction a line.") from None
+    except ValueError:
+        raise InputError(f"{path} has something else than numbers: --frequencies is one fraction a line.") from None

@@ -1,0 +1,340 @@
+"""What to believe of a frequency after noisy measurements: closed forms, and priors learnt from the measurements.
+
+Single items follow a law that is learnt as a mixture of narrow normal parts over all magnitudes. An itemset is either
+about as frequent as its parts suggest (the core) or anything up to what its rarest part allows (the slab): most pairs
+of items have little to do with each other, and a few come together nearly always. One law for both would pull the few
+down with the many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values: TypeAlias = NDArray[np.float64]
+
+ATOMS = 90
+"""How many magnitudes the law of item frequencies has, from one in a million to all."""
+_STEPS = 150  # of expectation maximisation
+_FINE = 20  # estimates closer than this part of their noise count as equal when the law is learnt
+_BLOCK = 1 << 15
+_UNKNOWN = 1e6  # the variance of what was not measured
+
+
+def log_scaled(z: Values) -> Values:
+    """Return the logarithm of the normal law's probability below z, plus z^2 / 2: far below 0 nothing cancels.
+
+    The complementary error function by a Chebyshev fit (Press et al., Numerical Recipes, section 6.2), whose relative
+    error is below 1.2e-7 everywhere, so that tails keep their ratio.
+    """
+    away = np.abs(z) / np.sqrt(2.0)
+    t = 2.0 / (2.0 + away)
+    poly = np.full_like(t, _TAIL[-1])
+    for factor in _TAIL[-2::-1]:
+        poly = poly * t + factor
+    tail = np.log(t / 2) + poly  # of the probability beyond |z|
+    above = np.log1p(-np.exp(np.minimum(tail - away**2, -0.69))) + away**2
+    return np.asarray(np.where(z < 0, tail, above))
+
+
+_TAIL = (
+    -1.26551223,
+    1.00002368,
+    0.37409196,
+    0.09678418,
+    -0.18628806,
+    0.27886807,
+    -1.13520398,
+    1.48851587,
+    -0.82215223,
+    0.17087277,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """Estimates, and how far they are off: by noise, and by a part of the frequency itself.
+
+    The second is what a padding cuts off and is given back only on average. It grows with the true frequency and not
+    with the estimate: an estimate that is large by noise alone is not the less surprising for it.
+
+    Parameters
+    ----------
+    values
+        Estimates of frequencies.
+    noise
+        The variance of their noise; without end for what was not measured.
+    relative
+        The relative variance: that of the other error over the square of the frequency.
+    """
+
+    values: Values
+    noise: Values
+    relative: Values
+
+    @classmethod
+    def nothing(cls, many: int) -> Evidence:
+        """Return what is known of so many that were not measured."""
+        return cls(values=np.zeros(many), noise=np.full(many, np.inf), relative=np.zeros(many))
+
+    def take(self, places: NDArray[Any]) -> Evidence:
+        """Return that of some."""
+        return Evidence(values=self.values[places], noise=self.noise[places], relative=self.relative[places])
+
+    def put(self, places: NDArray[Any], other: Evidence) -> Evidence:
+        """Return this with that of some replaced."""
+        new = (self.values.copy(), self.noise.copy(), self.relative.copy())
+        for into, some in zip(new, (other.values, other.noise, other.relative), strict=True):
+            into[places] = some
+        return Evidence(values=new[0], noise=new[1], relative=new[2])
+
+    def scaled(self, factor: float, spare: float = 0.0) -> Evidence:
+        """Return this times a factor, with something more of relative variance."""
+        return Evidence(
+            values=self.values * factor, noise=self.noise * factor**2, relative=self.relative + spare * factor**2
+        )
+
+    def apart(self, means: Values, variance: Values) -> tuple[float, float]:
+        """Return by what common part these estimates lie over what is believed, and the variance of that.
+
+        All estimates of a round share the error of one correction. A belief is right on average, so what lies over all
+        of them by the same factor is such an error, of this round or of those before.
+        """
+        weights = means / (self.noise + variance + self.relative * means**2)
+        sure = float((weights * means).sum())
+        if sure <= 0:
+            return 0.0, np.inf
+        return float((weights * self.values).sum()) / sure - 1, 1 / sure
+
+    def merged(self, other: Evidence, frequencies: Values) -> Evidence:
+        """Return both together, weighed as is best for true values near these frequencies."""
+        square = np.clip(frequencies, 0.0, 1.0) ** 2
+        mine, others = (1 / (one.noise + one.relative * square) for one in (self, other))
+        share = mine / (mine + others)
+        known = np.where(np.isfinite(self.noise), self.noise, 0.0)
+        return Evidence(
+            values=share * self.values + (1 - share) * other.values,
+            noise=share**2 * known + (1 - share) ** 2 * other.noise,
+            relative=share**2 * self.relative + (1 - share) ** 2 * other.relative,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of frequencies: their means, variances, and a function of chances to be over a threshold."""
+
+    means: Values
+    variance: Values
+    weights: Values  # of the normal parts, one part a row
+    centres: Values
+    spreads: Values  # standard deviations; a part is cut at 0 where its centre is far below
+    cut: NDArray[np.bool_]  # which parts are cut at 0
+
+    def take(self, places: NDArray[Any]) -> Belief:
+        """Return that of some."""
+        parts = (self.weights[:, places], self.centres[:, places], self.spreads[:, places])
+        return Belief(self.means[places], self.variance[places], *parts, self.cut)
+
+    def over(self, threshold: float) -> Values:
+        """Return how likely each frequency is over a threshold."""
+        wide = np.maximum(self.spreads, 1e-12)
+        over = log_scaled((self.centres - threshold) / wide)
+        plain = over - (self.centres - threshold) ** 2 / (2 * wide**2)
+        # Of what is over 0; the squares of both differ by this alone.
+        part = over - log_scaled(self.centres / wide) + threshold * (2 * self.centres - threshold) / (2 * wide**2)
+        logs = np.where(self.cut[:, None], part, plain)
+        return np.asarray((self.weights * np.exp(np.minimum(logs, 0.0))).sum(0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemLaw:
+    """The law of item frequencies: how many items have about each magnitude."""
+
+    weights: Values
+    centres: Values
+    spreads: Values
+
+    @classmethod
+    def learnt(cls, known: Evidence) -> ItemLaw:
+        """Return the law that makes the estimates of all items likeliest."""
+        centres = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, ATOMS)))
+        apart = (centres[2] / centres[1] - 1) / 2
+        law = cls(weights=np.full(len(centres), 1 / len(centres)), centres=centres, spreads=apart * centres + 1e-9)
+        # Estimates that are next to equal are taken together: the law costs the same for any number of items.
+        grid = np.round(known.values / np.sqrt(known.noise) * _FINE)
+        _, at, many = np.unique(grid, return_index=True, return_counts=True)
+        likely = np.exp(law._logs(known.take(at))).T
+        weights = law.weights
+        for _ in range(_STEPS):
+            mixed = likely @ weights
+            weights = weights * ((many / np.maximum(mixed, 1e-300)) @ likely) / many.sum()
+            # Left alone, the law would gather in a few points, and what is believed would be too sure of itself.
+            weights[1:] = _smoothed(weights[1:])
+        weights = weights / weights.sum() if weights.sum() > 0 else law.weights
+        return cls(weights=weights, centres=law.centres, spreads=law.spreads)
+
+    def _noise(self, known: Evidence) -> Values:
+        """Return the variance of each estimate under each part."""
+        return np.asarray(known.noise + known.relative * self.centres[:, None] ** 2)
+
+    def _logs(self, known: Evidence) -> Values:
+        """Return the log likelihood of each estimate under each part, up to a constant of the estimate."""
+        wide = self.spreads[:, None] ** 2 + self._noise(known)
+        logs = -((known.values - self.centres[:, None]) ** 2) / (2 * wide) - np.log(wide) / 2
+        return np.asarray(logs - logs.max(0))
+
+    def believed(self, known: Evidence) -> Belief:
+        """Return what to believe of each item."""
+        logs = np.log(np.maximum(self.weights, 1e-300))[:, None] + self._logs(known)
+        weights = np.exp(logs - logs.max(0))
+        weights /= weights.sum(0)
+        noise, prior = self._noise(known), self.spreads[:, None] ** 2
+        pull = prior / (prior + noise)
+        centres = self.centres[:, None] + pull * (known.values - self.centres[:, None])
+        return _mixed(weights, centres, np.sqrt(pull * noise), np.zeros(len(weights), bool))
+
+    def expected(self, known: Evidence) -> Values:
+        """Return the means alone, block by block: for lists of any length."""
+        places = np.arange(len(known.values))
+        blocks = range(0, len(places), _BLOCK)
+        return np.concatenate([self.believed(known.take(places[at : at + _BLOCK])).means for at in blocks])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guessed:
+    """What sets would be by their parts: a guess, its variance from the noise of the parts, and the most it can be."""
+
+    guess: Values
+    unsure: Values
+    cap: Values
+
+    def take(self, places: NDArray[Any]) -> Guessed:
+        """Return that of some."""
+        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places])
+
+
+@dataclass(frozen=True)
+class TwoPart:
+    """The prior of itemsets around a guess: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
+
+    Parameters
+    ----------
+    slope, spread
+        Of the core: how much more frequent than guessed sets are, and the relative variance around that.
+    share, reach
+        Of the slab: how many sets are in it, and their mean as a part of what their rarest part allows.
+    """
+
+    slope: float
+    spread: float
+    share: float
+    reach: float
+
+    def believed(self, known: Evidence, guessed: Guessed) -> Belief:
+        """Return what to believe of sets."""
+        core, slab, (centre, wide, noise, moved, loose) = self._parts(known, guessed)
+        weights = np.exp(np.stack((core, slab)) - np.maximum(core, slab))
+        weights /= weights.sum(0)
+        pull = wide / (wide + noise)
+        centres = np.stack((centre + pull * (known.values - centre), moved))
+        spreads = np.sqrt(np.stack((pull * noise, loose)))
+        return _mixed(weights, centres, spreads, np.array([False, True]))
+
+    def likelihood(self, known: Evidence, guessed: Guessed, many: Values) -> float:
+        """Return the log likelihood of measured sets, each counted so many times."""
+        core, slab, _ = self._parts(known, guessed)
+        return float((many * np.logaddexp(core, slab)).sum())
+
+    def _parts(
+        self, known: Evidence, guessed: Guessed
+    ) -> tuple[Values, Values, tuple[Values, Values, Values, Values, Values]]:
+        """Return the log weight of both parts; the core's centre, variance and noise, the slab's centre and noise."""
+        values, plain = known.values, np.minimum(known.noise, _UNKNOWN)
+        centre = self.slope * guessed.guess
+        noise = plain + known.relative * centre**2
+        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + 1e-14
+        total = wide + noise
+        core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
+        mean = np.maximum(self.reach * guessed.cap, 1e-9)
+        # In the slab a set is about as frequent as it was seen to be.
+        loose = plain + known.relative * np.clip(values, 0.0, guessed.cap) ** 2
+        moved = values - loose / mean
+        slab = np.log(self.share / mean) + log_scaled(moved / np.sqrt(loose)) - values**2 / (2 * loose)
+        return core, slab, (centre, wide, noise, moved, loose)
+
+
+def _smoothed(weights: Values) -> Values:
+    """Return weights of which each has given a quarter to either neighbour; at the ends it stays where it is."""
+    wide = np.concatenate((weights[:1], weights, weights[-1:]))
+    return np.asarray((wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4)
+
+
+def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_]) -> Belief:
+    """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at 0."""
+    means, variance = centres, spreads**2
+    if cut.any():
+        z = centres / spreads
+        hazard = np.exp(-log_scaled(z)) / np.sqrt(2 * np.pi)
+        # Far below 0 the differences would cancel: the part is exponential there.
+        far = z < -30
+        away = spreads / np.maximum(-z, 1.0)
+        cut_means = np.where(far, away, centres + spreads * hazard)
+        cut_variance = np.where(far, away**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))
+        means = np.where(cut[:, None], cut_means, means)
+        variance = np.where(cut[:, None], cut_variance, variance)
+    mean = (weights * means).sum(0)
+    around = (weights * (variance + (means - mean) ** 2)).sum(0)
+    return Belief(mean, around, weights, centres, spreads, cut)
+
+
+_MOST_FITTED = 4000
+_ROUNDS = 7
+_LOOSE = np.array([0.3, 1.0, 1.0, 0.7])  # how far, on a scale of logarithms, each number may be from its default
+
+
+def fitted(default: TwoPart, known: Evidence, guessed: Guessed) -> TwoPart:
+    """Return the prior whose numbers make the measured sets likeliest, held loosely to their defaults.
+
+    One number at a time is moved up or down, by steps that shrink: the same estimates always give the same prior, and
+    it takes as long whatever they are.
+    """
+    asked = np.flatnonzero(np.isfinite(known.noise))
+    if not len(asked):
+        return default
+    # All sets that may matter, and of the others some that stand for all.
+    by_guess = asked[np.argsort(-guessed.guess[asked], kind="stable")]
+    half = _MOST_FITTED // 2
+    rest = by_guess[half:]
+    step = max(1, -(-len(rest) // half))
+    some = np.concatenate((by_guess[:half], rest[::step]))
+    many = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(rest[::step]), float(step))))
+    measured = (known.take(some), guessed.take(some), many)
+    centre = _logs(default)
+
+    def score(at: Values) -> float:
+        return _from_logs(at).likelihood(*measured) - float((((at - centre) / _LOOSE) ** 2).sum()) / 2
+
+    best, at, width = score(centre), centre.copy(), 0.8
+    for _ in range(_ROUNDS):
+        for number in range(4):
+            for sign in (1.0, -1.0):
+                moved = at.copy()
+                moved[number] += sign * width
+                told = score(moved)
+                if told > best:
+                    best, at = told, moved
+                    break
+        width *= 0.7
+    return _from_logs(at)
+
+
+def _logs(prior: TwoPart) -> Values:
+    return np.asarray(np.log([prior.slope, prior.spread, prior.share / (1 - prior.share), prior.reach]))
+
+
+def _from_logs(at: Values) -> TwoPart:
+    slope, spread, odds, reach = np.exp(at).tolist()
+    return TwoPart(slope, spread, odds / (1 + odds), min(reach, 1.0))

@@ -1,0 +1,269 @@
+"""Patterns that may be among the top, level by level: what was measured of each, and what is believed of it.
+
+Items are believed first, then all pairs of the most frequent, then larger sets all of whose parts may be among the top.
+Every level's guess comes from the level below. Nothing here asks anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from math import exp, log, sqrt
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .beliefs import Belief, Evidence, Guessed, ItemLaw, TwoPart, Values, fitted
+
+Itemset: TypeAlias = tuple[int, ...]
+
+PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
+"""What is believed of pairs before any was measured."""
+LARGER = TwoPart(slope=1.0, spread=0.3, share=0.1, reach=0.3)
+"""The same of larger sets, whose guess is nearer."""
+POOL, MOST_POOL = 200, 400
+"""How many items are paired: three for every pattern wanted, within these bounds."""
+PLAUSIBLE = 0.003
+"""How likely the parts of a larger set are to be among the top, for it to be looked at."""
+MOST_JOINED = 1500
+"""How many sets of a level, the likeliest among the top, are joined to larger ones."""
+_LEAST = 1e-9
+_LEAST_THRESHOLD = 1e-6
+_MOST_APART = 0.75  # of two rounds
+_HARDLY = 1e-5
+_NEAR_ENOUGH = 0.02  # of the logarithm of a threshold
+
+
+class Measured:
+    """What rounds told of itemsets."""
+
+    def __init__(self) -> None:
+        self.known: dict[Itemset, tuple[float, float, float]] = {}
+
+    def add(self, sets: list[Itemset], told: Evidence, frequencies: Values) -> None:
+        """Add a round's estimates of sets that are believed to be about so frequent."""
+        both = self.of(sets).merged(told, frequencies)
+        rows = zip(both.values.tolist(), both.noise.tolist(), both.relative.tolist(), strict=True)
+        self.known.update(zip(sets, rows, strict=True))
+
+    def scale(self, factor: float) -> None:
+        """Multiply everything that was told."""
+        for one, (value, noise, relative) in self.known.items():
+            self.known[one] = (value * factor, noise * factor**2, relative)
+
+    def of(self, sets: list[Itemset]) -> Evidence:
+        """Return what is known of sets."""
+        nothing = (0.0, np.inf, 0.0)
+        rows = np.array([self.known.get(one, nothing) for one in sets]).reshape(-1, 3)
+        return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2])
+
+
+@dataclass(eq=False)
+class Level:
+    """Sets of one size, and what is believed of each."""
+
+    sets: list[Itemset]
+    means: Values
+    belief: Belief
+    place: dict[Itemset, int]
+
+    @classmethod
+    def of(cls, sets: list[Itemset], belief: Belief, cap: Values | float = 1.0) -> Level:
+        """Return a level none of whose sets is more frequent than its parts."""
+        means = np.clip(belief.means, 0.0, cap)
+        return cls(sets, means, belief, {one: at for at, one in enumerate(sets)})
+
+    def at(self, sets: Iterable[Itemset]) -> NDArray[np.int64]:
+        """Return the places of sets."""
+        return np.array([self.place[one] for one in sets], np.int64)
+
+
+def items_of(law: ItemLaw, known: Evidence, many: int) -> Level:
+    """Return the items that are believed to be the most frequent, the most frequent first."""
+    best = np.argsort(-law.expected(known), kind="stable")[:many]
+    return Level.of([(int(item),) for item in best], law.believed(known.take(best)))
+
+
+def pairs_of(items: Level, measured: Measured) -> Level:
+    """Return all pairs of items, each guessed as if they had nothing to do with each other."""
+    first, second = np.triu_indices(len(items.sets), 1)
+    numbers = np.array([one for (one,) in items.sets], np.int64)
+    low, high = np.minimum(numbers[first], numbers[second]), np.maximum(numbers[first], numbers[second])
+    sets: list[Itemset] = list(zip(low.tolist(), high.tolist(), strict=True))
+    means = np.maximum(items.means, _LEAST)
+    guess, relative = means[first] * means[second], items.belief.variance / means**2
+    unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
+    cap = np.minimum(means[first], means[second])
+    return _believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), measured, PAIRS)
+
+
+def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level | None:
+    """Return the sets of one item more all of whose parts may be among the top, or nothing where there is none.
+
+    The guess is the mean, over two members each, of what it would be if they had nothing to do with each other where
+    the rest is held.
+    """
+    last, before = levels[-1], levels[-2]
+    some = np.flatnonzero(chances > PLAUSIBLE)
+    some = some[np.argsort(-chances[some], kind="stable")][:MOST_JOINED]
+    sets = _joined([last.sets[at] for at in some])
+    if not sets:
+        return None
+    size = len(sets[0])
+    without = [last.at(one[:at] + one[at + 1 :] for one in sets) for at in range(size)]
+    parts = np.maximum(np.array([last.means[places] for places in without]), _LEAST)
+    relative = np.array([last.belief.variance[places] for places in without]) / parts**2
+    inner = np.array(
+        [
+            before.means[before.at(one[:first] + one[first + 1 : second] + one[second + 1 :] for one in sets)]
+            for first, second in combinations(range(size), 2)
+        ]
+    )
+    logs = 2 / size * np.log(parts).sum(0) - np.log(np.maximum(inner, _LEAST)).mean(0)
+    cap = parts.min(0)
+    guess = np.minimum(np.exp(logs), cap)
+    unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
+    return _believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), measured, LARGER)
+
+
+def _believed(sets: list[Itemset], guessed: Guessed, measured: Measured, default: TwoPart) -> Level:
+    known = measured.of(sets)
+    return Level.of(sets, fitted(default, known, guessed).believed(known, guessed), guessed.cap)
+
+
+def _joined(sets: list[Itemset]) -> list[Itemset]:
+    """Return the sets of one item more all of whose parts are among these."""
+    known, by_start = set(sets), dict[Itemset, list[int]]()
+    for one in sorted(sets):
+        by_start.setdefault(one[:-1], []).append(one[-1])
+    found = []
+    for start, ends in by_start.items():
+        for first, second in combinations(ends, 2):
+            new = (*start, first, second)
+            if all(new[:at] + new[at + 1 :] in known for at in range(len(start))):
+                found.append(new)
+    return found
+
+
+class Picture:
+    """What is known and believed of all patterns, and how frequent the last of the top is believed to be.
+
+    Parameters
+    ----------
+    items, doubt
+        What the first round told of every item, and how far, relative to themselves, all of that may be off together.
+    top, least
+        How many patterns are wanted, and of how many items at least.
+    largest
+        How many items a pattern has at most.
+    """
+
+    def __init__(self, items: Evidence, doubt: float, *, top: int, least: int, largest: int) -> None:
+        self.items = items
+        self.doubt = doubt
+        self.top, self.least, self.largest = top, least, largest
+        self.law = ItemLaw.learnt(items)
+        self.measured = Measured()
+        self.look()
+
+    def look(self) -> None:
+        """Believe everything anew: items, pairs of the most frequent, and larger sets whose parts may be of the top."""
+        pool = min(max(POOL, 3 * self.top), MOST_POOL)
+        self.levels = [items_of(self.law, self.items, pool)]
+        if self.largest > 1 and len(self.levels[0].sets) > 1:
+            self.levels.append(pairs_of(self.levels[0], self.measured))
+        self.threshold = _threshold(self.levels[self.least - 1 :], self.top, _LEAST_THRESHOLD)
+        while 2 <= len(self.levels) < self.largest:
+            level = larger_of(self.levels, self.levels[-1].belief.over(self.threshold), self.measured)
+            if level is None:
+                break
+            self.levels.append(level)
+            # More patterns can only make the last of the top more frequent.
+            self.threshold = _threshold(self.levels[self.least - 1 :], self.top, self.threshold)
+
+    def uncertain(self, doubt: float, most: int) -> list[Itemset]:
+        """Return the patterns that are neither surely over the threshold nor surely below it.
+
+        Where there are more than `most`, the most uncertain; then by size and number, so that a question looks the same
+        however they were found.
+        """
+        sets = [one for level in self.levels for one in level.sets]
+        chances = np.concatenate([level.belief.over(self.threshold) for level in self.levels])
+        unsure = np.flatnonzero((chances > doubt) & (chances < 1 - doubt))
+        order = unsure[np.argsort(np.abs(chances[unsure] - 0.5), kind="stable")][:most]
+        return sorted((sets[at] for at in order), key=_by_size)
+
+    def best(self) -> list[Itemset]:
+        """Return the patterns that are believed to be the top, by size and number."""
+        levels = self.levels[self.least - 1 :] or self.levels
+        sets = [one for level in levels for one in level.sets]
+        order = np.argsort(-np.concatenate([level.means for level in levels]), kind="stable")[: self.top]
+        return sorted((sets[at] for at in order), key=_by_size)
+
+    def add(self, asked: list[Itemset], told: Evidence, doubt: float) -> None:
+        """Add what a round told of the patterns it asked about, and believe everything anew.
+
+        Parameters
+        ----------
+        asked
+            The patterns, as `uncertain` returned them.
+        told
+            What the round's reports say of each.
+        doubt
+            How far, relative to themselves, all estimates of the round may be off together.
+        """
+        by_size = [[one for one in asked if len(one) == size] for size in range(1, len(self.levels) + 1)]
+        found = [level.at(some) for level, some in zip(self.levels, by_size, strict=True)]
+        means, variance = (
+            np.concatenate([values[at] for values, at in zip(some, found, strict=True)])
+            for some in ([one.means for one in self.levels], [one.belief.variance for one in self.levels])
+        )
+        items = np.array([item for (item,) in by_size[0]], np.int64)
+        single = np.arange(len(asked)) < len(items)  # they stand first
+        sets = asked[len(items) :]
+        before = np.isfinite(self.measured.of(sets).noise)
+        known = np.concatenate((np.flatnonzero(single), len(items) + np.flatnonzero(before)))
+        told = self._on_one_scale(told, *told.take(known).apart(means[known], variance[known]), doubt)
+        self.items = self.items.put(items, self.items.take(items).merged(told.take(single), means[single]))
+        self.measured.add(sets, told.take(~single), means[~single])
+        self.look()
+
+    def _on_one_scale(self, told: Evidence, apart: float, unsure: float, doubt: float) -> Evidence:
+        """Bring a round and all before it to one scale, the less certain of the two by the larger part.
+
+        `apart` is by how much the round lies over what is believed, and `unsure` the variance of that.
+        """
+        mine, others = self.doubt**2, doubt**2
+        total = mine + others + unsure
+        if not 0 < total < np.inf:
+            return told
+        most = min(max(apart, -_MOST_APART), _MOST_APART)
+        self.items = self.items.scaled(1 + most * mine / total)
+        self.measured.scale(1 + most * mine / total)
+        self.doubt = sqrt(mine * (others + unsure) / total)
+        return told.scaled(1 / (1 + most * others / total), (mine + others) * unsure / total)
+
+
+def _by_size(one: Itemset) -> tuple[int, Itemset]:
+    return len(one), one
+
+
+def _threshold(levels: list[Level], top: int, least: float) -> float:
+    """Return the frequency, `least` or more, that as many patterns as are wanted are expected to be over.
+
+    The last of the largest means would be far below it where little is known, since means of what is not known to be
+    frequent are near 0.
+    """
+    low, high, beliefs = log(least), 0.0, [level.belief for level in levels]
+    while high - low > _NEAR_ENOUGH:
+        middle = (low + high) / 2
+        chances = [belief.over(exp(middle)) for belief in beliefs]
+        if sum(float(some.sum()) for some in chances) > top:
+            low = middle
+            # What is hardly over this is hardly over anything more.
+            beliefs = [belief.take(some > _HARDLY) for belief, some in zip(beliefs, chances, strict=True)]
+        else:
+            high = middle
+    return exp(high)

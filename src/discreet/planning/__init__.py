@@ -1,0 +1,21 @@
+"""Forecasting before anything is spent: what each mechanism and protocol would give, and what no one can give.
+
+No data are read. What is known in public (how many people and items there are, about how long baskets are, how frequent
+items are by rank) is enough to imagine a crowd, and over that crowd runs what would run over the real one.
+"""
+
+from .bounds import Bounds, least_epsilon, least_epsilon_of_short, sufficient_epsilon
+from .forecast import Forecast, Outlook
+from .planner import plan
+from .shuffle import shuffled
+
+__all__ = [
+    "Bounds",
+    "Forecast",
+    "Outlook",
+    "least_epsilon",
+    "least_epsilon_of_short",
+    "plan",
+    "shuffled",
+    "sufficient_epsilon",
+]

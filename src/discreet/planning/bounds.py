@@ -1,0 +1,148 @@
+"""When no mechanism can help: lower bounds on epsilon, whatever the algorithm (Zeng, Naughton, Cai 2012, section 3).
+
+An algorithm is *useful* if on every data set, with a probability of at least 1 - doubt, it shows every itemset held by
+over (1 + slack) times the threshold, and none held by less than (1 - slack) times it. The bounds are about the worst
+data set: one algorithm may do better on yours, and none can promise to. They are for pure epsilon, the unit being a
+person who is added or removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, comb, expm1, log, log1p
+
+from ..errors import MisuseError
+from ..exact.checks import positive
+from ..privacy.budget import exact
+
+# What is called useful where nothing else is said: the numbers of the paper's own example.
+SLACK, DOUBT = 0.2, 0.5
+
+# Beyond so many items of a set, the bound for short baskets is tried at few sizes only.
+_TRIED = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What no algorithm can go below, for one threshold.
+
+    Parameters
+    ----------
+    threshold
+        The number of people a pattern must be held by.
+    any_baskets
+        The epsilon under which no algorithm is useful if baskets may be as long as they like (lemma 1, theorem 3).
+    longest
+        How many items a basket has at most in the two others.
+    short_baskets
+        The same if every basket has at most so many items (theorem 6).
+    enough
+        An epsilon at which counting single items with noise is useful then (theorem 5).
+    """
+
+    threshold: int
+    any_baskets: float
+    longest: int
+    short_baskets: float
+    enough: float
+
+    def in_words(self, epsilon: float) -> str:
+        """Say what the bounds mean for an epsilon."""
+        said = (
+            f"To show on any data what at least {self.threshold:,} people hold, give or take {SLACK:.0%}, and be right "
+            f"in {1 - DOUBT:.0%} of the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the "
+            "algorithm"
+        )
+        if self.short_baskets < self.any_baskets:
+            said += f"; {self.short_baskets:.3g} if no basket has more than {self.longest:,} items"
+        if epsilon >= self.any_baskets:
+            return f"{said}. There is as much."
+        if epsilon >= self.short_baskets:
+            return f"{said}. There is less than the first: only a mechanism that cuts baskets may promise it."
+        return f"{said}. There is less: no mechanism can promise it."
+
+
+def bounds(items: int, threshold: int, longest: int) -> Bounds:
+    """Return what no algorithm can go below for these numbers of items, people and items a basket."""
+    longest = min(longest, items)
+    return Bounds(
+        threshold=threshold,
+        any_baskets=least_epsilon(items, threshold),
+        longest=longest,
+        short_baskets=least_epsilon_of_short(items, threshold, longest),
+        enough=sufficient_epsilon(items, threshold, longest),
+    )
+
+
+def least_epsilon(items: int, threshold: int, *, slack: float = SLACK, doubt: float = DOUBT) -> float:
+    """Return the epsilon that every useful algorithm needs at least (lemma 1 and theorem 3).
+
+    ln((2^items - 1) (1 - doubt) / doubt) over 2 ceil(slack threshold) + 2: the proof adds so many whole baskets.
+
+    Parameters
+    ----------
+    items, threshold
+        How many items there are, and how many people must hold a pattern.
+    slack, doubt
+        What useful means: the paper's delta and eta.
+
+    Examples
+    --------
+    >>> round(least_epsilon(3_340, 310), 1)
+    18.4
+    """
+    _check(items, threshold, slack, doubt)
+    outputs = items * log(2) + log1p(-(2.0**-items)) if items < 1_000 else items * log(2)
+    return max(0.0, (outputs + log((1 - doubt) / doubt)) / _added(threshold, slack))
+
+
+def least_epsilon_of_short(
+    items: int, threshold: int, longest: int, *, slack: float = SLACK, doubt: float = DOUBT
+) -> float:
+    """Return the same where no basket has more than `longest` items (theorem 6 as its proof gives it, C14).
+
+    ln(C(items, size) (1 - doubt)) over (2 ceil(slack threshold) + 2) ceil(size / longest), for the best size of a set.
+
+    Examples
+    --------
+    >>> round(least_epsilon_of_short(3_340, 310, 10), 2)
+    0.52
+    """
+    _check(items, threshold, slack, doubt)
+    longest = min(positive("longest", longest), items)
+    whole = range(longest, items + 1, max(longest, longest * (items // (longest * _TRIED))))
+    sizes = {*range(1, min(longest, _TRIED) + 1), *whole}
+    found: list[float] = [
+        (log(comb(items, size)) + log(1 - doubt)) / (_added(threshold, slack) * -(-size // longest)) for size in sizes
+    ]
+    return max(0.0, *found)
+
+
+def sufficient_epsilon(
+    items: int, threshold: int, longest: int, *, slack: float = SLACK, doubt: float = DOUBT
+) -> float:
+    """Return an epsilon at which noise on the counts of all single items is useful (theorem 5).
+
+    longest times -ln(1 - (1 - doubt)^(1 / items)), over slack threshold; no basket has more than `longest` items.
+
+    Examples
+    --------
+    >>> round(sufficient_epsilon(3_340, 310, 10), 2)
+    1.37
+    """
+    _check(items, threshold, slack, doubt)
+    missed = -expm1(log(1 - doubt) / items)
+    return -float(min(positive("longest", longest), items)) * log(missed) / (slack * threshold)
+
+
+def _added(threshold: int, slack: float) -> int:
+    """Return how many people lift an item from below the slack to above it."""
+    return 2 * ceil(exact(slack, "slack") * threshold) + 2
+
+
+def _check(items: int, threshold: int, slack: float, doubt: float) -> None:
+    positive("items", items)
+    positive("threshold", threshold)
+    for name, value in (("slack", slack), ("doubt", doubt)):
+        if not 0 < value < 1:
+            raise MisuseError(f"{name} lies between 0 and 1; {value!r} was given.")

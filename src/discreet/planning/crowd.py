@@ -1,0 +1,216 @@
+"""An imagined crowd: baskets drawn from public numbers, over which mechanisms and protocols run as over real ones.
+
+There are few baskets in it, and each stands for many people: counts are scaled up to the number of people, and noise is
+that of the real thing. So a forecast takes as long for a billion people as for ten thousand. The same numbers draw the
+same crowd. Nothing here reads data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets
+from ..baskets.generate import from_events, numbers
+from ..exact.engine import Engine, Listed, LocalEngine
+from ..exact.query import Largest, Query, Truncation
+from ..local.asking import Ask, Estimate
+from ..local.loss import WORD
+from ..local.oracles.oracle import Answered, Oracle
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+# How many baskets are imagined, and how many codes of items they may hold together.
+BASKETS, CODES = 20_000, 600_000
+# How many itemsets are listed: those fewer hold stand for a handful of imagined baskets, which says little.
+_LISTED = 50_000
+# Sizes are told apart by so many quantiles while popularities are fitted, in so many steps.
+_QUANTILES, _STEPS = 16, 8
+# No item is held by more people than this, as one that everybody holds tells nothing.
+_MOST = 0.999
+
+
+def zipf(items: int, mean: float, exponent: float) -> F64:
+    """Return supports of items that fall with the rank to this power and add up to the mean size of a basket.
+
+    Where the first ones would be held by more than everybody, the others take over what is too much.
+    """
+    falling = np.arange(1, items + 1, dtype=np.float64) ** -exponent
+    low, high = 0.0, mean / falling[-1]
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(middle * falling, _MOST).sum() < mean else (low, middle)
+    supports: F64 = np.minimum(high * falling, _MOST)
+    return supports
+
+
+def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
+    """Return sizes of baskets and how likely each is, where only their mean is known: short ones are likeliest.
+
+    They are geometric, and nearer to their mean where the supports need it: items that nearly everyone holds are in
+    short baskets too. Everyone holds something, unless there is less than one item a basket.
+    """
+    if mean <= 1:
+        return np.array([0, 1]), np.array([1 - mean, mean])
+    spread = np.arange(1, int(np.ceil(16 * mean)) + 1)
+    chances: F64 = (1 - 1 / mean) ** (spread - 1).astype(np.float64)
+    chances /= chances.sum()
+    needed = np.cumsum(np.sort(supports)[::-1])
+    for nearer in (0.0, 0.25, 0.5, 0.75, 1.0):
+        sizes = np.rint((1 - nearer) * spread + nearer * mean).astype(np.int64)
+        # Baskets of these sizes have so many of any j items at most: E min(size, j), summed up from the chance of each.
+        room = np.cumsum(1 - np.cumsum(np.bincount(sizes, chances, int(sizes.max()) + 1)))
+        if (needed[: len(room)] <= room[: len(needed)] + 0.01 * mean).all():
+            break
+    return sizes, chances
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Crowd:
+    """Imagined baskets, each of which stands for `people` over their number.
+
+    Parameters
+    ----------
+    baskets
+        The baskets.
+    people
+        How many people they stand for.
+    """
+
+    baskets: Baskets
+    people: int
+
+    @property
+    def scale(self) -> float:
+        """How many people a basket stands for."""
+        return self.people / len(self.baskets)
+
+    def of(self, people: int) -> Crowd:
+        """Return the same baskets standing for another number of people."""
+        return replace(self, people=people)
+
+    @cached_property
+    def exact(self) -> LocalEngine:
+        """What is true of the imagined baskets."""
+        return LocalEngine(self.baskets)
+
+    def hear(self, ask: Ask, generator: np.random.Generator) -> Estimate:
+        """Put a round to its share of the people, and draw what their reports add up to.
+
+        What the imagined baskets answer is taken for what these people answer on average. A report supports each value
+        with the probability of those who hold it or of those who do not, so that each sum is drawn from its own law.
+        """
+        people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
+        everyone = np.arange(len(self.baskets), dtype=np.int64)
+        oracle = ask.oracle
+        if not isinstance(oracle, Oracle) or oracle.kept != oracle.size:
+            # Reports of another kind are made one by one, for baskets drawn anew up to so many people.
+            drawn = generator.integers(0, len(self.baskets), people)
+            offsets, held = ask.question.answers(self.baskets, drawn)
+            answered = Answered(offsets=offsets, held=held, people=np.arange(people, dtype=np.int64))
+            return Estimate(ask, people, oracle.heard(answered, int(generator.integers(1 << 62)), generator))
+        offsets, held = ask.question.answers(self.baskets, everyone)
+        sizes = np.diff(offsets)
+        weights = np.repeat(np.minimum(1.0, oracle.pad / np.maximum(sizes, 1)), sizes)
+        share = np.bincount(held, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
+        holders = generator.binomial(people, np.clip(share, 0.0, 1.0))
+        supports = generator.binomial(holders, float(oracle.held))
+        supports += generator.binomial(people - holders, float(oracle.other))
+        return Estimate(ask, people, supports.astype(np.int64))
+
+
+def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0) -> Crowd:
+    """Draw a crowd whose items have about these supports, and whose baskets about these sizes.
+
+    A basket of so many items has different ones, drawn one after the other by their popularity; apart from that, items
+    have nothing to do with each other. Popularities are fitted so that the supports come out.
+
+    Parameters
+    ----------
+    supports
+        Which fraction of the people holds each item.
+    sizes, chances
+        How many items a basket has, and how likely that is.
+    people
+        How many people there are.
+    seed
+        Another seed draws another crowd.
+    """
+    generator = np.random.default_rng([seed, len(supports)])
+    mean = max(1.0, float(sizes @ chances))
+    many = max(100, min(BASKETS, people, int(CODES / mean)))
+    lengths = np.minimum(generator.choice(sizes, many, p=chances), int((supports > 0).sum()))
+    popularity = _popularity(supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * many // (2 * _QUANTILES)])
+    # So many draws have nearly always as many different items among them as the basket is to have.
+    draws = np.where(lengths > 0, 4 * lengths + 16, 0)
+    cumulative = np.cumsum(popularity)
+    holders = np.repeat(np.arange(many, dtype=np.int64), draws)
+    items = np.searchsorted(cumulative / cumulative[-1], generator.random(len(holders)), side="right")
+    _, first = np.unique(holders * len(supports) + items, return_index=True)
+    first.sort()  # the different items of each basket, in the order in which they were drawn
+    holders, items = holders[first], items[first]
+    begins = np.searchsorted(holders, np.arange(many))
+    kept = np.arange(len(holders)) - begins[holders] < lengths[holders]
+    return Crowd(baskets=from_events(many, holders[kept], items[kept], numbers(len(supports))), people=people)
+
+
+def _popularity(supports: F64, lengths: I64) -> F64:
+    """Return weights by which drawing baskets of these lengths gives items these supports.
+
+    A basket of h items has item i with a probability of about 1 - exp(-w t), where t makes these add up to h (Rosén's
+    approximation of successive sampling).
+    """
+    wanted = -np.log1p(-np.minimum(supports, _MOST))
+    weights = wanted + 1e-300
+    lengths = lengths[lengths > 0]
+    if not len(lengths):
+        return weights
+    times = np.ones(len(lengths))
+    for _ in range(_STEPS):
+        for _ in range(2):  # Newton steps towards the times, from below: the sum is concave
+            missed = np.exp(-np.outer(times, weights))
+            slope = (missed * weights).sum(axis=1)
+            short = lengths - (1 - missed).sum(axis=1)
+            times = np.maximum(times + short / np.maximum(slope, 1e-12), times / 2)
+        held = (1 - np.exp(-np.outer(times, weights))).mean(axis=0)
+        weights = weights * wanted / np.maximum(-np.log1p(-np.minimum(held, _MOST)), 1e-300)
+    return np.maximum(weights, 0.0)
+
+
+class ScaledEngine(Engine):
+    """Answers for many people from the few baskets that stand for them, and counts how often it is asked."""
+
+    def __init__(self, inner: LocalEngine, scale: float, asked: list[str]) -> None:
+        self.inner = inner
+        self.items = inner.items
+        self._scale = scale
+        self._asked = asked
+
+    def answer(self, query: Query) -> I64:
+        """Return the answer to a query, scaled up."""
+        self._asked.append(type(query).__name__)
+        if isinstance(query, Largest):
+            query = replace(query, floor=max(1, int(query.floor / self._scale)), rank=min(query.rank, _LISTED))
+        return self._scaled(self.inner.answer(query))
+
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Return the itemsets that more than `bound` people hold, as far as a few baskets hold them."""
+        self._asked.append("above")
+        listed = self.inner.above(max(1, int(bound / self._scale)), least, longest, min(limit, _LISTED))
+        counts = np.maximum(self._scaled(listed.counts), bound + 1)
+        raised = max(bound, int(listed.bound * self._scale))
+        some = np.flatnonzero(counts > raised)
+        return Listed(listed.itemsets.take(some), counts[some], raised)
+
+    def cut(self, truncation: Truncation) -> ScaledEngine:
+        """Return an engine over the same baskets, each of them cut first."""
+        self._asked.append("cut")
+        return ScaledEngine(self.inner.cut(truncation), self._scale, self._asked)
+
+    def _scaled(self, counts: I64) -> I64:
+        scaled: I64 = np.rint(counts * self._scale).astype(np.int64)
+        return scaled

@@ -1,0 +1,269 @@
+"""What a forecast says: a table, a chart and JSON, with what it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..errors import MisuseError
+from ..privacy.budget import shown
+from .bounds import Bounds
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+Side: TypeAlias = Literal["curator", "local"]
+
+# Of those that find as much as the best, give or take so much, one that chooses for itself is safer: it does not rely
+# on the curve that was stated.
+_LEVEL, _WIDER = 0.05, 2
+_CHOOSERS = ("auto", "adept")
+_WIDE = 6
+
+_HEADS = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
+_EACH = ("", "right", " ", "found", "off by", "visible")
+_COLUMNS = {"curator": (*_EACH, "questions"), "local": (*_EACH, "rounds", "bytes", "shuffled")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What is expected of one mechanism or protocol.
+
+    Parameters
+    ----------
+    name, side
+        Which one, and on which side: ``"curator"`` or ``"local"``.
+    precision, recall
+        Which share of what it finds is right, and which share of what is right it finds; None where patterns are named
+        and only counted.
+    interval
+        How far a count lies from the truth at most in 95 of 100 cases, in people. Infinite where nothing is found.
+    visible
+        The smallest support that can be told from noise. Infinite where none can.
+    complete
+        Whether all patterns that were asked for are seen: then smaller supports may be visible too.
+    chosen
+        The mechanism that would do the work, where it chooses one.
+    questions
+        How often a curator's engine goes through the data; 0 for a protocol.
+    rounds, answering, report_bytes
+        How many rounds a protocol has, how many people answer in the smallest of them, and the largest report in bytes;
+        0 for a mechanism.
+    shuffled
+        The central epsilon of the smallest round once its reports are anonymous; None for a mechanism.
+    """
+
+    name: str
+    side: Side
+    precision: float | None
+    recall: float | None
+    interval: float
+    visible: float
+    complete: bool
+    chosen: str = ""
+    questions: int = 0
+    rounds: int = 0
+    answering: int = 0
+    report_bytes: int = 0
+    shuffled: Fraction | None = None
+
+    @property
+    def score(self) -> float:
+        """The harmonic mean of precision and recall, by which forecasts are ordered; below 0 where there is none."""
+        if self.precision is None or self.recall is None:
+            return -1.0
+        return (
+            2 * self.precision * self.recall / (self.precision + self.recall) if self.precision + self.recall else 0.0
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values; what is infinite is null."""
+        return {
+            "name": self.name,
+            "side": self.side,
+            "precision": self.precision,
+            "recall": self.recall,
+            "interval": _finite(self.interval),
+            "visible": _finite(self.visible),
+            "complete": self.complete,
+            "chosen": self.chosen or None,
+            "questions": self.questions,
+            "rounds": self.rounds,
+            "answering": self.answering,
+            "report_bytes": self.report_bytes,
+            "shuffled": None if self.shuffled is None else float(self.shuffled),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What :func:`discreet.plan` returns: what to expect of each mechanism and protocol, the best first.
+
+    Parameters
+    ----------
+    asked
+        The question and what was assumed about the data: public values by name.
+    outlooks
+        What is expected, one for each that can answer the question.
+    refused
+        Why the others cannot, by name.
+    bounds
+        What no mechanism can go below.
+    delta
+        The delta at which shuffling was accounted for.
+    needed
+        What was looked for, where epsilon or people was left out: for each name the smallest value that is enough, or
+        None where even the largest tried is not.
+    notes
+        Sentences about what the forecast rests on.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> forecast = discreet.plan(people=100_000, items=200, epsilon=1, top=10, side="curator")
+    >>> round(forecast["exponential"].precision, 1)
+    1.0
+    """
+
+    asked: Mapping[str, Any]
+    outlooks: tuple[Outlook, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    bounds: Bounds
+    delta: Fraction
+    needed: Mapping[str, float | int | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Outlook:
+        for one in self.outlooks:
+            if one.name == name:
+                return one
+        why = self.refused.get(name, "")
+        there = ", ".join(one.name for one in self.outlooks) or "none"
+        raise MisuseError(f"There is no forecast for {name!r}{f' ({why})' if why else ''}; there are {there}.")
+
+    @property
+    def recommended(self) -> dict[str, str]:
+        """The name to take on each side that was asked about.
+
+        It is the one that finds most; of several that find about as much, one that chooses for itself (`auto`,
+        `adept`) if its intervals are at most twice as wide as the narrowest, and otherwise the one with those. A side
+        on which nothing can be told from noise has none.
+        """
+        best: dict[str, str] = {}
+        for side in ("curator", "local"):
+            rows = [one for one in self.outlooks if one.side == side and one.score > 0 and one.visible <= 1]
+            most = max((one.score for one in rows), default=0.0)
+            level = [one for one in rows if one.score >= most - _LEVEL]
+            if level:
+                narrow = min(one.interval for one in level)
+                near = [one for one in level if one.name in _CHOOSERS and one.interval <= _WIDER * narrow]
+                best[side] = min(near or level, key=lambda one: (one.interval, one.name)).name
+        return best
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "asked": dict(self.asked),
+            "recommended": self.recommended,
+            "needed": dict(self.needed),
+            "forecasts": [one.to_dict() for one in self.outlooks],
+            "refused": dict(self.refused),
+            "bounds": vars(self.bounds).copy(),
+            "shuffling_delta": shown(self.delta),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def chart(self) -> str:
+        """Return an SVG chart of what each is expected to get right."""
+        from ..report.charts import Bar, bars
+
+        rows = [Bar(f"{one.name} ({one.side})", one.precision) for one in self.outlooks if one.precision is not None]
+        return bars(rows, name="forecast", title="Share of the patterns found that is right, expected", most=1.0)
+
+    def lines(self) -> list[str]:
+        """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
+        said = [self._found(name, value) for name, value in self.needed.items()]
+        for side, name in self.recommended.items():
+            said.append(f"Recommended for {'a curator' if side == 'curator' else 'devices'}: {name}{self._why(name)}.")
+        if not self.recommended:
+            said.append("Nothing can be told from noise: more people, more epsilon or fewer patterns are needed.")
+        if self.asked.get("epsilon") is not None:
+            said.append(self.bounds.in_words(float(Fraction(self.asked["epsilon"]))))
+        return [*said, *self.notes]
+
+    def _why(self, name: str) -> str:
+        one = self[name]
+        chosen = f", which would choose {one.chosen}" if one.chosen else ""
+        return f"{chosen}, {one.precision:.0%} of the patterns right"
+
+    def _found(self, name: str, value: float | None) -> str:
+        what = self.asked["looked for"]
+        if value is None:
+            return f"No {what} that was tried is enough for {name}."
+        return f"{name} needs about {value:,} people." if what == "people" else f"{name} needs an epsilon of {value:g}."
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        text = StringIO()
+        Console(file=text, width=100, highlight=False).print(self)
+        return text.getvalue()
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        tables = [self._table(side) for side in _HEADS if any(one.side == side for one in self.outlooks)]
+        return Group(*tables, *(Text(f"\n{line}") for line in self.lines()))
+
+    def _table(self, side: str) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, title=_HEADS[side], title_justify="left", title_style="bold")
+        for head in _COLUMNS[side]:
+            table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
+        for one in self.outlooks:
+            if one.side == side:
+                chosen = one.name == self.recommended.get(side)
+                table.add_row(*_row(one), style="bold" if chosen else "")
+        return table
+
+
+def _row(one: Outlook) -> list[str]:
+    off = f"{one.interval:,.0f}" if isfinite(one.interval) else "–"
+    name = f"{one.name} ({one.chosen})" if one.chosen else one.name
+    cells = [name, _percent(one.precision), _bar(one.precision), _percent(one.recall), off, _visible(one)]
+    if one.side == "curator":
+        return [*cells, f"{one.questions:,}"]
+    mixed = f"{float(one.shuffled):.3g}" if one.shuffled is not None else ""
+    return [*cells, f"{one.rounds:,}", f"{one.report_bytes:,}", mixed]
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _bar(value: float | None) -> str:
+    full = round(_WIDE * (value or 0.0))
+    return "█" * full + "·" * (_WIDE - full) if value is not None else ""
+
+
+def _visible(one: Outlook) -> str:
+    if not isfinite(one.visible) or one.visible > 1:
+        return "nothing"
+    return f"{'≤ ' if one.complete else ''}{100 * one.visible:.3g} %"

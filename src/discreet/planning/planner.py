@@ -1,0 +1,370 @@
+"""`discreet.plan`: public numbers in, a forecast out. Nothing is read and nothing is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, isfinite
+from typing import Any, Literal
+
+import numpy as np
+
+from ..catalogue import Entry, entry, mechanisms, protocols
+from ..curator.universe import Universe
+from ..errors import DiscreetError, MisuseError
+from ..exact.checks import UNBOUNDED, is_whole, positive, span, support
+from ..privacy.budget import Budget, Neighbours, exact, shown
+from .bounds import bounds
+from .crowd import F64, I64, Crowd, imagine, sizes_of, zipf
+from .forecast import Forecast, Outlook
+from .shuffle import shuffled
+from .trying import RUNS, Asked, Tried, Truth, truth, try_mechanism, try_protocol, visible
+
+# What a basket is taken to hold where nothing is said about it.
+_USUAL = 5
+# The most of each that a forecast is made for.
+_ITEMS, _PEOPLE, _TOP = 1_000_000, 10**12, 10_000
+# Where shuffling is accounted for, unless a delta was given.
+_DELTA = Fraction(1, 10**8)
+# So large a share of the patterns has to be found for them to count as seen.
+_SEEN = 0.8
+# Between what epsilon and people are looked for, and how closely.
+_EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
+# Who stands for a side where something is looked for.
+_FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Known:
+    """What was said about the data, checked."""
+
+    supports: F64
+    sizes: I64
+    chances: F64
+    words: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def plan(
+    *,
+    items: int,
+    people: int | None = None,
+    epsilon: Any = None,
+    delta: Any = 0,
+    top: int | None = None,
+    min_support: Any = None,
+    lengths: Any = None,
+    sizes: Any = None,
+    exponent: Any = 1,
+    frequencies: Iterable[float] | None = None,
+    side: Literal["curator", "local", "both"] = "both",
+    names: Iterable[str] | None = None,
+    neighbours: Literal["add-remove", "replace"] = "add-remove",
+    progress: Callable[[str], object] | None = None,
+) -> Forecast:
+    """Say what to expect before anything is spent, for every mechanism and protocol that can answer a question.
+
+    No data are read. A crowd is imagined from the numbers given here, and over it runs what would run over the real
+    one, with seeded noise. Leave out `epsilon` or `people` to learn how much of it is needed.
+
+    Privacy: nothing is spent, as long as the numbers given here are public or guesses.
+
+    Parameters
+    ----------
+    items
+        How many items there are on the public list.
+    people
+        How many people there are, about. Left out: how many are needed for four of five patterns to be found.
+    epsilon, delta
+        What may be spent: by a curator once, by a device on its one report (which has no delta). Left out: what is
+        needed.
+    top, min_support
+        Which patterns are wanted: how many, or held by which fraction of the people. One of the two.
+    lengths
+        How many items a pattern has: a number, or the least and the most, such as ``(2, None)``.
+    sizes
+        How many items a basket has: the mean, or a list of sizes that are typical, each as likely as the others.
+    exponent
+        How supports of items fall with their rank: with this power of it (Zipf). 0 makes all equally frequent.
+    frequencies
+        The supports of the items instead, as fractions of the people; items without one are held by nobody.
+    side
+        ``"curator"``, ``"local"`` or ``"both"``.
+    names
+        Only these mechanisms and protocols. Those about relations and means take seconds each, and are forecast only
+        where they are named.
+    neighbours
+        What the curator's promise is about: ``"add-remove"`` or ``"replace"``.
+    progress
+        Told the name of what is tried next.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> forecast = discreet.plan(people=50_000, items=100, epsilon=2, top=8, sizes=3, names=["svim", "count"])
+    >>> [one.name for one in forecast.outlooks]
+    ['svim', 'count']
+    """
+    if (epsilon is None) and (people is None):
+        raise MisuseError("Leave out epsilon or people, the one that is looked for, but not both.")
+    if (top is None) == (min_support is None):
+        told = "both were" if top is not None else "none of them was"
+        raise MisuseError(
+            "Say which patterns are wanted by exactly one of top (how many patterns) or min_support (a fraction of "
+            f"people); {told} given."
+        )
+    if side not in ("curator", "local", "both"):
+        raise MisuseError(f"side is 'curator', 'local' or 'both'; {side!r} was given.")
+    known = _known(items, sizes, exponent, frequencies)
+    least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
+    asked = Asked(
+        top=None if top is None else _at_most("top", top, _TOP),
+        min_support=None if min_support is None else support(min_support),
+        least=least,
+        longest=None if longest == UNBOUNDED else longest,
+        budget=Budget.of(1 if epsilon is None else epsilon, delta),
+        neighbours=Neighbours.typed(neighbours),
+    )
+    _check_enough(asked, items)
+    entries = _entries(names, side)
+    crowd = imagine(
+        known.supports, known.sizes, known.chances, _at_most("people", 10**6 if people is None else people, _PEOPLE)
+    )
+    true = truth(crowd, asked)
+    if not true.itemsets:
+        most = float(known.supports.max())
+        raise MisuseError(
+            "Under this curve no pattern is as frequent as that: the most frequent item is held by "
+            f"{most:.3g} of the people. Ask for a smaller min_support, or state another curve."
+        )
+    needed: dict[str, float | int | None] = {}
+    what = "epsilon" if epsilon is None else "people" if people is None else ""
+    if what:
+        chosen = entries if names is not None else _first(entries)
+        for one in chosen:
+            _tell(progress, f"{one.name}: {what}")
+            needed[one.name] = _needed(one, crowd, asked, what)
+        enough = min((value for value in needed.values() if value is not None), default=None)
+        if what == "people":
+            crowd = crowd.of(int(enough or _CROWDS[1]))
+        else:
+            asked = replace(asked, budget=Budget.of(f"{enough or _EPSILONS[1]:.4g}", delta))
+        true = truth(crowd, asked)
+    outlooks, refused = _all(entries, crowd, asked, true, progress)
+    words = {
+        "people": crowd.people,
+        "items": items,
+        "epsilon": shown(asked.budget.epsilon),
+        **({} if asked.budget.pure else {"delta": shown(asked.budget.delta)}),
+        **({"top": asked.top} if asked.top is not None else {"min_support": float(asked.min_support or 0)}),
+        **({} if lengths is None else {"lengths": [asked.least, asked.longest]}),
+        **known.words,
+        "side": side,
+        **({"looked for": what} if what else {}),
+    }
+    long = int(np.quantile(crowd.baskets.sizes, 0.85))
+    return Forecast(
+        asked=words,
+        outlooks=outlooks,
+        refused=refused,
+        bounds=bounds(items, max(1, ceil(true.last)), max(1, long)),
+        delta=asked.budget.delta or _DELTA,
+        needed=needed,
+        notes=known.notes,
+    )
+
+
+def _all(
+    entries: list[Entry], crowd: Crowd, asked: Asked, true: Truth, progress: Callable[[str], object] | None
+) -> tuple[tuple[Outlook, ...], dict[str, str]]:
+    """Return what is expected of each, the best first, and why some cannot answer."""
+    outlooks, refused = [], {}
+    for one in entries:
+        _tell(progress, one.name)
+        try:
+            outlooks.append(_outlook(one, _runs(one, crowd, asked, true), asked, true))
+        except DiscreetError as error:
+            refused[one.name] = str(error)
+    if not outlooks:
+        raise MisuseError("None of them can answer this question. " + " ".join(refused.values()))
+    return tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name))), refused
+
+
+def _tell(progress: Callable[[str], object] | None, name: str) -> None:
+    if progress is not None:
+        progress(name)
+
+
+def _runs(one: Entry, crowd: Crowd, asked: Asked, true: Truth, many: int = RUNS) -> list[Tried]:
+    run = try_mechanism if one.what == "mechanism" else try_protocol
+    return [run(one, crowd, asked, true, seed) for seed in range(1 if _long(one) else many)]
+
+
+def _outlook(one: Entry, runs: list[Tried], asked: Asked, true: Truth) -> Outlook:
+    first = runs[0]
+    local = one.what == "protocol"
+    delta = asked.budget.delta or _DELTA
+    return Outlook(
+        name=one.name,
+        side="local" if local else "curator",
+        precision=_mean([run.precision for run in runs]),
+        recall=_mean([run.recall for run in runs]),
+        interval=float(np.median([run.interval for run in runs])),
+        visible=visible(runs, true),
+        complete=bool(first.found) and all(all(run.found) for run in runs),
+        chosen=first.chosen,
+        questions=first.questions,
+        rounds=first.rounds,
+        answering=first.reports,
+        report_bytes=first.size,
+        shuffled=shuffled(asked.budget.epsilon, people=max(1, first.reports), delta=delta) if local else None,
+    )
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _needed(one: Entry, crowd: Crowd, asked: Asked, what: str) -> float | int | None:
+    """Return the smallest epsilon, or number of people, at which four of five patterns are found and stand out.
+
+    By bisection on a scale of factors; the same crowd and the same noise throughout, so that more is hardly ever worse.
+    """
+
+    def enough(value: float) -> bool:
+        if what == "people":
+            there, question = crowd.of(round(value)), asked
+        else:
+            there, question = crowd, replace(asked, budget=Budget.of(f"{value:.6g}", asked.budget.delta))
+        true = truth(there, question)
+        outlook = _outlook(one, _runs(one, there, question, true, 1), question, true)
+        seen = outlook.recall is None or outlook.recall >= _SEEN
+        return seen and isfinite(outlook.interval) and outlook.interval <= true.last
+
+    low, high = _EPSILONS if what == "epsilon" else _CROWDS
+    if not enough(high):
+        return None
+    if enough(low):
+        return low if what == "epsilon" else round(low)
+    while high > _CLOSE * low:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(f"{high:.3g}") if what == "epsilon" else round(float(f"{high:.3g}"))
+
+
+def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
+    """Return what is forecast: those that are named, or all that find patterns on this side."""
+    if names is not None:
+        if isinstance(names, str):
+            raise MisuseError(f"names is a list of names, such as ['auto', 'svsm']; {names!r} was given.")
+        found = [entry(name) for name in dict.fromkeys(names)]
+        for one in found:
+            if one.what == "oracle":
+                raise MisuseError(f"{one.name} is an oracle: name a mechanism or a protocol that uses it.")
+        return found
+    every = [*(mechanisms().values() if side != "local" else ()), *(protocols().values() if side != "curator" else ())]
+    return [one for one in every if not one.unproven and not _long(one)]
+
+
+def _long(one: Entry) -> bool:
+    """Say whether it is about relations or means: such conversations have hundreds of rounds, and one says enough."""
+    return one.what == "protocol" and bool({"how", "means"} & set(one.settings))
+
+
+def _first(entries: list[Entry]) -> list[Entry]:
+    """Return who stands for each side where something is looked for: the first of a few that are there."""
+    known = {one.name: one for one in entries}
+    chosen = [next((known[name] for name in names if name in known), None) for names in _FIRST.values()]
+    return [one for one in chosen if one is not None]
+
+
+def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> _Known:
+    """Check what was said about the data, and turn it into supports and sizes."""
+    many = _at_most("items", items, _ITEMS)
+    words: dict[str, Any] = {}
+    notes = ["Items are imagined to have nothing to do with each other: what goes together is easier to find."]
+    typical = None if sizes is None or not _several(sizes) else _typical(sizes, many)
+    if frequencies is not None:
+        supports = _supports(frequencies, many)
+        words["frequencies"] = "as given"
+    else:
+        mean = _mean_size(sizes, many) if typical is None else float(typical.mean())
+        if sizes is None:
+            notes.append(f"Baskets are taken to have {mean:g} items each on average, as sizes were not given.")
+        power = float(exact(exponent, "exponent"))
+        if not 0 <= power <= 10:
+            raise MisuseError(f"exponent is a number from 0 to 10, such as 1; {exponent} was given.")
+        supports = zipf(many, mean, power)
+        words["exponent"] = power
+        notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
+    if typical is not None:
+        lengths, counts = np.unique(typical, return_counts=True)
+        law: tuple[I64, F64] = lengths, counts / counts.sum()
+        mean = float(typical.mean())
+    else:
+        mean = float(supports.sum()) if sizes is None else _mean_size(sizes, many)
+        law = sizes_of(max(mean, 1e-6), supports)
+    words["mean size"] = round(mean, 4)
+    return _Known(supports=supports, sizes=law[0], chances=law[1], words=words, notes=tuple(notes))
+
+
+def _several(sizes: Any) -> bool:
+    return isinstance(sizes, Iterable) and not isinstance(sizes, str)
+
+
+def _typical(sizes: Any, items: int) -> I64:
+    listed = list(sizes)
+    if not listed or not all(is_whole(size) and 0 <= size <= items for size in listed) or not any(listed):
+        raise MisuseError(
+            f"sizes is the mean size of a basket, such as 5, or a list of sizes from 0 to {items:,}, the number of "
+            f"items, not all of them 0; {listed!r:.80} was given."
+        )
+    return np.array(listed, np.int64)
+
+
+def _mean_size(sizes: Any, items: int) -> float:
+    if sizes is None:
+        return min(_USUAL, items / 2)
+    mean = float(exact(sizes, "sizes"))
+    if not 0 < mean < items:
+        raise MisuseError(
+            f"sizes is the mean size of a basket, over 0 and below {items:,}, the number of items; {sizes} was given."
+        )
+    return mean
+
+
+def _supports(frequencies: Any, items: int) -> F64:
+    listed = list(frequencies) if _several(frequencies) else None
+    numbers = listed is not None and all(
+        isinstance(one, int | float | np.number | Fraction) and not isinstance(one, bool) for one in listed
+    )
+    given = np.array(listed, np.float64) if numbers else np.empty(0)
+    if not len(given) or not np.isfinite(given).all() or given.min() < 0 or not 0 < given.max() <= 1:
+        raise MisuseError(
+            "frequencies is a list of the fractions of people who hold each item, each from 0 to 1, and some over 0; "
+            f"{frequencies!r:.80} was given."
+        )
+    if len(given) > items:
+        raise MisuseError(f"There are {items:,} items, but {len(given):,} frequencies were given: leave some out.")
+    supports = np.zeros(items)
+    supports[: len(given)] = np.sort(given)[::-1]
+    return supports
+
+
+def _check_enough(asked: Asked, items: int) -> None:
+    """Refuse to look for more patterns than there are."""
+    longest = min(asked.longest or items, items)
+    if asked.least > items:
+        raise MisuseError(f"lengths asks for patterns of {asked.least:,} items or more, but there are only {items:,}.")
+    top = asked.top or 1
+    there = Universe(items, asked.least, longest).up_to(top)
+    if there < top:
+        raise MisuseError(f"top is {top:,}, but there are only {there:,} patterns of these items: ask for fewer.")
+
+
+def _at_most(name: str, value: Any, most: int) -> int:
+    if positive(name, value) > most:
+        raise MisuseError(f"{name} is at most {most:,} in a forecast; {value} was given.")
+    return int(value)

@@ -1,0 +1,147 @@
+"""The audit of protocols about relations: what devices have beside their baskets is tried in every way."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from discreet.auditing import audit, local_talk
+from discreet.auditing.holdings import Holding, as_baskets, crowd, small
+from discreet.auditing.local import case_of, countable, spread
+from discreet.local import holding
+from discreet.local.asking import Ask, Who
+from discreet.local.loss import WORD
+from discreet.local.oracles.known import means, oracles
+from discreet.local.pair_questions import HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
+from discreet.local.protocols.known import protocol
+from naive import relating as naive
+
+EVERYONE, ONE = Who(0, WORD), Fraction(1)
+FEW = {"items": 3, "rounds": 2, "fresh": 2}
+SETTINGS = [
+    ("pairs", {"how": "after", "items": 3}),
+    ("pairs", {"how": "given", "items": 3, "finder": "svim"}),
+    ("pckv", {"how": "after", "items": 3, "keys": "first", "oracle": "pckv-ue"}),
+    ("pckv", {"how": "given", "items": 3, "keys": "relation", "oracle": "pckv-ue"}),
+    ("pckv", {"how": "given", "items": 3, "keys": "first", "oracle": "grr"}),
+    ("pckv", {"items": 3, "keys": "first"}),
+    ("relations", {"cascade": 2, **FEW}),
+    ("relations", {"how": "after", "form": "printed", **FEW}),
+    ("relations", {"how": "after", "cascade": 2, **FEW}),
+    ("relations", {"how": "given", "cascade": 2, **FEW}),
+    ("relations-full", {"how": "after", "items": 3}),
+    ("relations-full", {"how": "given", "items": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=range(len(SETTINGS)))
+def test_every_kind_of_question_stands(name, settings):
+    verdict = audit(name, epsilon=1, runs=50, settings=settings)
+    assert verdict.stands, verdict
+    assert [one.means for one in verdict.attempts] == ["coupled", "exact", "statistical"]
+    assert verdict.attempts[1].loss == pytest.approx(1)
+
+
+@pytest.mark.parametrize("how", ["after", "given"])
+def test_own_pairs_are_among_what_is_enumerated(how):
+    _, cases = local_talk.coupled(protocol("pairs", {"how": how, "items": 3}), ONE, 1)
+    told = [case for case in cases if "relations" in case.question]
+    assert {case.question.split("'")[1] for case in told} == {"how many relations", "which relations"}
+    assert all(any(" → " in basket for basket in case.baskets) for case in told)
+    assert all(len(case.baskets) > 4 for case in told)
+
+
+def asks_of(how):
+    items = Items((0, 1, 2), how, ((0, 1), (1, 2)))
+    pairs = Relations(items, ((0, 1), (1, 0), (2, 1)))
+    chains = Relations(items, ((0, 1), (0, 1, 2), (1, 2, 0)))
+    number = Projection(items=items, left=(3, 1, -2, 5, 1), right=(1, 4, 1, -3, 2), low=-20, high=30)
+    return [
+        Ask.of("", EVERYONE, WhichRelations(chains), "grr", ONE, pad=2),
+        Ask.of("", EVERYONE, HowManyRelations(chains, (0, 1, 3)), "grr", ONE),
+        Ask.of("", EVERYONE, Valued(pairs, absent=True), "pckv-ue", ONE, pad=2),
+        Ask.of("", EVERYONE, Valued(pairs), "grr", ONE),
+        *(Ask.mean("", EVERYONE, number, name, ONE) for name in means()),
+    ]
+
+
+@pytest.mark.parametrize("how", ["together", "after", "given"])
+def test_the_law_of_every_question_about_relations(how):
+    """Bonds, absent keys, counts and numbers: no report is likelier by more than e for one holding than for another."""
+    for ask in asks_of(how):
+        case = case_of(ask, small(3), ONE)
+        assert len(case.baskets) > 1
+        assert 0 < case.loss().epsilon <= 1
+
+
+def test_many_keys_are_audited_as_the_first_and_the_last():
+    items = Items((0, 1, 2, 3), "given")
+    pairs = Relations(items, ((0, 1), (1, 2), (2, 3), (3, 0)))
+    ask = Ask.of("", EVERYONE, Valued(pairs, absent=True), "pckv-ue", ONE)
+    people = [Holding(), Holding((0, 1, 3)), Holding((3,), given=((0, 1), (3, 0))), Holding((1, 2), given=((1, 2),))]
+    case = case_of(ask, people, ONE)
+    assert case.oracle.size == 4
+    assert case.baskets == {
+        "nothing and no pairs": (),
+        "{0, 1, 3} and no pairs": (0, 2),
+        "{3} and 0 → 1, 3 → 0": (1, 3),
+    }
+
+
+def test_a_device_that_takes_the_wrong_pairs_is_found(monkeypatch):
+    monkeypatch.setattr(Holding, "own", lambda self, form: self.given)
+    told = audit("pairs", epsilon=1, runs=50, settings={"how": "after", "items": 3}).attempts[0]
+    assert not told.stands
+    assert told.why.startswith("In the round 'how many relations', a device that holds ")
+    assert told.why.endswith(" sends another report than the simulation says.")
+
+
+def test_questions_with_very_many_reports_are_left_to_smaller_ones():
+    make = {name: kind.make for name, kind in oracles().items()}
+    assert countable(make["privset"](ONE, 6, pad=3))
+    assert not countable(make["privset"](ONE, 20, pad=3))
+    assert not countable(make["oue"](ONE, 20))
+    assert countable(make["pckv-ue"](ONE, 800, pad=30))
+    assert countable(make["grr"](ONE, 20, pad=17))
+    assert countable(means()["hm"].make(ONE))
+
+
+def test_of_many_numbers_the_outermost_are_compared():
+    assert spread([(3,), (-7,), (9,)]) == [(-7,), (3,), (9,)]
+    assert spread([(number,) for number in range(101)]) == [(0,), (25,), (50,), (75,), (100,)]
+
+
+class TestHoldings:
+    def test_what_comes_after(self):
+        for person in (*small(4), *crowd(9, 50, 1)):
+            assert set(person.after) == naive.after(person.events)
+
+    def test_small_ones_have_all_kinds_of_pairs(self):
+        people = small(3)
+        for form in ({"pairs": "given"}, {"pairs": "after"}):
+            own = {person.own(form) for person in people if person.items == (0, 1, 2)}
+            assert {len(pairs) for pairs in own} >= {0, 3, 6}
+            assert {person.own(form) for person in people if not person.items} >= {(), ((1, 0),)}
+        assert all(person.own({}) == () for person in people)
+        assert people[-1].shown({"pairs": "given"}) == "{1000000} and 1000000 → 0, 0 → 1000000"
+
+    def test_a_crowd_holds_as_data_what_it_holds(self):
+        rows = crowd(8, 40, 3)
+        assert (rows[0], rows[-1].items) == (Holding(), tuple(range(7)))
+        baskets = as_baskets(rows, 8)
+        for values, offsets, own in (
+            (baskets.codes, baskets.offsets, [row.items for row in rows]),
+            (baskets.sequences.codes, baskets.sequences.offsets, [row.events for row in rows]),
+            (baskets.pairs.first, baskets.pairs.offsets, [[one for one, _ in row.given] for row in rows]),
+            (baskets.pairs.second, baskets.pairs.offsets, [[other for _, other in row.given] for row in rows]),
+        ):
+            assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [list(row) for row in own]
+        asked = np.arange(len(rows))
+        for how in holding.OWN:
+            question = WhichRelations(Relations(Items((0, 1, 5), how), ((0, 1), (5, 0), (1, 5))))
+            offsets, values = question.answers(baskets, asked)
+            found = [values[a:b].tolist() for a, b in pairwise(offsets)]
+            assert found == [row.values(question.form()) for row in rows]

@@ -1,0 +1,94 @@
+"""Forecasts on the command line, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+SMALL = ["--people", "40000", "--items", "60", "--sizes", "3", "--top", "10", "--epsilon", "1"]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DISCREET, "plan", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_a_table():
+    done = run(*SMALL, "--name", "auto", "--name", "svim")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("A curator who holds the baskets")
+    assert "Recommended for a curator: auto, which would" in done.stdout
+    assert "Recommended for devices: svim" in done.stdout
+
+
+def test_files_by_their_suffix(tmp_path):
+    supports = tmp_path / "supports.txt"
+    supports.write_text("0.5, 0.4\n0.3\n")
+    for name in ("plan.json", "plan.svg", "plan.txt"):
+        given = [
+            "--people", 40_000, "--items", 60, "--frequencies", supports, "--sizes", "1,1,2", "--top", 3,
+            "--epsilon", 1, "--name", "auto", "-o", tmp_path / name,
+        ]  # fmt: skip
+        done = CliRunner().invoke(app, ["plan", *map(str, given)])
+        assert (done.exit_code, done.output) == (0, "")
+    told = json.loads((tmp_path / "plan.json").read_text())
+    assert told["asked"]["mean size"] == pytest.approx(1.3333)
+    assert (tmp_path / "plan.svg").read_text().startswith("<svg ")
+    assert "Recommended" in (tmp_path / "plan.txt").read_text()
+
+
+def test_what_is_needed():
+    done = run(
+        "--items", 60, "--min-support", "0.1", "--lengths", 1, "--epsilon", 2, "--name", "svim", "--format", "json"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told["asked"]["looked for"] == "people"
+    assert told["needed"]["svim"] == told["asked"]["people"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--top", 3, "--epsilon", 1], "Say how many items there are: --items 1000."),
+        (["--items", 9, "--top", 3], "Leave out --epsilon or --people, the one that is looked for, but not both."),
+        (
+            [*SMALL, "--sizes", 70],
+            "--sizes is the mean size of a basket, over 0 and below 60, the number of items; 70 was given.",
+        ),
+        ([*SMALL, "--exponent", -1], "--exponent is a number from 0 to 10, such as 1; -1 was given."),
+        (
+            [*SMALL, "-o", "plan.pdf"],
+            "A forecast is written to .json, .svg or .txt files; plan.pdf was given: add --format.",
+        ),
+        (
+            [*SMALL, "--frequencies", "nowhere.txt"],
+            "There is no file nowhere.txt: --frequencies is a file with one fraction a line.",
+        ),
+    ],
+    ids=["items", "both", "sizes", "exponent", "suffix", "file"],
+)
+def test_mistakes(arguments, message):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+
+def test_a_file_that_has_no_numbers(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("tea")
+    done = run(*SMALL, "--frequencies", words)
+    assert done.stderr == (
+        f"discreet: {words} has something else than numbers: --frequencies is one fraction a line.\n"
+    )
+
+
+def test_what_cannot_be_parsed():
+    assert run(*SMALL, "--side", "middle").returncode == 2
+    assert run(*SMALL, "--sizes", "1,x").returncode == 2

@@ -1,0 +1,110 @@
+"""The queries of clipped counting: what one basket adds, and what the engine answers."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import Baskets, MisuseError, Vocabulary
+from discreet.baskets.core import starts
+from discreet.exact.engine import LocalEngine
+from discreet.exact.itemsets import Itemsets
+from discreet.exact.query import PARTS, Clipped, Held, Supports
+from naive import clipping as naive
+
+ITEMS = 6
+SUBSETS = [frozenset(one) for size in range(1, 4) for one in combinations(range(ITEMS), size)]
+BASKET = st.frozensets(st.integers(0, ITEMS - 1))
+FAMILY = st.lists(st.sampled_from(SUBSETS), min_size=1, max_size=40, unique=True)
+TOTAL = st.one_of(st.integers(1, 60 * PARTS), st.sampled_from([1, PARTS - 1, PARTS, PARTS + 1, 3 * PARTS // 2]))
+few = settings(max_examples=80, derandomize=True, deadline=None)
+
+
+def column(sets) -> Itemsets:
+    rows = [sorted(one) for one in sets]
+    return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
+
+
+def engine(people) -> LocalEngine:
+    held = column(people)
+    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(ITEMS))))
+
+
+@few
+@given(BASKET, FAMILY, TOTAL, st.booleans())
+def test_what_one_basket_adds_is_bounded(basket, family, total, root):
+    query = Clipped(column(family), total, root)
+    added = engine([basket]).answer(query)
+    assert (added >= 0).all()
+    assert int(added.sum()) <= query.most
+    assert int((added**2).sum()) <= query.most_squared
+
+
+@few
+@given(st.integers(1, 400), TOTAL, st.booleans())
+def test_weights_are_the_largest_that_fit(many, total, root):
+    query = Clipped(column([(0,)] * many), total, root)
+    weights = query.weights.tolist()
+    for held in {1, 2, 3, many // 2 + 1, many}:
+        if held <= many:
+            assert weights[held] == naive.weight(held, total, root)
+            assert held * weights[held] <= query.most
+            assert held * weights[held] ** 2 <= query.most_squared <= PARTS * total
+
+
+def test_nearest_in_place_of_down_would_be_more_than_is_paid_for():
+    # What rounding down is for: 2000 members at a total of 1000 parts would add a part each, 2000 in all.
+    query = Clipped(column([(0,)] * 2_000), 1_000)
+    assert 2_000 * round(1_000 / 2_000 + 1e-9) > query.most
+    assert query.weights[2_000] == 0
+
+
+@few
+@given(st.lists(BASKET, max_size=7), BASKET, FAMILY, TOTAL, st.booleans())
+def test_what_a_basket_adds_depends_on_no_other(people, more, family, total, root):
+    sets = column(family)
+    for query in (Clipped(sets, total, root), Held(sets, (1, 2, 5))):
+        change = engine([*people, more]).answer(query) - engine(people).answer(query)
+        assert change.tolist() == engine([more]).answer(query).tolist()
+        assert engine(people[::-1]).answer(query).tolist() == engine(people).answer(query).tolist()
+
+
+@few
+@given(st.lists(BASKET, max_size=7), FAMILY, TOTAL, st.booleans())
+def test_answers(people, family, total, root):
+    sets, asked = column(family), engine(people)
+    held = [naive.held(basket, family) for basket in people]
+    assert asked.answer(Held(sets, (1, 3))).tolist() == [held.count(1) + held.count(2), sum(r > 2 for r in held)]
+    weights = [naive.weight(many, total, root) for many in range(len(family) + 1)]
+    assert asked.answer(Clipped(sets, total, root)).tolist() == naive.sums(people, family, weights)
+    whole = Clipped(sets, PARTS * len(family), root)
+    assert asked.answer(whole).tolist() == (PARTS * asked.answer(Supports(sets))).tolist()
+    assert whole.most == PARTS * len(family)
+    assert (whole.cells, Held(sets, (1, 3)).cells, Held(sets, (1, 3)).most) == (len(family), 2, 1)
+
+
+def test_members_that_nobody_holds_are_answered_too():
+    asked = engine([{0, 1}] * 3)
+    sets = column([{0}, {5}, {4, 5}, {0, 5}])
+    assert asked.answer(Clipped(sets, PARTS)).tolist() == [3 * PARTS, 0, 0, 0]
+    assert asked.answer(Held(sets, (1, 2, 3, 4))).tolist() == [3, 0, 0, 0]
+    assert engine([]).answer(Clipped(sets, PARTS)).tolist() == [0] * 4
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Clipped(column([{0}]), 0), "A basket adds at least 1 part in all; 0 was given."),
+        (lambda: Held(column([{0}]), ()), "The edges of bins rise from 1 or more; [] were given."),
+        (lambda: Held(column([{0}]), (0, 1)), "The edges of bins rise from 1 or more; [0, 1] were given."),
+        (lambda: Held(column([{0}]), (1, 3, 3)), "The edges of bins rise from 1 or more; [1, 3, 3] were given."),
+    ],
+)
+def test_misuse(make, message):
+    with pytest.raises(MisuseError) as caught:
+        make()
+    assert str(caught.value) == message

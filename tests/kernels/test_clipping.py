@@ -1,0 +1,65 @@
+"""Walking a family's trees, against sets."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.baskets.core import starts
+from discreet.exact.clipping import Family
+from discreet.exact.itemsets import Itemsets
+from discreet.exact.layout import Rows
+from discreet.kernels.clipping import add_weights, count_members, plant
+from naive import clipping as naive
+
+ITEMS = 7
+BASKET = st.lists(st.integers(0, ITEMS - 1), unique=True).map(sorted)
+BASKETS = st.lists(BASKET, max_size=8)
+ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=4, unique=True).map(sorted)
+# Also itemsets that are there twice, and families that nobody holds a member of.
+FAMILY = st.lists(ITEMSET, min_size=1, max_size=9)
+few = settings(max_examples=60, derandomize=True, deadline=None)
+
+
+def column(rows) -> Itemsets:
+    return Itemsets(starts([len(row) for row in rows]), np.array([code for row in rows for code in row], np.int32))
+
+
+@few
+@given(BASKETS, FAMILY, st.randoms(use_true_random=False))
+def test_kernels(baskets, family, random):
+    rows, sets = column(baskets), column(family)
+    # Any order will do that puts first items in order and common beginnings together.
+    order = np.array(sorted(range(len(family)), key=lambda place: family[place]), np.int64)
+    heads = np.empty(ITEMS + 1, np.int64)
+    items, ends, members = (np.empty(len(sets.codes), np.int32) for _ in range(3))
+    plant(sets.offsets, sets.codes, order, heads, items, ends, members)
+    assert heads[-1] <= len(sets.codes)
+    assert sorted(members[: heads[-1]][members[: heads[-1]] >= 0].tolist()) == list(range(len(family)))
+    held = np.full(len(baskets), -1, np.int32)
+    middle = random.randint(0, len(baskets))
+    weights = np.array([random.randint(0, 2**40) for _ in range(len(family) + 1)], np.int64)
+    counted = np.zeros(len(family), np.int64)
+    trees = (heads, items, ends, members)
+    for first, last in ((0, middle), (middle, len(baskets))):
+        count_members(rows.offsets, rows.codes, first, last, *trees, held)
+        add_weights(rows.offsets, rows.codes, first, last, *trees, held, weights, counted)
+    assert held.tolist() == [naive.held(basket, family) for basket in baskets]
+    assert counted.tolist() == naive.sums(baskets, family, weights.tolist())
+
+
+@few
+@given(BASKETS, FAMILY)
+def test_a_family_lays_itself_out(baskets, family):
+    rows = column(baskets)
+    laid = Family(Rows.plain(rows.offsets, rows.codes, ITEMS), column(family))
+    held = [naive.held(basket, family) for basket in baskets]
+    assert laid.held.tolist() == held
+    assert laid.histogram((1, 2, 4)).tolist() == [
+        held.count(1),
+        held.count(2) + held.count(3),
+        sum(r > 3 for r in held),
+    ]
+    weights = 10 ** np.arange(len(family) + 1)
+    assert laid.sums(weights).tolist() == naive.sums(baskets, family, weights.tolist())

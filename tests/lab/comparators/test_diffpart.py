@@ -1,0 +1,228 @@
+"""`diffpart`: the law of what is published, charges along a path, and what comes back without noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import ceil, inf, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.errors import MisuseError
+from discreet.lab.comparators import diffpart
+from discreet.lab.comparators.comparator import Wanted
+from discreet.lab.comparators.diffpart import DiffPart, Taxonomy
+from discreet.lab.known import at_least
+from discreet.privacy.source import SimulationSource
+
+TINY = DiffPart(fan_out=2, splitting="1/2", publishing="1/4")
+ITEMS, MOST = 3, 3  # published counts from MOST on are taken for one
+
+
+def of(rows, items):
+    """Return baskets over a public list of items."""
+    codes = [code for row in rows for code in sorted(row)]
+    return Baskets(starts([len(row) for row in rows]), np.array(codes, np.int32), Vocabulary(list(range(items))))
+
+
+@settings(derandomize=True, max_examples=30, deadline=None)
+@given(items=st.integers(1, 60), fan_out=st.integers(2, 7))
+def test_groups_against_counting(items, fan_out):
+    taxonomy = Taxonomy(items=items, fan_out=fan_out)
+
+    def below(node):
+        """Return the items of a group, and how many groups there are from it down."""
+        height, _ = node
+        if height == 0:
+            return [node[1]], 0
+        parts = [below((height - 1, child)) for child in taxonomy.children(node)]
+        assert 1 <= len(parts) <= fan_out
+        return [item for part, _ in parts for item in part], 1 + sum(many for _, many in parts)
+
+    held, groups = below(taxonomy.root)
+    assert held == list(range(items))
+    assert groups == taxonomy.internal(taxonomy.root)
+
+
+def product(laws):
+    """Return the law of several independent results together."""
+    whole = {frozenset(): 1.0}
+    for law in laws:
+        pairs = ((one, other) for one in whole.items() for other in law.items())
+        whole = {one | other: chance * more for (one, chance), (other, more) in pairs}
+    return whole
+
+
+def counted(basket, true, epsilon, enough):
+    """Return the law of publishing one basket: not at all, so many times, or MOST times and more."""
+    rate = float(epsilon)
+    law = {frozenset(): 1 - at_least(enough - true, rate)}
+    for times in range(enough, MOST):
+        law[frozenset({(basket, times)})] = at_least(times - true, rate) - at_least(times + 1 - true, rate)
+    law[frozenset({(basket, MOST)})] = at_least(max(MOST, enough) - true, rate)
+    return law
+
+
+def published(rows, epsilon):
+    """Return the law of all that is published of baskets over three items, two to a group: written out by hand.
+
+    The groups are {0, 1} and {2} under one root: three in all.
+    """
+    half = Fraction(epsilon) / 2
+    root = Fraction(141_421_356, 10**8)
+    first = half / 2  # two of the three splits of a path are paid by this half
+    enough = max(1, ceil(root * TINY.splitting * 2 / first))
+    low = [{0}, {1}, {0, 1}]
+    left = half - first
+
+    def times(basket):
+        return sum(set(row) == set(basket) for row in rows)
+
+    def bottom(baskets, rest):
+        need = max(1, ceil(root * TINY.publishing / rest))
+        return product([counted(tuple(sorted(one)), times(one), rest, need) for one in baskets])
+
+    def kept(many, law, charge, need):
+        """Return the law of a partition that is dropped unless its noisy count passes."""
+        passed = at_least(need - many, float(charge))
+        mixed = {result: chance * passed for result, chance in law.items()}
+        mixed[frozenset()] = mixed.get(frozenset(), 0.0) + 1 - passed
+        return mixed
+
+    def people(baskets):
+        return sum(map(times, baskets))
+
+    both = [one | {2} for one in low]
+    need = max(1, ceil(root * TINY.splitting / left))
+    # Of those with items of both groups, one group or the other is split first.
+    one_way = kept(people(both), bottom(both, half), left, need)
+    other_way = product([kept(times(one), bottom([one], half), left, need) for one in both])
+    either = Counter()
+    for way in (one_way, other_way):
+        for result, chance in way.items():
+            either[result] += chance / 2
+    parts = [
+        kept(people(low), bottom(low, half + left), first, enough),
+        kept(times({2}), bottom([{2}], half + left), first, enough),
+        kept(people(both), dict(either), first, enough),
+    ]
+    return product(parts)
+
+
+DATA = [
+    [],
+    [{0}],
+    [{2}],
+    [{0, 2}],
+    [{0, 1, 2}],
+    [{0}, {0}, {0, 2}],
+    [{1, 2}, {0, 2}, {2}, {2}],
+]
+
+
+@pytest.mark.parametrize("epsilon", [1, 6])
+@pytest.mark.parametrize("number", range(len(DATA)))
+def test_the_law_of_what_is_published_moves_by_epsilon_at_most(number, epsilon):
+    rows = DATA[number]
+    law = published(rows, epsilon)
+    assert sum(law.values()) == pytest.approx(1)
+    for more in ([0], [2], [0, 1], [0, 1, 2]):
+        other = published([*rows, set(more)], epsilon)
+        assert law.keys() == other.keys()
+        worst = max(abs(log(law[one]) - log(other[one])) if law[one] and other[one] else inf for one in law)
+        assert worst <= epsilon + 1e-9
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("number", [3, 5, 6])
+def test_runs_follow_the_law(number):
+    """A chi-square statistic of 500 runs, with a false alarm in one of a million seeds."""
+    from scipy.stats import chi2
+
+    rows, runs, epsilon = DATA[number], 500, 6
+    law = published(rows, epsilon)
+    baskets = of(rows, ITEMS)
+    seen = Counter()
+    for seed in range(runs):
+        made = TINY.publish(baskets, Fraction(epsilon), SimulationSource(seed))
+        pairs = zip(made.baskets, made.times, strict=True)
+        seen[frozenset((basket, min(times, MOST)) for basket, times in pairs)] += 1
+    assert seen.keys() <= law.keys()
+    likely = [one for one, chance in law.items() if chance * runs >= 10]
+    cells = [(seen[one], law[one] * runs) for one in likely]
+    cells.append((runs - sum(many for many, _ in cells), runs - sum(mean for _, mean in cells)))
+    statistic = sum((many - mean) ** 2 / mean for many, mean in cells)
+    assert statistic < chi2.ppf(1 - 1e-6, len(cells) - 1)
+
+
+def test_charges_along_a_path_add_up_to_epsilon(monkeypatch):
+    scales = []
+
+    def quiet(source, scale, many):
+        scales.append(scale)
+        return np.zeros(many, np.int64)
+
+    monkeypatch.setattr(diffpart, "discrete_laplace", quiet)
+    epsilon = Fraction(10**6)
+    for row in ({0}, {0, 1, 17, 29}, set(range(30))):
+        scales.clear()
+        made = DiffPart(fan_out=3, splitting=1).publish(of([row] * 5, 30), epsilon, SimulationSource(1))
+        assert made.baskets == (tuple(sorted(row)),)
+        assert made.times == (5,)
+        assert epsilon - 1 < sum(1 / scale for scale in scales) <= epsilon
+
+
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(rows=st.lists(st.frozensets(st.integers(0, 19), max_size=6), max_size=12), fan_out=st.integers(2, 5))
+def test_next_to_no_noise_gives_every_basket_back(rows, fan_out):
+    made = DiffPart(fan_out=fan_out, splitting=2).publish(of(rows, 20), Fraction(10**9), SimulationSource(0))
+    true = Counter(tuple(sorted(row)) for row in rows if row)
+    assert dict(zip(made.baskets, made.times, strict=True)) == dict(true)
+
+
+def test_what_is_published_is_mined():
+    rows = [{0, 1}] * 30 + [{1, 2}] * 20 + [{7}] * 4
+    answer = DiffPart().find(of(rows, 12), Wanted(count=20, epsilon=Fraction(10**6)), SimulationSource(0))
+    true = discreet.mine([{str(item) for item in row} for row in rows], min_count=20).to_dict()
+    assert {frozenset(map(str, itemset)): count for itemset, count in answer.counts.items()} == true
+    assert answer.facts["published"] == 54
+    pairs = DiffPart().find(
+        of(rows, 12), Wanted(count=20, least=2, longest=2, epsilon=Fraction(10**6)), SimulationSource(0)
+    )
+    assert set(pairs.counts) == {frozenset({0, 1}), frozenset({1, 2})}
+
+
+@pytest.mark.parametrize("rows", [[], [set()], [set()] * 5], ids=["nobody", "one", "several"])
+@pytest.mark.parametrize("items", [0, 1, 25])
+def test_empty_baskets_and_short_lists(rows, items):
+    wanted = Wanted(count=1, epsilon=Fraction(1))
+    for seed in range(5):
+        answer = DiffPart().find(of(rows, items), wanted, SimulationSource(seed))
+        assert answer.facts["published"] == 0 or items
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DiffPart(fan_out=1), "fan_out lies between 2 and 14; 1 was given."),
+        (lambda: DiffPart(publishing=-1), "publishing is 0 or more; -1 was given."),
+        (
+            lambda: DiffPart(splitting=3),
+            "With fan_out = 10 noise alone would go on splitting: set splitting over 3.92; 3 was given.",
+        ),
+        (
+            lambda: DiffPart().find(of([{0}], 1), Wanted(count=1), SimulationSource(0)),
+            "diffpart needs an epsilon of 0.001 or more.",
+        ),
+    ],
+    ids=["fan_out", "publishing", "splitting", "epsilon"],
+)
+def test_misuse(make, message):
+    with pytest.raises(MisuseError) as caught:
+        make()
+    assert str(caught.value) == message

@@ -1,0 +1,330 @@
+"""The experiments of the papers: what they are made of exists, and what is computed about data is right."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import comb, log
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.catalogue import mechanisms, protocols
+from discreet.curator.levels import estimate_longest
+from discreet.errors import MisuseError
+from discreet.exact.engine import LocalEngine
+from discreet.exact.relating import relations
+from discreet.lab import formulas, known, measures
+from discreet.lab.claims import claims
+from discreet.lab.datasets import names
+from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.lab.known import _law, at_least
+from discreet.lab.ladder import FIGURE_3, FIGURE_4, as_line
+from discreet.lab.measures import Run, comparators, measured
+from discreet.lab.papers import experiment, experiments, of_paper
+from discreet.lab.relations import compared
+from discreet.local.protocols.known import protocol
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.source import SimulationSource
+
+ROOT = Path(__file__).parents[2]
+GROCERIES = Data(name="made-up-groceries", people=400)
+MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+
+# Every figure and table of the papers that has numbers of an experiment, and what stands for it.
+STANDS_FOR = {
+    "000": {
+        "Table II": "table-2",
+        "Table III": "table-3",
+        "Figure 1": "figure-1",
+        "Figure 3": "figure-3-epsilon figure-3-top",
+        "Figure 4": "figure-4-epsilon figure-4-top",
+        "Figure 5": "figure-5",
+        "Figure 6": "figures-6-7-epsilon figures-6-7-top",
+        "Figure 7": "figures-6-7-epsilon figures-6-7-top",
+        "Figure 8": "figure-8-epsilon figure-8-top",
+    },
+    "001": {f"Figure {number}": f"figure-{number}" for number in (4, 5, 6, 7, 8)},
+    "002": {f"Figure {number}": f"figure-{number}" for number in range(1, 7)},
+    "003": {
+        "Table 2": "table-2",
+        "Table 3": "table-3",
+        **{
+            f"Figure {number}": f"e{one} e{one + 1}"
+            for number, one in ((3, 1), (4, 3), (5, 5), (6, 9), (7, 11), (8, 13))
+        },
+        **{f"E{number}": "table-3" if number in (7, 8) else f"e{number}" for number in range(1, 15)},
+    },
+    "004": {
+        "Table 4": "table-4",
+        "Figure 2": "figure-2",
+        "Figure 3": "figure-3-top figure-3-length",
+        "Figure 4": "figure-4",
+        "Figure 5": "figure-5",
+        "Figure 6": "figure-6-top figure-6-length",
+        "Figure 7": "figure-7",
+    },
+}
+# What the text says and no figure shows.
+_BESIDE = {"002-theorem-3", "002-section-4"}
+
+
+def run(name, *, data=GROCERIES, settings=None, seed=0, **asked):
+    return Run(line=Line(label=name, name=name, settings=settings or {}), asked=asked, data=data, seed=seed)
+
+
+@pytest.mark.parametrize("name", sorted(experiments()))
+def test_what_an_experiment_names_is_there(name):
+    one = experiments()[name]
+    runs = {
+        "release": {*mechanisms(), *comparators()},
+        "simulation": {*protocols(), *comparators()},
+        "relations": {*protocols()},
+        "overhead": {*protocols()},
+        "formula": set(dir(formulas)),
+        "from-data": set(dir(known)),
+    }
+    # A measure that knows its lines by other names is tested where it is written.
+    assert one.measure not in runs or {line.name for line in one.lines} <= runs[one.measure]
+    assert {data.name for data in one.data} <= set(names())
+    for data in one.data:
+        if data.name in ("BMS-POS_275k", "kosarak_100k", "accidents_reduced"):
+            assert "(" in data.shown, "a part says so in its label"
+    assert all(cell.value for cell in one.cells(quick=True)) or one.axis is None
+
+
+@pytest.mark.parametrize("paper", sorted(STANDS_FOR))
+def test_every_figure_and_table_has_an_experiment(paper):
+    known = {one.name: one for one in of_paper(paper)}
+    told = set()
+    for figure, those in STANDS_FOR[paper].items():
+        for name in those.split():
+            one = known[f"{paper}-{name}"]
+            assert figure.split()[-1] in one.shows.replace(",", "").split()
+            told.add(one.name)
+    assert set(known) - told - _BESIDE == set()
+
+
+@pytest.mark.parametrize("plans", [FIGURE_3, FIGURE_4, compared("after"), compared("given", cascade=8)])
+def test_a_protocol_comes_back_from_its_line(plans):
+    for label, plan in plans.items():
+        line = as_line(label, plan)
+        assert protocol(line.name, line.settings) == plan
+        assert json.loads(json.dumps(line.settings)).keys() == line.settings.keys()
+
+
+def test_slow_lines_are_left_to_the_full_setting():
+    one = experiment("003-e5")
+    slow = {line.label for line in one.lines if line.slow}
+    assert slow == {"HM-RM", "`relations`"}
+    seen = [{cell.line.label for cell in one.cells(quick)} for quick in (True, False)]
+    assert seen[1] - seen[0] == slow
+
+
+def test_settings_of_data_are_for_what_they_name():
+    one = experiment("001-figure-4")
+    found = {cell.line.label: cell.line.settings for cell in one.cells(quick=True) if "BMS-POS" in cell.panel}
+    assert found["LDP-FPMiner, corrected"] == {"path_weight": "0.7", "itemset_weight": "0.5"}
+    assert found["SVSM"] == {}
+
+
+@pytest.mark.parametrize(("name", "differ"), [("000-table-2", 0), ("000-table-3", 13)])
+def test_what_000_prints_is_what_its_theorems_give(name, differ):
+    one, wrong = experiment(name), 0
+    for cell in one.cells(quick=False):
+        printed = one.printed[cell.panel, cell.line.label, cell.value, "epsilon"]
+        found = round(measured(cell, 0)["epsilon"], 2)
+        assert found >= printed
+        wrong += found != printed
+    assert wrong == differ
+
+
+RELATED = {"how": "given", "items": 6, "support": 12}
+
+
+def test_chains_are_wanted_of_all_lines_alike():
+    data, asked = Data(name="made-up-cascades", people=5_000), {"top": 24, "epsilon": "20", "longest": 3}
+    wide = RELATED | {"items": 20, "support": 120}
+    numbers = []
+    for settings in ({"cascade": 8}, {}):
+        one = run("relations", data=data, settings=wide | settings, **asked)
+        numbers.append(measures.relations(one))
+    true = relations(one.baskets, how="given", items=20, support=120, top=24, longest=3)
+    assert len(true.where(lengths=3))
+    assert [one["wanted"] for one in numbers] == [len(true), len(true)]
+    assert numbers[1]["chains_found"] == 0
+    assert numbers[0]["recall"] > numbers[1]["recall"] > 0
+    pairs = measures.relations(run("relations", data=data, settings=wide, top=24, epsilon="20"))
+    assert "chains_found" not in pairs
+
+
+def test_theta_is_that_of_every_round(monkeypatch):
+    seen = []
+
+    def simulated(baskets, plan, **asked):
+        seen.append((plan.theta, asked))
+        raise MisuseError("enough")
+
+    monkeypatch.setattr("discreet.local.simulate.simulate", simulated)
+    one = run("relations", data=Data(name="made-up-applets", people=300), settings=RELATED, top=4, theta="0.7")
+    with pytest.raises(MisuseError, match=r"^enough$"):
+        measures.relations(one)
+    assert seen == [(("0.7", "0.7"), {"speed": "aggregated", "seed": 0, "top": 4})]
+
+
+def test_patterns_are_no_relations():
+    with pytest.raises(MisuseError) as caught:
+        measures.relations(run("svsm", top=4, epsilon="1"))
+    assert str(caught.value) == "svsm finds patterns and no relations: measure it by simulation."
+
+
+def test_costs_are_told_for_each_group():
+    asked = {"top": 4, "epsilon": "4"}
+    data = Data(name="made-up-applets", people=3_000)
+    found = measures.overhead(run("relations", data=data, settings=RELATED, **asked))
+    sides = {"device_items", "device_matrix", "device_relations", "collector"}
+    assert set(found) == sides | {"report", "question"}
+    assert all(found[name] > 0 for name in found)
+    assert found["report"] < found["question"]
+    assert "device_matrix" not in measures.overhead(run("pairs", data=data, settings=RELATED, **asked))
+
+
+def small(line, **asked):
+    return Experiment(
+        name="small",
+        paper="002",
+        shows="Figure 0",
+        title="a small one",
+        says="Nothing.",
+        data=(Data(name="made-up-census", people=600),),
+        lines=(line,),
+        axis=Axis(of="lengths", label="items", values=(2,)),
+        asked=asked,
+        measure="release",
+        metrics=(MISSED,),
+        repeats=1,
+    )
+
+
+@pytest.mark.parametrize("name", ["det-gd", "ran-gd", "diffpart"])
+def test_comparators_are_lines_like_others(name):
+    (cell,) = small(Line(label=name, name=name), fraction=0.2, epsilon="1").cells(quick=True)
+    one, other = measured(cell, 3), measured(cell, 3)
+    assert one == other
+    assert 0 <= one["false_negative_rate"] <= 1
+    assert ("published" in one) == (name == "diffpart")
+
+
+def test_comparators_want_a_threshold():
+    (cell,) = small(Line(label="top", name="det-gd"), top=5).cells(quick=True)
+    with pytest.raises(MisuseError) as caught:
+        measured(cell, 0)
+    assert str(caught.value) == "det-gd finds patterns over a threshold: ask with fraction or min_count."
+
+
+def test_a_protocol_is_no_release():
+    (cell,) = small(Line(label="a", name="ldpminer-published", settings={"padding": 2}), top=5).cells(quick=True)
+    with pytest.raises(MisuseError) as caught:
+        measured(cell, 0)
+    assert str(caught.value) == "ldpminer-published is a protocol: measure it by simulation, not by release."
+
+
+def test_some_lengths_can_be_scored_alone():
+    lines = [Line(label="all", name="truncated", asked={"scored": 2}), Line(label="all", name="truncated", asked={})]
+    numbers = []
+    for line in lines:
+        one = small(line, fraction=0.3, epsilon="50")
+        (cell,) = Experiment(**{**vars(one), "axis": None}).cells(quick=True)
+        numbers.append(measured(cell, 0))
+    true = discreet.mine(run("", data=one.data[0]).baskets, min_support="0.3").to_dict()
+    assert numbers[0]["wanted"] == sum(len(itemset) == 2 for itemset in true)
+    assert numbers[1]["wanted"] == len(true)
+
+
+def test_bounds_are_those_of_the_theorems():
+    asked = {"top": 5, "lengths": 2, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
+    found = known.choosing(run("choosing", settings={"way": "exponential"}, **asked))
+    baskets = run("").baskets
+    many = comb(baskets.items, 2)
+    last = sorted(discreet.mine(baskets, top=5, lengths=2).to_dict().values())[0]
+    gamma = 4 * 5 / 2 * (log(2 * 5 / 0.1) + log(many))
+    assert gamma <= found["gamma"] <= gamma + 1
+    assert found["eta"] == pytest.approx(2 * 5 / 2 * log(5 / 0.1))
+    assert found["gamma_share"] == pytest.approx(found["gamma"] / last)
+    assert found["says"] == (found["gamma"] < min(last, 400 - last))
+    laplace = known.choosing(run("choosing", settings={"way": "laplace"}, **asked))
+    assert laplace["gamma"] == pytest.approx(8 * 5 / 2 * (log(1 / 0.1) + log(many)), abs=1)
+    half = known.choosing(run("choosing", settings={"way": "exponential"}, **asked | {"neighbours": "add-remove"}))
+    assert half["gamma"] == pytest.approx(gamma / 2, abs=1)
+
+
+def test_where_fewer_occur_than_are_wanted_nothing_is_beside_the_last():
+    asked = {"lengths": 6, "epsilon": "2", "doubt": "0.1", "neighbours": "replace"}
+    few = Data(name="made-up-groceries", people=2)
+    found = known.choosing(run("choosing", data=few, settings={"way": "laplace"}, top=10**6, **asked))
+    assert set(found) == {"gamma", "eta"}
+
+
+def test_sizes_are_counted_with_and_without_noise():
+    baskets = run("").baskets
+    true = int((baskets.sizes == 4).sum())
+    assert known.sizes(run("sizes", size=4)) == {"people": true, "share": true / 400}
+    assert known.sizes(run("sizes", size=10_000))["people"] == 0
+    noisy = {known.sizes(run("sizes", size=4, settings={"epsilon": "0.1"}, seed=seed))["people"] for seed in range(5)}
+    assert len(noisy) > 1
+
+
+@pytest.mark.statistical
+def test_the_law_of_the_longest_length_is_that_of_the_search():
+    """Each of 400 runs: the share of an answer is within five deviations; a false alarm in less than 1e-5 of seeds."""
+    asked = {"fraction": 0.1, "epsilon": "1/4", "upper": 8}
+    baskets, count, runs = run("").baskets, 40, 400
+    law = [known.longest(run("longest", size=size, **asked))["probability"] for size in range(1, 9)]
+    assert sum(law) == pytest.approx(1)
+    engine, seen = LocalEngine(baskets), [0] * 8
+    for seed in range(runs):
+        meter = Meter(Budget.of("1/4"), Neighbours.ADD_REMOVE, SimulationSource(seed))
+        seen[estimate_longest(engine, count, meter, Fraction(1), 1, 8) - 1] += 1
+    for chance, many in zip(law, seen, strict=True):
+        # The mechanism's floor moves a comparison by up to a hundredth, and three are made.
+        assert abs(many / runs - chance) < 5 * (chance * (1 - chance) / runs) ** 0.5 + 0.03
+
+
+def test_the_law_without_noise_is_the_right_length():
+    largest = dict(zip(range(1, 9), (90, 80, 60, 50, 20, 9, 3, 1), strict=True))
+    assert _law(largest, 50, 50.0, 8)[4] == pytest.approx(1)
+
+
+def test_tails_of_the_noise():
+    drawn = discrete_laplace(SimulationSource(1), Fraction(3), 40_000)
+    for bound in (-4, 0, 1, 5):
+        # Five deviations of a share of 40,000 draws: a false alarm in less than 1e-5 of seeds.
+        assert abs((drawn >= bound).mean() - at_least(bound, 1 / 3)) < 5 * 0.5 / 200
+    assert at_least(1, 1 / 3) + at_least(0, 1 / 3) == pytest.approx(1)
+
+
+def test_formulas_give_what_the_papers_print():
+    assert formulas.least_epsilon(3340, 310, "0.2", "0.5")["epsilon"] == pytest.approx(18.4, abs=0.05)
+    assert formulas.publishing_threshold("1", "0.05", 3, 340_183, 52)["frequency"] == pytest.approx(0.8644, abs=1e-4)
+    shorter = formulas.least_epsilon(3340, 310, "0.2", "0.5", longest=10)["epsilon"]
+    assert 0 < shorter < 1
+    assert formulas.least_epsilon(50, 310, "0.2", "0.5", longest=50)["epsilon"] < 50 * log(2) / 126
+
+
+@pytest.mark.parametrize("number", range(len(claims())))
+def test_what_a_claim_cites_is_there(number):
+    """Each `pytest` command names a file and a test that there are."""
+    words = claims()[number].command.split()
+    if words[0] == "pytest":
+        path, _, name = words[1].partition("::")
+        text = (ROOT / path).read_text()
+        assert f"def {name}(" in text if name else text
+
+
+@pytest.mark.parametrize("paper", ["000", "001", "002", "003", "004"])
+def test_every_experiment_of_a_paper_is_cited_by_a_claim(paper):
+    cited = {claim.command.split()[3] for claim in claims() if claim.command.startswith("discreet lab run")}
+    assert {one.name for one in of_paper(paper)} - cited == set()

@@ -1,0 +1,29 @@
+"""Clipped counting by sets and whole numbers."""
+
+from __future__ import annotations
+
+from math import isqrt
+
+PARTS = 1024
+
+
+def held(basket, itemsets):
+    """Return how many of the itemsets a basket holds."""
+    return sum(set(itemset) <= set(basket) for itemset in itemsets)
+
+
+def sums(baskets, itemsets, weights):
+    """Return for each itemset what the baskets that hold it weigh; `weights` is by how many itemsets they hold."""
+    return [
+        sum(weights[held(basket, itemsets)] for basket in baskets if set(itemset) <= set(basket))
+        for itemset in itemsets
+    ]
+
+
+def weight(many, total, root):
+    """Return the largest weight, up to a person, with which so many itemsets stay within a total."""
+    if not many:
+        return 0
+    fits = [w for w in range(PARTS + 1) if (many * w * w <= PARTS * total if root else many * w <= total)]
+    assert not root or fits[-1] == min(PARTS, isqrt(PARTS * total // many))
+    return fits[-1]

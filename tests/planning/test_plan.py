@@ -1,0 +1,340 @@
+"""Forecasts: from public numbers alone, near to what comes out, and open to mechanisms of other packages."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from statistics import mean, median
+from typing import ClassVar
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import catalogue
+from discreet.baskets.generate import groceries
+from discreet.catalogue import Entry
+from discreet.curator.mechanism import Answers, Found, Mechanism, from_tuples
+from discreet.errors import MisuseError
+from discreet.exact.engine import LocalEngine
+from discreet.exact.query import Supports
+from discreet.lab.trial import trial
+from discreet.planning.bounds import bounds
+from discreet.planning.crowd import Crowd
+from discreet.planning.forecast import Forecast, Outlook
+from discreet.planning.planner import _entries
+from discreet.planning.trying import Asked, Tried, Truth, interval_of, itemsets_of, judged, truth, visible
+from discreet.privacy.budget import Budget, Neighbours
+
+SMALL = {"people": 40_000, "items": 60, "sizes": 3, "top": 10, "epsilon": 1}
+NAMES = ["auto", "exponential", "count", "svim", "svsm"]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return discreet.plan(**SMALL, names=NAMES)
+
+
+def test_a_forecast_has_both_sides(small):
+    assert {one.name for one in small.outlooks} == set(NAMES)
+    assert set(small.recommended) == {"curator", "local"}
+    assert small.recommended["curator"] in ("auto", "exponential")
+    local = small["svim"]
+    assert (local.side, local.rounds, local.questions, local.report_bytes > 0) == ("local", 3, 0, True)
+    assert 0 < local.shuffled < 1
+    central = small["auto"]
+    assert (central.rounds, central.questions > 0, central.shuffled, central.chosen != "") == (0, True, None, True)
+    # A curator sees more than devices tell at the same epsilon.
+    assert central.precision > local.precision
+    assert central.interval < local.interval
+
+
+def test_the_best_comes_first_and_counts_of_named_patterns_last(small):
+    scores = [one.score for one in small.outlooks]
+    assert scores == sorted(scores, reverse=True)
+    assert small.outlooks[-1].name == "count"
+    assert small["count"].precision is None
+
+
+def test_the_interval_is_that_of_the_noise_that_would_be_added(small):
+    # Ten counts, all of epsilon: Laplace noise of scale 10, within 10 ln(20) of 0 in 95 of 100 cases.
+    assert small["count"].interval == pytest.approx(10 * np.log(20), rel=0.05)
+
+
+def test_the_same_numbers_give_the_same_forecast(small):
+    assert discreet.plan(**SMALL, names=NAMES).to_json() == small.to_json()
+
+
+def test_no_file_is_opened(monkeypatch, small):
+    def refuse(*given, **more):
+        raise AssertionError(f"{given} was opened")
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    assert discreet.plan(**SMALL, names=["exponential"])["exponential"] == small["exponential"]
+
+
+def test_more_epsilon_and_more_people_are_better():
+    def right(**changed):
+        return discreet.plan(**(SMALL | changed), names=["svim"])["svim"].precision
+
+    assert right(epsilon="0.2") < right(epsilon=4)
+    assert right(people=2_000) < right(people=4_000_000)
+
+
+def test_what_cannot_answer_says_why(small):
+    forecast = discreet.plan(**SMALL, names=["auto", "threshold"])
+    assert forecast.refused == {"threshold": "threshold needs a delta over 0, such as delta=1e-6."}
+    with pytest.raises(MisuseError) as told:
+        forecast["threshold"]
+    assert str(told.value) == (
+        "There is no forecast for 'threshold' (threshold needs a delta over 0, such as delta=1e-6.); there are auto."
+    )
+    with pytest.raises(MisuseError) as told:
+        discreet.plan(**SMALL, names=["threshold"])
+    assert str(told.value) == (
+        "None of them can answer this question. threshold needs a delta over 0, such as delta=1e-6."
+    )
+
+
+def test_json_and_chart(small):
+    told = json.loads(small.to_json())
+    assert told["asked"]["people"] == 40_000
+    assert told["recommended"] == small.recommended
+    assert {one["name"] for one in told["forecasts"]} == set(NAMES)
+    assert set(told["bounds"]) == {"threshold", "any_baskets", "longest", "short_baskets", "enough"}
+    picture = small.chart()
+    ElementTree.fromstring(picture)
+    assert "svsm (local)" in picture
+    assert "count (curator)" not in picture
+
+
+def test_the_table_says_what_to_take(small):
+    text = str(small)
+    assert "A curator who holds the baskets" in text
+    assert "Devices that keep their baskets" in text
+    assert f"Recommended for devices: {small.recommended['local']}, " in text
+    assert f"auto ({small['auto'].chosen})" in text
+    assert "Supports of items are taken to fall with the power 1 of their rank (Zipf)." in text
+
+
+@pytest.mark.parametrize(
+    ("looked_for", "given", "name"),
+    [("epsilon", {"people": 100_000}, "auto"), ("people", {"epsilon": 1}, "svim")],
+)
+def test_what_is_needed(looked_for, given, name):
+    question = {"items": 60, "sizes": 3, "min_support": 0.05, "lengths": 1, "names": [name]}
+    forecast = discreet.plan(**question, **given)
+    needed = forecast.needed[name]
+    asked = int(forecast.asked["people"]) if looked_for == "people" else float(Fraction(forecast.asked["epsilon"]))
+    assert asked == pytest.approx(needed)
+    # Enough, give or take the spread of a run; and a quarter of it is not.
+    assert forecast[name].recall >= 0.7
+    less = needed // 4 if looked_for == "people" else f"{needed / 4:.4g}"
+    assert discreet.plan(**question, **given, **{looked_for: less})[name].recall < forecast[name].recall
+
+
+def test_what_cannot_be_reached_is_said():
+    # The second of all pairs is as frequent as the third: devices with next to no people find neither.
+    forecast = discreet.plan(people=150, items=400, sizes=2, top=40, names=["svim"])
+    assert forecast.needed == {"svim": None}
+    assert forecast.lines()[0] == "No epsilon that was tried is enough for svim."
+
+
+def test_supports_and_sizes_can_be_supplied():
+    supports = [0.5, 0.4, 0.3]
+    forecast = discreet.plan(
+        people=50_000, items=30, epsilon=1, min_support=0.2, frequencies=supports, sizes=[0, 1, 2], names=["auto"]
+    )
+    assert forecast.asked["frequencies"] == "as given"
+    assert forecast.asked["mean size"] == 1.0
+    # Three single items are held by a fifth or more, and no pair is.
+    assert forecast["auto"].recall == 1.0
+
+
+def test_replacing_a_person_doubles_the_noise():
+    added = discreet.plan(**SMALL, names=["count"])["count"].interval
+    replaced = discreet.plan(**SMALL, names=["count"], neighbours="replace")["count"].interval
+    assert replaced == pytest.approx(2 * added, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["pairs", "pckv"])
+def test_relations_are_forecast_where_they_are_named(name):
+    forecast = discreet.plan(people=20_000, items=30, sizes=3, top=5, epsilon=4, names=[name])
+    assert 0 <= forecast[name].precision <= 1
+    assert name not in {one.name for one in _entries(None, "both")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Everything(Mechanism):
+    """Counts every item with all of its budget."""
+
+    name: ClassVar[str] = "everything"
+    summary: ClassVar[str] = "Counts every item."
+    citation: ClassVar[str] = "Nobody."
+    answers: ClassVar[tuple[Answers, ...]] = ("top",)
+
+    def plan(self, asked):
+        return [("counting the items", Fraction(1))]
+
+    def run(self, engine, asked, meter):
+        every = from_tuples([(item,) for item in range(asked.items)])
+        noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
+        best = np.argsort(-noisy.values)[: asked.top]
+        values, margin = noisy.values[best].astype(np.float64), noisy.margin()
+        return Found(itemsets=every.take(best), estimates=values, low=values - margin, high=values + margin)
+
+
+def test_a_mechanism_of_another_package_is_forecast_as_it_is(monkeypatch, tmp_path):
+    page = tmp_path / "everything.md"
+    page.write_text("# everything")
+    theirs = Entry(name="everything", what="mechanism", kind=Everything, proof=page, package="theirs")
+    known = {**catalogue.mechanisms(), "everything": theirs}
+    monkeypatch.setattr(catalogue, "mechanisms", lambda: known)
+    forecast = discreet.plan(**(SMALL | {"lengths": 1}), names=["everything", "exponential"])
+    assert forecast["everything"].precision > 0.9
+    # Sixty counts at epsilon 1: Laplace noise of scale 60.
+    assert forecast["everything"].interval == pytest.approx(60 * np.log(20), rel=0.05)
+
+
+def outlook(name, side, score, interval=1.0, seen=0.1):
+    return Outlook(name=name, side=side, precision=score, recall=score, interval=interval, visible=seen, complete=False)
+
+
+@pytest.mark.parametrize(
+    ("outlooks", "best"),
+    [
+        ([outlook("laplace", "curator", 0.9), outlook("auto", "curator", 0.88)], {"curator": "auto"}),
+        ([outlook("laplace", "curator", 0.9), outlook("auto", "curator", 0.8)], {"curator": "laplace"}),
+        ([outlook("svsm", "local", 0.9, 5.0), outlook("svim", "local", 0.89, 2.0)], {"local": "svim"}),
+        ([outlook("svsm-better", "local", 0.9), outlook("adept", "local", 0.9, 1.5)], {"local": "adept"}),
+        ([outlook("svsm", "local", 0.9), outlook("adept", "local", 0.9, 2.5)], {"local": "svsm"}),
+        ([outlook("svim", "local", 0.0)], {}),
+        ([outlook("svim", "local", 0.5, seen=3.0)], {}),
+    ],
+    ids=["choosers", "better", "narrower", "adept", "wider", "nothing", "by chance"],
+)
+def test_what_is_recommended(outlooks, best):
+    forecast = Forecast(asked={}, outlooks=tuple(outlooks), bounds=bounds(10, 10, 2), delta=Fraction(1, 10**8))
+    assert forecast.recommended == best
+
+
+def test_what_is_visible():
+    true = Truth(itemsets=[(0,), (1,), (2,), (0, 1)], counts=np.array([50.0, 40.0, 20.0, 10.0]), last=10, people=100)
+
+    def seen(*found, interval=1.0):
+        return visible([Tried(precision=1, recall=1, interval=interval, found=found)], true)
+
+    assert seen(True, True, True, True) == 0.1
+    assert seen(True, True, False, True) == 0.1
+    # What finds no pairs is judged by single items.
+    assert seen(True, True, False, False) == 0.4
+    assert seen(True, True, True, True, interval=30.0) == 0.3
+    assert seen(False, False, False, False) == inf
+
+
+def test_ties_are_not_held_against_anyone():
+    true = Truth(itemsets=[(0,), (1,)], counts=np.array([9.0, 5.0]), last=5.0, people=10)
+    assert judged([(0,), (2,)], np.array([9.0, 5.0]), true) == (1.0, 1.0, (True, False))
+    assert judged([], np.empty(0), true)[:2] == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["auto", "exponential", "privbasis"])
+def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
+    # On made-up groceries, which nothing was fitted to; fixed seeds, so that there is no false alarm.
+    baskets = groceries(20_000, seed=11)
+    numbered = discreet.Baskets(baskets.offsets, baskets.codes, discreet.Vocabulary(range(baskets.items)))
+    typical = np.sort(numbered.sizes)[500::1_000].tolist()
+    expected = discreet.plan(
+        people=len(numbered), items=numbered.items, epsilon=1, top=20, sizes=typical, names=[name],
+        frequencies=numbered.item_counts / len(numbered),
+    )[name]  # fmt: skip
+    asked = Asked(
+        top=20, min_support=None, least=1, longest=None, budget=Budget.of(1), neighbours=Neighbours.ADD_REMOVE
+    )
+    true = truth(Crowd(baskets=numbered, people=len(numbered)), asked)
+    runs = []
+    for seed in range(3):
+        patterns = trial(
+            numbered, seed=seed, top=20, epsilon=1, items="public", people=len(numbered), mechanism=name
+        ).patterns
+        found = itemsets_of(patterns)
+        counts = LocalEngine(numbered).answer(Supports(from_tuples(found))).astype(np.float64)
+        precision, recall, held = judged(found, counts, true)
+        runs.append(Tried(precision=precision, recall=recall, interval=interval_of(patterns), found=held))
+    pairs = [
+        (expected.interval, median(run.interval for run in runs)),
+        (expected.visible, visible(runs, true)),
+        (expected.precision, mean(run.precision for run in runs)),
+    ]
+    for one, other in pairs:
+        assert 0.5 <= one / other <= 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"epsilon": None, "people": None},
+            "Leave out epsilon or people, the one that is looked for, but not both.",
+        ),
+        (
+            {"min_support": 0.1},
+            "Say which patterns are wanted by exactly one of top (how many patterns) or min_support (a fraction of "
+            "people); both were given.",
+        ),
+        ({"side": "both sides"}, "side is 'curator', 'local' or 'both'; 'both sides' was given."),
+        ({"people": 0}, "people is 0, but it must be a whole number, 1 or more."),
+        ({"people": 10**13}, "people is at most 1,000,000,000,000 in a forecast; 10000000000000 was given."),
+        ({"items": 2.5}, "items is 2.5, but it must be a whole number, 1 or more."),
+        ({"top": 20_000}, "top is at most 10,000 in a forecast; 20000 was given."),
+        (
+            {"items": 3, "sizes": 1},
+            "top is 10, but there are only 7 patterns of these items: ask for fewer.",
+        ),
+        (
+            {"items": 12, "lengths": 13},
+            "lengths asks for patterns of 13 items or more, but there are only 12.",
+        ),
+        (
+            {"sizes": 60},
+            "sizes is the mean size of a basket, over 0 and below 60, the number of items; 60 was given.",
+        ),
+        (
+            {"sizes": [0, 0]},
+            "sizes is the mean size of a basket, such as 5, or a list of sizes from 0 to 60, the number of items, not "
+            "all of them 0; [0, 0] was given.",
+        ),
+        ({"exponent": 11}, "exponent is a number from 0 to 10, such as 1; 11 was given."),
+        (
+            {"frequencies": [0.5, 1.5]},
+            "frequencies is a list of the fractions of people who hold each item, each from 0 to 1, and some over 0; "
+            "[0.5, 1.5] was given.",
+        ),
+        (
+            {"frequencies": [0.1] * 61},
+            "There are 60 items, but 61 frequencies were given: leave some out.",
+        ),
+        (
+            {"top": None, "min_support": 0.9, "exponent": 0},
+            "Under this curve no pattern is as frequent as that: the most frequent item is held by 0.05 of the people. "
+            "Ask for a smaller min_support, or state another curve.",
+        ),
+        ({"names": "auto"}, "names is a list of names, such as ['auto', 'svsm']; 'auto' was given."),
+        ({"names": ["olh"]}, "olh is an oracle: name a mechanism or a protocol that uses it."),
+        ({"epsilon": 0}, "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
+        ({"neighbours": "any"}, "neighbours is 'add-remove' or 'replace'; 'any' was given."),
+    ],
+    ids=[
+        "nothing", "both", "side", "nobody", "too many people", "half an item", "too many patterns", "few patterns",
+        "too long", "everything held", "empty", "steep", "over 1", "too many supports", "rare", "one name", "oracle",
+        "epsilon", "neighbours",
+    ],
+)  # fmt: skip
+def test_mistakes(changed, message):
+    with pytest.raises(MisuseError) as told:
+        discreet.plan(**(SMALL | {"names": ["count"]} | changed))
+    assert str(told.value) == message
