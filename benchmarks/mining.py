@@ -64,11 +64,13 @@ def write_between(path: Path, marks: tuple[str, str], text: str) -> None:
 
 
 def print_or_write(
-    tables: Callable[[], Iterable[str]], marks: tuple[str, str], speeds: Callable[[], Iterable[str]] | None = None
+    tables: Callable[[], Iterable[str]],
+    marks: tuple[str, str],
+    speeds: tuple[Callable[[], Iterable[str]], tuple[str, str]] | None = None,
 ) -> None:
     """Print tables, or put them between the marks of the page that --write names; say how long they took.
 
-    Where there are `speeds`, --speed makes those instead.
+    Where there are `speeds`, --speed makes those instead, between their own marks.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
@@ -76,7 +78,9 @@ def print_or_write(
         parser.add_argument("--speed", action="store_true")
     chosen = parser.parse_args()
     begun = time.perf_counter()
-    text = "\n".join(speeds() if speeds is not None and chosen.speed else tables()).rstrip()
+    if speeds is not None and chosen.speed:
+        tables, marks = speeds
+    text = "\n".join(tables()).rstrip()
     sys.stderr.write(f"{time.perf_counter() - begun:.0f} s\n")
     if chosen.write is None:
         print(text)
