@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
 from discreet.curator.adding import Sums, add_up, fit_up, projected
 from discreet.curator.bases import ALONE, ONE, SEVERAL, Bases
@@ -23,8 +22,8 @@ from discreet.exact.query import Cells, Supports
 from discreet.lab.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.select import Chosen
 from discreet.privacy.source import SimulationSource
+from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(400, seed=3)
@@ -34,31 +33,11 @@ few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
 def engine(people, items=ITEMS) -> LocalEngine:
-    rows = [sorted(basket) for basket in people]
-    codes = np.array([item for row in rows for item in row], np.int32)
-    return LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items))))
+    return watching.engine(people, items)
 
 
 def asking(**more) -> Asked:
     return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
-
-
-class Watched(Meter):
-    """A meter that notes what is chosen from, and chooses the first."""
-
-    seen: list
-
-    def choose(self, what, candidates, picks, share, way="exponential"):
-        rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
-        super().choose(what, candidates, picks, share, way)
-        self.seen.append((what, candidates, rate, picks, way))
-        return Chosen(tuple(range(picks)))
-
-
-def watched(neighbours=ADD, delta=0) -> Watched:
-    meter = Watched(Budget.of(2, delta), neighbours, SimulationSource(1))
-    meter.seen = []
-    return meter
 
 
 def neighbours_of(relation) -> list[tuple[list, list]]:
@@ -82,7 +61,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
     for before, after in neighbours_of(relation):
         told = []
         for people in (before, after):
-            meter = watched(relation)
+            meter = watching.watched(relation)
             how.run(engine(people), asked, meter)
             told.append(meter)
         one, other = (meter.seen for meter in told)
@@ -102,7 +81,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
 
 
 def test_under_zcdp_choices_are_of_bounded_range():
-    meter = watched(delta="1e-6")
+    meter = watching.watched(delta="1e-6")
     Bases().run(engine([{0, 1}] * 5), asking(top=3), meter)
     assert {way for *_, way in meter.seen} == {"exponential"}
 

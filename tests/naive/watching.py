@@ -1,0 +1,49 @@
+"""Small data for a mechanism, a meter that can be looked into, and what a mechanism refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet import MisuseError
+from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.exact.engine import LocalEngine
+from discreet.lab.trial import trial
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+from discreet.privacy.select import Chosen
+from discreet.privacy.source import SimulationSource
+
+
+def engine(people, items: int) -> LocalEngine:
+    """Return an engine over these baskets of whole numbers."""
+    rows = [sorted(basket) for basket in people]
+    codes = np.array([item for row in rows for item in row], np.int32)
+    return LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items))))
+
+
+class Watched(Meter):
+    """A meter that notes what is chosen from, at which rate, how often and how, and chooses the first."""
+
+    seen: list
+
+    def choose(self, what, candidates, picks, share, way="exponential"):
+        rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
+        super().choose(what, candidates, picks, share, way)
+        self.seen.append((what, candidates, rate, picks, way))
+        return Chosen(tuple(range(picks)))
+
+
+def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
+    """Return such a meter."""
+    meter = Watched(Budget.of(epsilon, delta), neighbours, SimulationSource(1))
+    meter.seen = []
+    return meter
+
+
+def refusal(mechanism: str, settings, question) -> str:
+    """Return what is said about a question that is refused."""
+    asked = {"top": 1, "epsilon": 1, "items": 9} | question
+    with pytest.raises(MisuseError) as caught:
+        trial([{0, 1}], seed=1, mechanism=mechanism, settings=settings, **asked)
+    return str(caught.value)
