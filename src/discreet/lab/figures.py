@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import ceil, isfinite
 from pathlib import Path
@@ -48,7 +49,18 @@ def draw(results: Results, metric: Metric, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {}, dpi=150)
     pyplot.close(figure)
+    if path.suffix == ".svg":
+        path.write_text(_squeezed(path.read_text(encoding="utf-8")), encoding="utf-8")
     return path
+
+
+def _squeezed(text: str) -> str:
+    """Return a drawing without what nobody sees: digits beyond a tenth of a point, names of groups, blanks."""
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"-?\d+\.\d{2,}(?=[ ,)\"LMCz\n])", lambda found: f"{float(found[0]):.1f}", text)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r' ?\n(?=[LMCQz"])', "", text)
+    return re.sub(r"\n\s+", "\n", text)
 
 
 def _panel(axis: Any, results: Results, panel: str, metric: Metric) -> None:
@@ -63,7 +75,16 @@ def _panel(axis: Any, results: Results, panel: str, metric: Metric) -> None:
         across, means, spreads = zip(*drawn, strict=True)
         colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
         style = "-" if number < len(COLOURS) else "--"
-        axis.plot(across, means, style, color=colour, marker=mark, markersize=4, linewidth=1.2, label=line.label)
+        axis.plot(
+            across,
+            means,
+            style,
+            color=colour,
+            marker=mark,
+            markersize=4,
+            linewidth=1.2,
+            label=line.label.replace("`", ""),
+        )
         low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
         high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
         if not metric.logarithmic:
