@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -40,13 +40,6 @@ def asking(**more) -> Asked:
     return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
 
 
-def neighbours_of(relation) -> list[tuple[list, list]]:
-    some = list(product(SUBSETS, repeat=2))[::17]
-    if relation is ADD:
-        return [(list(people), [*people, basket]) for people in some for basket in SUBSETS[::3]]
-    return [([*people, one], [*people, other]) for people in some for one, other in combinations(SUBSETS[::5], 2)]
-
-
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
     "asked",
@@ -58,7 +51,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
     # where single items are no patterns, their number are chosen too.
     how = Bases(largest=3)
     seen = set()
-    for before, after in neighbours_of(relation):
+    for before, after in watching.neighbours_of(relation, SUBSETS, (17, 3, 5)):
         told = []
         for people in (before, after):
             meter = watching.watched(relation)

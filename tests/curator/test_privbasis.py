@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -42,13 +42,6 @@ def asking(**more) -> Asked:
     return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
 
 
-def neighbours_of(relation) -> list[tuple[list, list]]:
-    some = list(product(SUBSETS, repeat=2))[::7]
-    if relation is ADD:
-        return [(list(people), [*people, basket]) for people in some for basket in SUBSETS[::2]]
-    return [([*people, one], [*people, other]) for people in some for one, other in combinations(SUBSETS[::2], 2)]
-
-
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(
     "asked",
@@ -64,7 +57,7 @@ def neighbours_of(relation) -> list[tuple[list, list]]:
 def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
     # Every choice of a run, on neighbours that were told the same: candidates, steps, directions, and the exact loss.
     how = PrivBasis(largest=2)
-    for before, after in neighbours_of(relation):
+    for before, after in watching.neighbours_of(relation, SUBSETS, (7, 2, 2)):
         told = []
         for people in (before, after):
             meter = watching.watched(relation)
@@ -98,7 +91,7 @@ class TestCountsFarBelowTheThreshold:
     @pytest.mark.parametrize("epsilon", [40, 2000])
     def test_scores_still_move_by_one_at_most(self, relation, epsilon):
         asked = asking(count=2)
-        for before, after in neighbours_of(relation):
+        for before, after in watching.neighbours_of(relation, SUBSETS, (7, 2, 2)):
             meters = [watching.watched(relation, epsilon) for _ in range(2)]
             for people, meter in zip((before, after), meters, strict=True):
                 PrivBasis().choose_rank(engine(people), asked, meter, Fraction(1))

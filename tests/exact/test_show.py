@@ -71,9 +71,11 @@ def test_many_patterns_and_long_ones_stay_small(show):
 
 
 def test_the_environment_does_not_colour_the_text(monkeypatch):
+    plain = repr(NAMES)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "20")
     test_patterns_as_text()
+    assert repr(NAMES) == plain
 
 
 def test_rich_prints_the_same_table():

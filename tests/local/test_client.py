@@ -53,7 +53,7 @@ def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
     ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(size)), oracle=oracle)
     report = json.loads(client(ask.form, basket))
-    oracle.read([report])
+    assert oracle.supports(oracle.read([report])).shape == (size,)
 
 
 def test_what_baskets_answer_with():

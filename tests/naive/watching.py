@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,16 @@ def watched(neighbours=Neighbours.ADD_REMOVE, epsilon=2, delta=0) -> Watched:
     meter = Watched(Budget.of(epsilon, delta), neighbours, SimulationSource(1))
     meter.seen = []
     return meter
+
+
+def neighbours_of(relation, subsets, steps) -> list[tuple[list, list]]:
+    """Return pairs of neighbours: some two people, and one more or one of two; `steps` say how many are left out."""
+    people_step, added_step, replaced_step = steps
+    some = list(product(subsets, repeat=2))[::people_step]
+    if relation is Neighbours.ADD_REMOVE:
+        return [(list(people), [*people, basket]) for people in some for basket in subsets[::added_step]]
+    others = list(combinations(subsets[::replaced_step], 2))
+    return [([*people, one], [*people, other]) for people in some for one, other in others]
 
 
 def refusal(mechanism: str, settings, question) -> str:

@@ -264,8 +264,8 @@ def test_whatever_is_refused_is_refused_before_anyone_is_asked():
 def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
     line = Line()
     line.next(Fraction(1, 2))
-    for _ in range(1000):
-        line.next(LEAST_SHARE / MOST_PATTERNS)
+    asked = [line.next(LEAST_SHARE / MOST_PATTERNS) for _ in range(1000)]
+    assert all(who.start < who.stop for who in asked)
 
 
 @pytest.mark.parametrize(
