@@ -35,30 +35,40 @@ def write_command_help(app):
     folder.mkdir(parents=True, exist_ok=True)
     runner = CliRunner(env={"NO_COLOR": "1", "TERMINAL_WIDTH": "88"})
     text = io.StringIO()
-    for name, command in get_command(commands).commands.items():
-        for words in [[name], *([name, inner] for inner in getattr(command, "commands", {}))]:
-            shown = runner.invoke(commands, [*words, "--help"], prog_name="discreet").output
-            text.write(f"## `discreet {' '.join(words)}`\n\n```text\n{shown.strip()}\n```\n\n")
+
+    def write(words, command):
+        shown = runner.invoke(commands, [*words, "--help"], prog_name="discreet").output
+        text.write(f"## `{' '.join(['discreet', *words])}`\n\n```text\n{shown.strip()}\n```\n\n")
+        for name, inner in getattr(command, "commands", {}).items():
+            write([*words, name], inner)
+
+    write([], get_command(commands))
     (folder / "commands.md").write_text(text.getvalue())
 
 
 def write_proofs(app):
-    """Copy the proof pages, which live beside the code they prove, to where Sphinx finds them; list the mechanisms."""
-    from discreet.catalogue import mechanisms
-
+    """Copy the proof pages, which live beside the code they prove, to where Sphinx finds them."""
     source = Path(discreet.__file__).parent
-    folder = Path(app.srcdir) / "_build" / "generated"
     for page in sorted(source.rglob("*.md")):
-        place = folder / "proofs" / page.relative_to(source)
+        place = Path(app.srcdir) / "_build" / "generated" / "proofs" / page.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page.read_text())
-    rows = [
-        f"| [`{entry.name}`](_build/generated/proofs/curator/{entry.name}.md) | {', '.join(entry.answers)} "
-        f"| {entry.guarantee} | {entry.summary} | {entry.citation} |\n"
-        for entry in mechanisms().values()
-    ]
-    head = "| mechanism | answers | promises | what it does | source |\n|---|---|---|---|---|\n"
-    (folder / "mechanisms.md").write_text(head + "".join(rows))
+
+
+def write_catalogue(app):
+    """Write a table of all mechanisms, one of all protocols and one of all oracles, each linked to its proof page."""
+    from discreet.catalogue import mechanisms, oracles, protocols
+
+    source = Path(discreet.__file__).parent
+    for name, entries in {"mechanisms": mechanisms(), "protocols": protocols(), "oracles": oracles()}.items():
+        rows = [f"| {name.removesuffix('s')} | answers | promises | what it does | source |", "|---|---|---|---|---|"]
+        rows += [
+            f"| [`{one.name}`](_build/generated/proofs/{one.proof.relative_to(source)}) | {', '.join(one.answers)} "
+            f"| {one.guarantee} | {one.summary} | {one.citation} |"
+            for one in entries.values()
+            if one.package == "discreet"  # others that are installed where the pages are built are not ours to list
+        ]
+        (Path(app.srcdir) / "_build" / "generated" / f"{name}.md").write_text("\n".join(rows) + "\n")
 
 
 def inline_math(writer, node):
@@ -81,4 +91,5 @@ def display_math(writer, node):
 def setup(app):
     app.connect("builder-inited", write_command_help)
     app.connect("builder-inited", write_proofs)
+    app.connect("builder-inited", write_catalogue)
     app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))

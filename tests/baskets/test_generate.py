@@ -150,7 +150,10 @@ def test_quest_presets_have_the_papers_sizes():
     made = quest(**QUEST_PRESETS["svsm"] | {"people": 50_000}, seed=2)
     assert abs(made.sizes.mean() - 5) < 0.1
     assert (QUEST_PRESETS["svsm"]["people"], QUEST_PRESETS["svsm"]["items"]) == (1_800_000, 1_000)
-    assert (QUEST_PRESETS["fp-tree"]["people"], QUEST_PRESETS["fp-tree"]["items"]) == (1_000_000, 5_000)
+    # Six seeds gave 4,357 to 4,398 items in use with so few people; 4,411 are printed.
+    made = quest(**QUEST_PRESETS["fp-tree"] | {"people": 100_000}, seed=2)
+    assert abs((made.item_counts > 0).sum() - 4_380) < 40
+    assert (QUEST_PRESETS["fp-tree"]["people"], QUEST_PRESETS["fp-tree"]["items"]) == (969_223, 5_000)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
+from discreet import lab
 from discreet.cli.app import app
+from discreet.cli.progress import Bar
 from discreet.lab.papers import experiments
 
 DATA = "1 2 3 4\n1 2 5\n3 4 5 6\n2 6\n" * 50
@@ -40,6 +44,51 @@ def test_run_on_a_table_of_ones_own(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
 
 
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Stand in an empty folder where formulas are all that is measured."""
+    monkeypatch.chdir(tmp_path)
+    known = {name: one for name, one in experiments().items() if one.measure == "formula"}
+    monkeypatch.setattr("discreet.lab.papers.experiments", lambda: known)
+    return tmp_path
+
+
+def test_pages_and_their_index(tables):
+    done = invoke("page", "-o", "pages")
+    assert done.exit_code == 0, done.output
+    written = [Path(line) for line in done.output.splitlines()]
+    assert written[-1] == Path("pages/index.md")
+    assert len(written) == len({one.paper for one in lab.papers.experiments().values()}) + 1
+    assert "(paper: " in (tables / "pages" / "000.md").read_text()
+    assert (tables / "pages" / "000-figure-1-epsilon.svg").is_file()
+
+
+def test_pages_of_what_is_kept_say_what_is_missing(tables):
+    done = invoke("page", "--paper", "000", "--kept")
+    assert (done.exit_code, done.output) == (0, "lab-pages/000.md\n")
+    assert not (tables / "lab-results").exists()
+    page = (tables / "lab-pages" / "000.md").read_text()
+    assert "- Table II: all of it (`discreet lab run 000-table-2`)\n" in page
+    assert invoke("run", "000-table-2", "--jobs", "1").exit_code == 0
+    invoke("page", "--paper", "000", "--kept")
+    page = (tables / "lab-pages" / "000.md").read_text()
+    assert "- Table II: " not in page
+    assert "**Not all was run.**" in page
+
+
+def test_a_page_as_one_file(tables):
+    done = invoke("page", "--paper", "000", "--html")
+    assert (done.exit_code, done.output) == (0, "lab-pages/000.html\n")
+    assert [path.name for path in (tables / "lab-pages").iterdir()] == ["000.html"]
+    assert "<svg" in (tables / "lab-pages" / "000.html").read_text()
+
+
+def test_a_page_with_figures_as_png(tables):
+    pytest.importorskip("matplotlib")
+    assert invoke("page", "--paper", "000", "--png").exit_code == 0
+    assert (tables / "lab-pages" / "000-figure-1-epsilon.png").is_file()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -53,3 +102,18 @@ def test_mistakes(words, said):
     failed = invoke(*words)
     assert failed.exit_code == 1
     assert str(failed.exception).startswith(said)
+
+
+def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
+    bar = Bar("running")
+    bar._show()
+    try:
+        for share in (0.1, 0.2, 0.3):
+            bar(share)
+            now[0] += 100
+        (task,) = bar._progress.tasks
+        assert task.time_remaining == pytest.approx(700, abs=1)
+    finally:
+        bar._progress.stop()

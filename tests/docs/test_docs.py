@@ -1,25 +1,38 @@
-"""Every block of code in the documentation runs."""
+"""Every block of code in the documentation runs.
+
+A block whose line before says a path, as `grocer/pyproject.toml`:, is written there, for later blocks to use. After
+`pip install`, the package that was written is found; nothing is installed where the tests run.
+"""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow.csv as csv
 import pytest
+from typer.testing import CliRunner
 
 import discreet
+from discreet import catalogue
 from discreet.baskets.generate import groceries_rows
+from discreet.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts)]
+BLOCK = re.compile(
+    r"(?:^`([\w/.-]+)`:\n\n)?^```(python|pycon|console|toml|markdown)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+STATUS = re.compile(r"# ends with status (\d)$")
 
 
 def sales(folder: Path) -> None:
@@ -27,33 +40,81 @@ def sales(folder: Path) -> None:
     csv.write_csv(rows.rename_columns(["customer", "product", "time"]), folder / "sales.csv")
 
 
+def install(folder: Path) -> None:
+    """Let commands find a package as an installer would: its modules, and what its pyproject.toml registers."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    about = folder / "src" / f"{project['name']}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    )
+    (about / "entry_points.txt").write_text("\n".join(groups))
+
+
+def forget() -> None:
+    """Let the catalogue look again at what is installed."""
+    importlib.invalidate_caches()
+    for known in (catalogue.mechanisms, catalogue.protocols, catalogue.oracles):
+        known.cache_clear()
+
+
 def run_console(text: str) -> None:
-    for line in text.splitlines():
+    """Run commands; those of discreet in this process. A line that ends with a backslash goes on."""
+    for line in text.replace("\\\n", " ").splitlines():
         command = shlex.split(line.removeprefix("$ "), comments=True)
+        ends = STATUS.search(line)
+        wanted = int(ends[1]) if ends else 0
         if command[0] == "make":
             assert re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-            continue
-        command[0] = str(Path(sys.executable).with_name(command[0]))
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        elif command[:2] == ["pip", "install"]:
+            install(Path(command[-1]))
+            forget()
+        elif command[0] == "discreet":
+            done = CliRunner().invoke(app, command[1:], prog_name="discreet")
+            assert done.exit_code == wanted, f"{line}\n{done.output}\n{done.exception!r}"
+        else:
+            command[0] = str(Path(sys.executable).with_name(command[0]))
+            path = os.pathsep.join(str(folder.resolve()) for folder in Path().glob("*/src"))
+            ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+            assert ran.returncode == wanted, f"{line}\n{ran.stdout}\n{ran.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_runs(page, tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with a table of sales; what a page installs there is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     sales(tmp_path)
-    names: dict[str, object] = {}
-    for kind, text in BLOCK.findall(page.read_text()):
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_runs(page, folder, monkeypatch):
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where dataclasses look up what their annotations mean
+    names = vars(module)
+    for path, kind, text in BLOCK.findall(page.read_text()):
+        if path:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text)
+            if kind == "toml":
+                monkeypatch.syspath_prepend(Path(path).parent.resolve() / "src")
         if kind == "python":
             exec(compile(text, page.name, "exec"), names)
         elif kind == "console":
             run_console(text)
-        else:
+        elif kind == "pycon":
             test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
             runner.run(test, clear_globs=False)
             assert runner.failures == 0
-            names |= test.globs
+            names.update(test.globs)
 
 
 def modules() -> list[str]:

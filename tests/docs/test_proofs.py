@@ -79,6 +79,22 @@ def test_what_only_the_lab_runs_has_pages_too():
     assert {one.proof for one in known} == {page.name for page in PAGES if page.parent.name == "comparators"}
 
 
+ERRATUM = re.compile(r"^- \*\*((?:[A-EX]\d+(?:, )?)+)\*\*(?:, \*privacy\*)?\. ((?:.+\n)(?:  .+\n)*)", re.MULTILINE)
+
+
+def test_every_erratum_is_shown_by_a_test_that_is_there():
+    page = ROOT / "docs" / "errata.md"
+    assert wrong(page) == []
+    shown = {letter: tests for letters, tests in ERRATUM.findall(page.read_text()) for letter in letters.split(", ")}
+    last = {"A": 16, "B": 15, "C": 15, "D": 13, "E": 11, "X": 5}
+    assert set(shown) == {f"{letter}{number}" for letter, most in last.items() for number in range(1, most + 1)}
+    # What is about citing and about how a paper measured has no code to be shown by.
+    assert {letter for letter, tests in shown.items() if not re.search(r"`tests/[\w/]+\.py::\w+", tests)} == {
+        "B15",
+        "C15",
+    }
+
+
 def test_the_checker_can_see(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

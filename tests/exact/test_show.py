@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
 from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from discreet import mine
+from discreet.exact.show import table
 from naive.rules import count_patterns, make_patterns
 
 NAMES = make_patterns(
@@ -96,3 +100,14 @@ def test_html():
         f"<tr>{left}&lt;b&gt;, a\\x1b[31mb</td>{right}50</td>{right}0.0250</td></tr>"
         "</tbody></table></div>"
     )
+
+
+def test_names_give_way_on_a_narrow_terminal_and_numbers_do_not():
+    people = [{"the longest name of all", "another name that is long", "tea"}] * 1234 + [{"tea"}] * 4321
+    rules = mine(people, min_support=0.1).rules(min_confidence=0.1)
+    out = StringIO()
+    Console(file=out, width=60, color_system=None, legacy_windows=False).print(table(rules))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert lines[1].split() == ["rule", "count", "support", "confidence", "lift"]
+    assert all(re.search(r"… +1,234 +0\.2221 +[\d.]+ +[\d.]+$", line) for line in lines[3:13])
+    assert max(map(len, lines)) == 60

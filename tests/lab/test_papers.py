@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from fractions import Fraction
 from math import comb, log
 from pathlib import Path
@@ -94,6 +96,10 @@ def test_what_an_experiment_names_is_there(name):
         if data.name in ("BMS-POS_275k", "kosarak_100k", "accidents_reduced"):
             assert "(" in data.shown, "a part says so in its label"
     assert all(cell.value for cell in one.cells(quick=True)) or one.axis is None
+    if one.measure == "release":
+        for line in one.lines:
+            if line.name in mechanisms():
+                mechanisms()[line.name].make(line.settings)  # refuses a setting that there is not
 
 
 @pytest.mark.parametrize("paper", sorted(STANDS_FOR))
@@ -106,6 +112,23 @@ def test_every_figure_and_table_has_an_experiment(paper):
             assert figure.split()[-1] in one.shows.replace(",", "").split()
             told.add(one.name)
     assert set(known) - told - _BESIDE == set()
+
+
+PRINTED_PEOPLE = {"kosarak_100k": 990_002, "BMS-POS_275k": 515_597, "accidents_reduced": 340_183}
+
+
+@pytest.mark.parametrize("paper", ["000", "001", "002", "004"])
+def test_parts_of_sets_have_as_many_people_as_the_papers_print(paper):
+    for one in of_paper(paper):
+        for data in one.data:
+            if data.name in PRINTED_PEOPLE:
+                assert data.people == PRINTED_PEOPLE[data.name], one.name
+                assert "resampled" in data.shown
+
+
+def test_the_quick_setting_stays_small():
+    """All of it is to take less than 40 minutes on two cores, where a run takes half a second of one on average."""
+    assert sum(len(cell.seeds) for one in experiments().values() for cell in one.cells(quick=True)) < 7_500
 
 
 @pytest.mark.parametrize("plans", [FIGURE_3, FIGURE_4, compared("after"), compared("given", cascade=8)])
@@ -146,13 +169,13 @@ RELATED = {"how": "given", "items": 6, "support": 12}
 
 
 def test_chains_are_wanted_of_all_lines_alike():
-    data, asked = Data(name="made-up-cascades", people=5_000), {"top": 24, "epsilon": "20", "longest": 3}
-    wide = RELATED | {"items": 20, "support": 120}
+    data, asked = Data(name="made-up-cascades", people=20_000), {"top": 24, "epsilon": "20", "longest": 3}
+    wide = RELATED | {"items": 40, "support": 1000}
     numbers = []
-    for settings in ({"cascade": 8}, {}):
+    for settings in ({"cascade": 32}, {}):
         one = run("relations", data=data, settings=wide | settings, **asked)
         numbers.append(measures.relations(one))
-    true = relations(one.baskets, how="given", items=20, support=120, top=24, longest=3)
+    true = relations(one.baskets, how="given", items=40, support=1000, top=24, longest=3)
     assert len(true.where(lengths=3))
     assert [one["wanted"] for one in numbers] == [len(true), len(true)]
     assert numbers[1]["chains_found"] == 0
@@ -316,12 +339,44 @@ def test_formulas_give_what_the_papers_print():
 
 @pytest.mark.parametrize("number", range(len(claims())))
 def test_what_a_claim_cites_is_there(number):
-    """Each `pytest` command names a file and a test that there are."""
-    words = claims()[number].command.split()
+    """Each command names an experiment of its paper, a test or a module that there is, or is code that compiles."""
+    claim = claims()[number]
+    words = shlex.split(claim.command)
     if words[0] == "pytest":
         path, _, name = words[1].partition("::")
         text = (ROOT / path).read_text()
         assert f"def {name}(" in text if name else text
+    elif words[0] == "discreet":
+        assert words[:3] == ["discreet", "lab", "run"]
+        assert experiment(words[3]).paper == claim.paper
+        assert len(words) == 4
+    elif words[:2] == ["python", "-m"]:
+        assert (ROOT / f"{words[2].replace('.', '/')}.py").is_file()
+    else:
+        assert words[:2] == ["python", "-c"]
+        compile(words[2], "a claim", "exec")
+
+
+def test_seeds_are_those_of_the_experiment():
+    """What an experiment showed names the seeds that it runs, in full or quickly; what is random names some."""
+    for claim in claims():
+        assert re.fullmatch(r"none|\d+|0-\d+", claim.seed), claim
+        if claim.command.startswith("discreet") and claim.seed != "none":
+            assert claim.seed in {"0-2", f"0-{experiment(claim.command.split()[3]).repeats - 1}"}, claim
+
+
+def _cited(where):
+    """Return the figures, tables and experiments that a claim is about: Figures 3b and 3c are figure 3."""
+    several = re.findall(r"(Figure|Table)s? ((?:[IVX]+|\d+)[a-f]?(?:(?:, | and )(?:[IVX]+|\d+)[a-f]?)*)", where)
+    named = {f"{word} {one.rstrip('abcdef')}" for word, those in several for one in re.split(", | and ", those)}
+    return named | set(re.findall(r"\bE\d+", where))
+
+
+@pytest.mark.parametrize("paper", sorted(STANDS_FOR))
+def test_every_figure_and_table_is_in_a_claim(paper):
+    assert _cited("Section 7.2, Figures 3b and 3c, Table III") == {"Figure 3", "Table III"}
+    cited = set().union(*(_cited(claim.where) for claim in claims() if claim.paper == paper))
+    assert set(STANDS_FOR[paper]) - cited == set()
 
 
 @pytest.mark.parametrize("paper", ["000", "001", "002", "003", "004"])

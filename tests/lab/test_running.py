@@ -10,11 +10,9 @@ from discreet.errors import InputError, MisuseError
 from discreet.lab import running
 from discreet.lab.claims import claims
 from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.figures import draw, middle
 from discreet.lab.fingerprint import fingerprint
-from discreet.lab.pages import table
 from discreet.lab.papers import experiment, experiments, of_paper
-from discreet.lab.running import Results, key_of, run
+from discreet.lab.running import Results, kept, key_of, run
 from discreet.lab.store import Store
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
@@ -73,8 +71,8 @@ def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypat
     run([SMALL], tmp_path, quick=True, jobs=1)
     counted.clear()
 
-    def changed(*modules):
-        return fingerprint(*modules) + ("changed" if any("laplace" in one for one in modules) else "")
+    def changed(*modules, apart):
+        return fingerprint(*modules, apart=apart) + ("changed" if any("laplace" in one for one in modules) else "")
 
     monkeypatch.setattr(running, "fingerprint", changed)
     run([SMALL], tmp_path, quick=True, jobs=1)
@@ -122,6 +120,33 @@ def test_the_key_knows_data_question_and_seed():
     assert len(keys) == 4
 
 
+@pytest.mark.parametrize(
+    ("module", "reruns"),
+    [
+        ("discreet.baskets.generate", {"made up"}),
+        ("discreet.curator.laplace", {"made up", "curator"}),
+        ("discreet.local.protocols.svsm", {"local"}),
+        ("discreet.local.simulate", {"local"}),
+        ("discreet.exact.engine", {"made up", "curator", "local"}),
+        ("discreet.auditing.exact", set()),
+        ("discreet.report.page", set()),
+    ],
+)
+def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatch):
+    made = replace(next(SMALL.cells(quick=True)), line=SMALL.lines[1])
+    real = replace(made, data=Data(name="mushroom"))
+    local = next(replace(SMALL, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True))
+    cells = {"made up": made, "curator": real, "local": replace(local, data=Data(name="mushroom"))}
+    before = {label: key_of(cell, 0) for label, cell in cells.items()}
+    look = fingerprint.__globals__["_looked_at"]
+    monkeypatch.setitem(
+        fingerprint.__globals__,
+        "_looked_at",
+        lambda name: ("changed", look(name)[1]) if name == module else look(name),
+    )
+    assert {label for label, cell in cells.items() if key_of(cell, 0) != before[label]} == reruns
+
+
 def test_two_parameters_make_panels(counted, tmp_path):
     over = Axis(of="top", label="K", values=(3, 5))
     (results,) = run([replace(SMALL, over=over)], tmp_path, quick=True, jobs=1)
@@ -159,21 +184,23 @@ def test_a_file_that_is_no_result_is_refused(tmp_path):
     )
 
 
-def test_tables_and_figures(counted, tmp_path):
-    printed = {("made-up-groceries, 300 people", "laplace", "4", "false_negative_rate"): 0.3}
-    (results,) = run([replace(SMALL, printed=printed)], tmp_path, quick=True, jobs=1)
-    assert list(table(results, MISSED)) == [
-        "| missed | epsilon = 1 | epsilon = 4 | epsilon = 16 |",
-        "|---|---|---|---|",
-        "| exponential | 0.10 ± 0.10 | 0.10 ± 0.10 | 0.10 ± 0.10 |",
-        "| laplace | 0.10 ± 0.10 | 0.10 ± 0.10 (paper: 0.3) | 0.10 ± 0.10 |",
-        "",
-    ]
-    first = draw(results, MISSED, tmp_path / "a" / "one.svg").read_text()
-    assert first == draw(results, MISSED, tmp_path / "two.svg").read_text()
-    assert "laplace" in first
-    assert draw(results, MISSED, tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    assert middle([float("nan"), 2.0]) == (2.0, 0.0)
+def test_what_is_kept_is_read_and_nothing_is_run_or_written(counted, tmp_path):
+    (nothing,) = kept([SMALL], tmp_path / "none")
+    assert (nothing.rows, nothing.missing) == ((), 2 * 5 * 4)
+    assert not (tmp_path / "none").exists()
+    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
+    many, written = len(counted), Store(tmp_path).path("small").read_bytes()
+    (same,) = kept([SMALL], tmp_path, quick=True)
+    assert (same.rows, same.missing) == (quick.rows, 0)
+    (part,) = kept([SMALL], tmp_path)
+    assert (part.rows, part.missing) == (quick.rows, 2 * 5 * 4 - 2 * 3 * 3)
+    assert (len(counted), Store(tmp_path).path("small").read_bytes()) == (many, written)
+
+
+def test_what_failed_is_missing(tmp_path):
+    odd = replace(SMALL, lines=(Line(label="odd", name="laplace", settings={"nonsense": 1}),))
+    (results,) = run([odd], tmp_path, quick=True, jobs=1)
+    assert (len(results.failed), results.missing) == (3, 9)
 
 
 def test_experiments_are_found_by_name_and_paper():

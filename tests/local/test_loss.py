@@ -161,6 +161,13 @@ def test_limits_of_the_device():
     form = oracles()["olh"].make(Fraction("1.5"), 9).form
     question = asked(form, "3/2")
     assert refused(question, most=1) == "The question asks for epsilon 1.5, and this device gives at most 1."
+    # A fraction is a limit too: Python 3.11 cannot write one with a format of its own.
+    half = "The question asks for epsilon 1.5, and this device gives at most 0.5."
+    assert refused(question, most=Fraction(1, 2)) == half
+    question_of_delta = {**question, "delta": "1/100"}
+    assert refused(question_of_delta, fail=Fraction(1, 1000)) == (
+        "The question asks for delta 0.01, and this device gives at most 0.001."
+    )
     assert client(question, [3], most=1.5)
     assert refused({**question, "format": 2}) == "This device speaks format 1, and the question is in format 2."
     assert refused({}) == "This device speaks format 1, and the question is in format None."

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .core import Baskets, Vocabulary, starts
-from .generate import check_counts, seeds
+from .generate import check_counts
+from .seeding import seeds
 
 ATTRIBUTES = {
     "age": ("to-35", "36-55", "56-75", "over-75"),

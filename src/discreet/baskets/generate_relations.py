@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .core import Baskets, Pairs, Sequences, starts
-from .generate import background, check_counts, from_events, numbers, seeds
+from .generate import background, check_counts, from_events, numbers
+from .seeding import seeds
 
 Numbers = NDArray[np.int64]
 
@@ -21,7 +22,7 @@ _SERVICES, _APPLETS = 354, 200
 _FIRST_APPLET, _APPLET_FALL = 0.2, 0.7
 # Services that people have beside those of their applets.
 _MEAN_SERVICES = 2.0
-_CASCADES, _FIRST_CASCADE, _CASCADE_FALL = 100, 0.1, 0.6
+_FIRST_CASCADE, _CASCADE_FALL = 0.1, 0.6
 
 _MOVIES = 5_000
 _MOVIE_FALL = 0.8
@@ -32,9 +33,11 @@ _FOLLOWERS, _FOLLOWED = 4, 0.5
 def applets(people: int = 300_000, *, seed: int = 0) -> Baskets:
     """Make up people who have applets: each is a pair of services, "when this happens, do that".
 
-    There are 354 services and 200 applets, as in the IFTTT set of Dong et al. 2024. The most common applet is had by a
-    fifth of the people, and popularity falls with the rank to the power .7. Everyone has each applet with its
-    probability, the services of these, and a few services more.
+    There are 354 services and 200 applets, as in the IFTTT set of Dong et al. 2024: services of popular applets are in
+    two of them, one of each side. The most common applet is had by a fifth of the people, and popularity falls with the
+    rank to the power .7. Everyone has each applet with its probability, the services of these, and two services more on
+    average: more often those of popular applets, and each with a weight of its own, so that relations of equal support
+    differ in confidence.
 
     Parameters
     ----------
@@ -46,22 +49,23 @@ def applets(people: int = 300_000, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> applets(1_000, seed=7)
-    Baskets(1,000 people, 354 items, 7.06 a basket, with pairs)
+    Baskets(1,000 people, 354 items, 7.11 a basket, with pairs)
     """
     check_counts(people=people)
     table, drawn = seeds(seed, 2)
-    first, second = _applet_table(np.random.default_rng(table))
+    first, second, beside = _applet_table(np.random.default_rng(table))
     source = np.random.default_rng(drawn)
     who, which = _had(source, people, _falling(_APPLETS, _FIRST_APPLET, _APPLET_FALL))
-    return _related(source, people, who, first[which], second[which])
+    return _related(source, people, who, first[which], second[which], beside)
 
 
 def cascades(people: int = 800_000, *, seed: int = 0) -> Baskets:
     """Make up people whose applets set off further applets: relations ((a, b), c).
 
-    Services and applets are those of :func:`applets`. A cascade is an applet a → b with one more applet b → c; there
-    are a hundred, the first had by a tenth of the people. Who has a cascade has both its pairs, and single applets come
-    beside it, half as often as in :func:`applets`.
+    Services and applets are those of :func:`applets`. A cascade is an applet a → b with another, b → c. All that there
+    are can be had, those of popular applets more often: the first by a tenth of the people, and the next ones as the
+    rank to the power -.6. Who has a cascade has both its pairs, and single applets come beside it, half as often as in
+    :func:`applets`.
 
     Parameters
     ----------
@@ -73,26 +77,20 @@ def cascades(people: int = 800_000, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> cascades(1_000, seed=7)
-    Baskets(1,000 people, 354 items, 8.63 a basket, with pairs)
+    Baskets(1,000 people, 354 items, 7.17 a basket, with pairs)
     """
     check_counts(people=people)
     table, drawn = seeds(seed, 2)
-    maker = np.random.default_rng(table)
-    first, second = _applet_table(maker)
-    begun = maker.integers(_APPLETS, size=_CASCADES)
-    ended = maker.integers(_SERVICES - 2, size=_CASCADES)
-    for taken in np.sort(np.stack((first[begun], second[begun])), axis=0):
-        ended += ended >= taken  # any service but the two before it
+    first, second, beside = _applet_table(np.random.default_rng(table))
+    begun, ended = np.nonzero((second[:, None] == first) & (first[:, None] != second))
+    order = np.argsort((begun + 1) * (ended + 1), kind="stable")
+    begun, ended = begun[order], ended[order]
     source = np.random.default_rng(drawn)
     single, applet = _had(source, people, _falling(_APPLETS, _FIRST_APPLET / 2, _APPLET_FALL))
-    twice, cascade = _had(source, people, _falling(_CASCADES, _FIRST_CASCADE, _CASCADE_FALL))
-    return _related(
-        source,
-        people,
-        np.concatenate((single, twice, twice)),
-        np.concatenate((first[applet], first[begun[cascade]], second[begun[cascade]])),
-        np.concatenate((second[applet], second[begun[cascade]], ended[cascade])),
-    )
+    twice, cascade = _had(source, people, _falling(len(order), _FIRST_CASCADE, _CASCADE_FALL))
+    who = np.concatenate((single, twice, twice))
+    which = np.concatenate((applet, begun[cascade], ended[cascade]))
+    return _related(source, people, who, first[which], second[which], beside)
 
 
 def viewings(people: int = 400_000, *, seed: int = 0) -> Baskets:
@@ -135,13 +133,17 @@ def _falling(many: int, first: float, power: float) -> NDArray[np.float64]:
     return (first / np.arange(1, many + 1) ** power).astype(np.float64)
 
 
-def _applet_table(source: np.random.Generator) -> tuple[Numbers, Numbers]:
-    """Return the two services of each applet, all different as pairs; every service is in one applet at least."""
+def _applet_table(source: np.random.Generator) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
+    """Return the two services of each applet, all different as pairs, and weights of services beside applets."""
     twice = 2 * _APPLETS - _SERVICES
     services = source.permutation(_SERVICES)
     first, fresh = services[:_APPLETS], services[_APPLETS:]
-    # Services of popular applets are in two of them, once on each side: so one applet can set off another.
-    return first, np.concatenate((fresh[:1], first[:twice], fresh[1:]))
+    # Services of popular applets are in two of them, once on each side: so one applet can set off another. Which two is
+    # left to chance: side by side in rank, all these relations would have the same confidence.
+    again = source.permutation(first[:twice])
+    while (again == first[1 : twice + 1]).any():
+        again = source.permutation(first[:twice])
+    return first, np.concatenate((fresh[:1], again, fresh[1:])), source.exponential(size=_SERVICES)
 
 
 def _had(source: np.random.Generator, people: int, shares: NDArray[np.float64]) -> tuple[Numbers, Numbers]:
@@ -150,11 +152,18 @@ def _had(source: np.random.Generator, people: int, shares: NDArray[np.float64]) 
     return background(source, people, float(rates.sum()), rates)
 
 
-def _related(source: np.random.Generator, people: int, who: Numbers, first: Numbers, second: Numbers) -> Baskets:
+def _related(
+    source: np.random.Generator,
+    people: int,
+    who: Numbers,
+    first: Numbers,
+    second: Numbers,
+    beside: NDArray[np.float64],
+) -> Baskets:
     """Make baskets of pairs in any order, repeats included, with a few more items by how common they are in pairs."""
     sides, items = np.concatenate((who, who)), np.concatenate((first, second))
     common = (np.bincount(items, minlength=_SERVICES) + 1).astype(np.float64)
-    more, which = background(source, people, _MEAN_SERVICES, common)
+    more, which = background(source, people, _MEAN_SERVICES, common * beside)
     held = from_events(people, np.concatenate((sides, more)), np.concatenate((items, which)), numbers(_SERVICES))
     pairs = np.sort((who * _SERVICES + first) * _SERVICES + second)
     pairs = pairs[np.diff(pairs, prepend=-1) != 0]

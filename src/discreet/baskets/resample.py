@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import MisuseError
 from .core import Baskets, Codes, Offsets, Pairs, Sequences, starts
-from .generate import seeds
+from .seeding import seeds
 
 # Rows are copied in blocks of this many people, so that the index needed on the way stays small beside the
 # result.

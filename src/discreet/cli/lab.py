@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,8 +82,8 @@ def run(
     from rich.markdown import Markdown
 
     from ..lab.experiment import Data, Line
-    from ..lab.pages import table
     from ..lab.running import run as carry_out
+    from ..lab.tables import table
 
     chosen = _chosen(names, paper, every)
     if data is not None:
@@ -105,28 +106,52 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet lab page --quick\n\n"
+    "discreet lab page --paper 004 --kept -o pages\n\n"
+    "discreet lab page --paper 004 --html"
+)
 def page(
     paper: Paper = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where pages go.")] = Path("lab-pages"),
     quick: Quick = False,
+    kept: Annotated[
+        bool,
+        typer.Option("--kept", help="Run nothing: pages of the results that are there, which say what is missing."),
+    ] = False,
+    html: Annotated[bool, typer.Option("--html", help="One HTML file a paper, with its figures inside.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Figures as PNG instead of SVG. Needs matplotlib.")] = False,
     folder: Folder = _FOLDER,
 ) -> None:
     """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.
 
-    What has not been run yet is run first.
+    What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
     """
     from ..lab.claims import claims
-    from ..lab.pages import write_page
+    from ..lab.pages import write_index, write_page
     from ..lab.papers import experiments, of_paper
+    from ..lab.running import kept as what_is_kept
     from ..lab.running import run as carry_out
+    from ..lab.web import write_html
 
-    papers = [paper] if paper else list(dict.fromkeys(one.paper for one in experiments().values()))
-    for number in papers:
-        with Bar(f"paper {number}") as bar:
-            results = carry_out(of_paper(number), folder, quick=quick, progress=bar)
-        said = [claim for claim in claims() if claim.paper == number]
-        typer.echo(str(write_page(number, results, said, output, quick=quick)))
+    chosen = of_paper(paper) if paper else list(experiments().values())
+    if kept:
+        results = what_is_kept(chosen, folder, quick=quick)
+    else:
+        with Bar("running") as bar:
+            results = carry_out(chosen, folder, quick=quick, progress=bar)
+    papers = list(dict.fromkeys(one.paper for one in chosen))
+    with TemporaryDirectory() as passing:
+        place = Path(passing) if html else output
+        for number in papers:
+            found = [one for one in results if one.experiment.paper == number]
+            said = [claim for claim in claims() if claim.paper == number]
+            written = write_page(number, found, said, place, quick=quick, kind="png" if png else "svg")
+            typer.echo(str(write_html(written, output / f"{number}.html") if html else written))
+        if not paper:
+            written = write_index(papers, claims(), place)
+            typer.echo(str(write_html(written, output / "index.html") if html else written))
 
 
 def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Experiment]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _PATIENCE = 1.0
+_LOOKED_BACK = 600.0
 
 
 class Bar:
@@ -55,6 +56,8 @@ class Bar:
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
+                # Shares come minutes apart where there is much to do: a speed by the last half minute would be none.
+                speed_estimate_period=_LOOKED_BACK,
             )
             total = None if self._share is None else 1.0
             self._task = self._progress.add_task(self._what, completed=self._share or 0.0, total=total)

@@ -19,8 +19,10 @@ from .patterns import Patterns
 from .rules import Rules
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, Group, RenderResult
+    from rich.table import Table
 
+_WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
 _ROWS = 10
 _ITEMS = 24
 
@@ -76,14 +78,27 @@ def table(result: Patterns | Rules, rows: int = _ROWS) -> Group:
 
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     names, cells = _cells(result, rows)
-    shown.add_column(names[0], overflow="ellipsis", no_wrap=True, max_width=60)
+    shown.add_column(names[0], overflow="ellipsis", no_wrap=True, max_width=_WIDEST)
     for name in names[1:]:
         shown.add_column(name, justify="right", no_wrap=True)
     for row in cells:
         shown.add_row(*map(Text, row))
+    numbers = sum(max(map(len, column)) + _GAP for column in list(zip(names, *cells, strict=True))[1:])
     rest = [Text(_rest(result, rows))] if len(result) > rows else []
     head = [Text(headline(result), style="bold"), *map(Text, promises(result))]
-    return Group(*head, *([shown] if cells else []), *rest)
+    return Group(*head, *([_Fitted(shown, numbers)] if cells else []), *rest)
+
+
+class _Fitted:
+    """A table whose names give way on a narrow terminal, and not its numbers: a number that is cut is a wrong one."""
+
+    def __init__(self, table: Table, numbers: int) -> None:
+        self.table = table
+        self.numbers = numbers
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.table.columns[0].max_width = max(_NARROWEST, min(_WIDEST, options.max_width - self.numbers))
+        yield self.table
 
 
 def text(result: Patterns | Rules) -> str:

@@ -252,6 +252,27 @@ def names() -> tuple[str, ...]:
     return (*DATA_SETS, *INFERRED, *_made())
 
 
+def origin(name: str) -> str:
+    """Return what the baskets of a data set depend on: the text of its file, or the code that makes it.
+
+    Examples
+    --------
+    >>> origin("mushroom") == DATA_SETS["mushroom"].sha256
+    True
+    """
+    from .fingerprint import fingerprint
+
+    if name in INFERRED:
+        about = INFERRED[name]
+        return f"{origin(about.of)} {about.people} {about.without}"
+    made = _made().get(name)
+    if made is None:
+        return _known(name).sha256
+    settings = made.keywords if isinstance(made, partial) else {}
+    function = made.func if isinstance(made, partial) else made
+    return f"{fingerprint(function.__module__)} {sorted(settings.items())}"
+
+
 def path(name: str) -> Path:
     """Return where the file of a data set is; an `InputError` says what is missing and how to get it."""
     data_set = _known(name)

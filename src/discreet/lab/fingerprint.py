@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -16,13 +17,17 @@ from pathlib import Path
 _PACKAGE = __name__.partition(".")[0]
 
 
-def fingerprint(*modules: str) -> str:
-    """Return the fingerprint of these modules together."""
+def fingerprint(*modules: str, apart: Iterable[str] = ()) -> str:
+    """Return the fingerprint of these modules together.
+
+    Modules and packages that stand `apart` are left out, and so is what only they import.
+    """
     seen: dict[str, str] = {}
+    left = tuple(f"{one}." for one in apart)
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in seen or f"{name}.".startswith(left):
             continue
         seen[name], imported = _looked_at(name)
         waiting += [other for other in imported if other not in seen]
@@ -39,10 +44,12 @@ def _looked_at(name: str) -> tuple[str, tuple[str, ...]]:
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     inside = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
     imported: set[str] = set()
-    for node in ast.walk(tree):
+    for node in _run(tree):
         if isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), inside) if node.level else node.module or ""
-            imported |= {base, *(f"{base}.{one.name}" for one in node.names)}
+            parts = {f"{base}.{one.name}" for one in node.names}
+            # Who imports a module of a package does not depend on what else the package offers.
+            imported |= parts if all(map(_is_module, parts)) else {base, *parts}
         elif isinstance(node, ast.Import):
             imported |= {one.name for one in node.names}
         body = getattr(node, "body", None)
@@ -56,6 +63,15 @@ def _looked_at(name: str) -> tuple[str, tuple[str, ...]]:
                 first.value.value = ""
     ours = tuple(sorted(one for one in imported if one.partition(".")[0] == _PACKAGE and _is_module(one)))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a syntax tree that are run: what is imported for types alone is not."""
+    yield node
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _run(child)
 
 
 @cache

@@ -233,20 +233,38 @@ def comparators() -> dict[str, Callable[..., Any]]:
     return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart)}
 
 
-def modules(cell: Cell) -> tuple[str, ...]:
-    """Return the modules that a cell's numbers depend on."""
-    measure = cell.experiment.measure
-    if measure == "formula":
-        return ("discreet.lab.formulas",)
-    if measure == "from-data":
-        return ("discreet.lab.known",)
-    name = cell.line.name
-    if name in comparators():
-        return __name__, comparators()[name].__module__
-    from .. import catalogue
+# What only some measures run: a change there leaves the numbers of others as they are.
+_RUN_BY: Mapping[str, tuple[str, ...]] = {
+    "discreet.lab.trial": ("release",),
+    "discreet.local.simulate": ("simulation", "relations"),
+    "discreet.local.protocols.known": ("simulation", "relations"),
+    "discreet.exact.relating": ("relations",),
+    "discreet.lab.overhead": ("overhead",),
+    "discreet.lab.formulas": ("formula",),
+    "discreet.lab.known": ("from-data",),
+}
 
-    found = catalogue.mechanism(name) if measure == "release" else catalogue.protocol(name)
-    return __name__, found.kind.__module__
+
+def modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modules that a cell's numbers depend on, and those that stand apart though they are imported.
+
+    What makes data stands with the data: a new made-up set leaves the runs on others alone. What draws pages of a
+    release changes no number.
+    """
+    measure, name = cell.experiment.measure, cell.line.name
+    known = {label: kind.__module__ for label, kind in comparators().items()}
+    if measure in ("formula", "from-data"):
+        own: tuple[str, ...] = ()
+    elif name in known:
+        own = (known[name],)
+    else:
+        from .. import catalogue
+
+        found = catalogue.mechanism(name) if measure == "release" else catalogue.protocol(name)
+        own = (found.kind.__module__,)
+    apart = {module for module, measures in _RUN_BY.items() if measure not in measures} | set(known.values())
+    always = {"discreet.lab.datasets", "discreet.report"}
+    return (__name__, *own), tuple(sorted((apart | always) - set(own)))
 
 
 def _counts(baskets: Baskets, patterns: Any) -> dict[frozenset[Any], float]:

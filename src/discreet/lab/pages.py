@@ -1,118 +1,214 @@
-"""Pages: for each paper what it claims, what was measured, and whether the two agree."""
+"""Pages: for each paper what it claims, what was measured, and whether the two agree.
+
+A page is Markdown with its figures beside it, for the documentation and for code hosts; `web` makes one file of it.
+The same results give the same bytes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Literal, get_args
 
-from .claims import Claim
-from .experiment import Experiment, Metric
+from .claims import Claim, Verdict
+from .experiment import Goal
 from .figures import draw, middle
+from .order import printed, sentence
 from .running import Results
+from .tables import column, compared, markdown, text
 
 TITLES = {
     "000": "Locally differentially private frequent itemset mining (Wang, Li, Jha 2018)",
     "001": "LDP-FPMiner (Chen, Wang 2022)",
     "002": "On differentially private frequent itemset mining (Zeng, Naughton, Cai 2012)",
     "003": "LDP-RM: mining relations under local privacy (Dong et al. 2024)",
-    "ours": "The flagships beside the papers",
     "004": "Discovering frequent patterns in sensitive data (Bhaskar, Laxman, Smith, Thakurta 2010)",
+    "ours": "The flagships beside the papers",
 }
 """The papers by number."""
 
+Kind = Literal["svg", "png"]
 
-def write_page(paper: str, results: Sequence[Results], claims: Iterable[Claim], folder: Path, *, quick: bool) -> Path:
-    """Write the page of a paper as Markdown, with its figures beside it, and return where it is."""
+_FAILED = ("does not hold", "cannot be tried")
+
+
+def write_page(
+    paper: str,
+    results: Sequence[Results],
+    claims: Iterable[Claim],
+    folder: Path,
+    *,
+    quick: bool,
+    kind: Kind = "svg",
+) -> Path:
+    """Write the page of a paper as Markdown, with its figures beside it, and return where it is.
+
+    Parameters
+    ----------
+    paper
+        Its number.
+    results
+        What its experiments gave.
+    claims
+        What it claims.
+    folder
+        Where the page goes; it is made if it is not there.
+    quick
+        Whether the results are those of the quick setting, which the page then says.
+    kind
+        How figures are drawn.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.md"
-    path.write_text("\n".join(_page(paper, results, list(claims), folder, quick)) + "\n", encoding="utf-8")
+    path.write_text("\n".join(_page(paper, results, list(claims), folder, quick, kind)), encoding="utf-8")
     return path
 
 
-def _page(paper: str, results: Sequence[Results], claims: list[Claim], folder: Path, quick: bool) -> Iterator[str]:
+def write_index(papers: Sequence[str], claims: Iterable[Claim], folder: Path) -> Path:
+    """Write the page before the pages: what became of the claims of each paper."""
+    every = [claim for claim in claims if claim.paper in papers]
+    said = [paper for paper in papers if any(claim.paper == paper for claim in every)]
+    rows = [[f"[{TITLES[one]}]({one}.md)", *_tally([claim for claim in every if claim.paper == one])] for one in said]
+    lines = ["# The papers, reproduced", ""]
+    lines += [
+        "What every paper claims, one by one, and what became of it here. How to run it: [the lab](../lab.md).",
+        "",
+    ]
+    lines += markdown(["paper", "claims", *get_args(Verdict)], [*rows, ["all", *_tally(every)]])
+    lines += ["Each page lists first what could not be reproduced, and why.", ""]
+    lines += [f"Beside them: [{TITLES[one]}]({one}.md)." for one in papers if one not in said]
+    lines += ["", "```{toctree}", ":maxdepth: 1", "", *papers, "```", ""]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.md"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def _tally(claims: Sequence[Claim]) -> list[str]:
+    return [
+        str(len(claims)),
+        *(str(sum(claim.verdict == verdict for claim in claims)) for verdict in get_args(Verdict)),
+    ]
+
+
+def _page(
+    paper: str, results: Sequence[Results], claims: list[Claim], folder: Path, quick: bool, kind: Kind
+) -> Iterator[str]:
     yield f"# {TITLES[paper]}\n"
-    yield f"Everything here is made by one command: `discreet lab run --paper {paper}`, then `discreet lab page`.\n"
+    yield from _summary(results, claims)
+    yield f"Everything here is made by one command: `discreet lab page --paper {paper}{' --quick' if quick else ''}`.\n"
     if quick:
         yield "**Quick setting**: three repeats and three points of each axis.\n"
+    yield from _missing(results)
     if claims:
-        yield "## What it claims, and what we found\n"
-        yield "| where | the claim, in our words | found | why |"
-        yield "|---|---|---|---|"
-        for claim in claims:
-            yield f"| {claim.where} | {claim.says} | **{claim.verdict}** | {claim.why} |"
-        yield ""
+        yield from _not_reproduced([claim for claim in claims if claim.verdict in _FAILED])
+        yield from _every_claim(claims)
     yield from goals(results)
     for one in results:
-        yield from section(one, folder)
+        yield from section(one, folder, kind)
+
+
+def _summary(results: Sequence[Results], claims: Sequence[Claim]) -> Iterator[str]:
+    if claims:
+        words = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+        many = [(verdict, sum(claim.verdict == verdict for claim in claims)) for verdict in get_args(Verdict)]
+        told = [f"{count} {verdict if count == 1 else words.get(verdict, verdict)}" for verdict, count in many if count]
+        yield f"**{_count(len(claims), 'claim')}**: {', '.join(told)}.\n"
+    every = [goal for one in results for goal in one.experiment.goals]
+    if every:
+        reached = sum(_reached(one, goal)[1] == "**reached**" for one in results for goal in one.experiment.goals)
+        yield f"**{_count(len(every), 'goal')}**: {reached} reached.\n"
+
+
+def _missing(results: Sequence[Results]) -> Iterator[str]:
+    lacking = [one for one in results if one.missing]
+    if lacking:
+        yield "**Not all was run.** Missing are\n"
+        for one in lacking:
+            what = "all of it" if not one.rows else _count(one.missing, "run")
+            yield f"- {one.experiment.shows}: {what} (`discreet lab run {one.experiment.name}`)"
+        yield ""
+
+
+def _not_reproduced(claims: Sequence[Claim]) -> Iterator[str]:
+    yield "## What could not be reproduced, and why\n"
+    if not claims:
+        yield "Every claim holds, at least in part.\n"
+        return
+    for verdict in _FAILED:
+        listed = [claim for claim in claims if claim.verdict == verdict]
+        if listed:
+            yield f"{verdict.capitalize()}:\n"
+            yield from (f"- *{text(one.where)}*: {text(one.says)} **But**: {text(one.why)}" for one in listed)
+            yield ""
+
+
+def _every_claim(claims: Sequence[Claim]) -> Iterator[str]:
+    yield "## What it claims, and what we found\n"
+    yield from markdown(
+        ["", "where", "the claim, in our words", "found", "why"],
+        ([str(place), one.where, one.says, f"**{one.verdict}**", one.why] for place, one in enumerate(claims, start=1)),
+    )
+    # Commands cannot be broken over lines, so a column of them would leave no room for the others.
+    yield "<details><summary>How to see each of them</summary>\n"
+    for place, one in enumerate(claims, start=1):
+        yield f"{place}. `{one.command}`" + ("" if one.seed == "none" else f" (seeds {one.seed})")
+    yield "\n</details>\n"
+
+
+def _count(many: int, what: str) -> str:
+    return f"{many:,} {what}{'' if many == 1 else 's'}"
 
 
 def goals(results: Sequence[Results]) -> Iterator[str]:
     """Yield a table of every goal: reached, or the gap."""
-    rows = [(one, goal) for one in results for goal in one.experiment.goals]
-    if not rows:
-        return
-    yield "## Goals\n"
-    yield "| experiment | where | what | goal | measured | |"
-    yield "|---|---|---|---|---|---|"
-    for one, goal in rows:
-        metrics = {metric.name: metric.label for metric in one.experiment.metrics}
-        mean, spread = middle(one.numbers(goal.panel, goal.line, goal.value, goal.metric))
-        axis = f", {_column(one.experiment, goal.value)}"
-        what = f"{metrics[goal.metric]} of {goal.line}"
-        gap = goal.gap(round(mean, 3))
-        said = "not run" if not isfinite(mean) else "**reached**" if not gap else f"{gap:.3f} short"
-        measured = f"{mean:.3f} ± {spread:.3f}" if isfinite(mean) else ""
-        yield f"| {one.experiment.shows} | {goal.panel}{axis} | {what} | {goal} | {measured} | {said} |"
-    yield ""
+    rows = []
+    for one in results:
+        labels = {metric.name: metric.label for metric in one.experiment.metrics}
+        for goal in one.experiment.goals:
+            where = f"{goal.panel}, {column(one.experiment, goal.value)}"
+            what = f"{labels[goal.metric]} of {goal.line}"
+            rows.append([one.experiment.shows, where, what, str(goal), *_reached(one, goal)])
+    if rows:
+        yield "## Goals\n"
+        yield from markdown(["experiment", "where", "what", "goal", "measured", ""], rows)
 
 
-def section(results: Results, folder: Path) -> Iterator[str]:
-    """Yield the part of a page about one experiment: what is claimed, figures, tables."""
+def _reached(results: Results, goal: Goal) -> tuple[str, str]:
+    """Return what was measured where a goal was set, and how far it is from it."""
+    mean, spread = middle(results.numbers(goal.panel, goal.line, goal.value, goal.metric))
+    if not isfinite(mean):
+        return "", "not run"
+    gap = goal.gap(round(mean, 3))
+    return f"{mean:.3f} ± {spread:.3f}", f"{gap:.3f} short" if gap else "**reached**"
+
+
+def section(results: Results, folder: Path, kind: Kind = "svg") -> Iterator[str]:
+    """Yield the part of a page about one experiment: what is claimed, figures, which line is best, tables."""
     experiment = results.experiment
     yield f"## {experiment.shows}: {experiment.title}\n"
-    yield f"{experiment.says}\n"
+    if experiment.says:
+        yield f"{experiment.says}\n"
     if experiment.differs:
         yield f"*What differs here*: {experiment.differs}\n"
-    yield f"`discreet lab run {experiment.name}`\n"
-    for failed in results.failed:
-        yield f"*Not run*: {failed}\n"
+    repeats = len({row.seed for row in results.rows})
+    over = f": mean ± standard deviation over {_count(repeats, 'run')}" if repeats > 1 else ""
+    yield f"`discreet lab run {experiment.name}`{over}\n"
+    yield from (f"*Not run*: {text(failed)}\n" for failed in results.failed)
+    if not results.rows:
+        yield "*Not run yet.*\n"
+        return
     for metric in experiment.metrics:
-        if len(results.values) > 1:
-            file = draw(results, metric, folder / f"{experiment.name}-{metric.name}.svg")
+        drawn = len(results.values) > 1
+        if drawn:
+            file = draw(results, metric, folder / f"{experiment.name}-{metric.name}.{kind}")
             yield f"![{experiment.shows}: {metric.label}]({file.name})\n"
-        yield from table(results, metric)
-
-
-def table(results: Results, metric: Metric) -> Iterator[str]:
-    """Yield a Markdown table of one number: a row a line and data set, a column a point."""
-    experiment = results.experiment
-    head = [metric.label, *(_column(experiment, value) for value in results.values)]
-    several = len(results.panels) > 1
-    yield "| " + " | ".join(["", *head] if several else head) + " |"
-    yield "|" + "---|" * (len(head) + several)
-    for panel in results.panels:
-        for line in experiment.lines:
-            cells = [_cell(results, panel, line.label, value, metric) for value in results.values]
-            if any(cells):
-                yield "| " + " | ".join([*([panel] if several else []), line.label, *cells]) + " |"
-    yield ""
-
-
-def _column(experiment: Experiment, value: str) -> str:
-    return f"{experiment.axis.label} = {value}" if experiment.axis is not None else "measured"
-
-
-def _cell(results: Results, panel: str, line: str, value: str, metric: Metric) -> str:
-    mean, spread = middle(results.numbers(panel, line, value, metric.name))
-    if not isfinite(mean):
-        return ""
-    text = _number(mean, metric)
-    if spread:
-        text += f" ± {_number(spread, metric)}"
-    printed = results.experiment.printed.get((panel, line, value, metric.name))
-    return text if printed is None else f"{text} (paper: {printed:g})"
-
-
-def _number(value: float, metric: Metric) -> str:
-    return f"{value:.1e}" if metric.logarithmic else f"{value:.{metric.digits}f}"
+        if told := " ".join(filter(None, (sentence(results, metric), printed(results, metric)))):
+            yield f"**{metric.label}.** {told}\n"
+        # A figure is what most want to see; its numbers are there for those who ask.
+        if drawn:
+            yield f"<details><summary>{text(metric.label)}: the numbers</summary>\n"
+        yield from compared(results, metric)
+        if drawn:
+            yield "</details>\n"

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,7 @@ from ..errors import DiscreetError
 from .experiment import Cell, Data, Experiment
 from .fingerprint import fingerprint
 from .measures import measured, modules
+from .pace import Pace
 from .store import Row, Store
 
 # Results are written after so many seconds of work, so that an interrupt loses little.
@@ -38,11 +39,14 @@ class Results:
         One for every number of every run.
     failed
         What could not be run, and why.
+    missing
+        How many runs were asked for and are not there.
     """
 
     experiment: Experiment
     rows: tuple[Row, ...]
     failed: tuple[str, ...] = ()
+    missing: int = 0
 
     def numbers(self, panel: str, line: str, value: str, metric: str) -> list[float]:
         """Return one number of all repeats, in the order of their seeds."""
@@ -91,70 +95,88 @@ def run(
     jobs
         How many processes; as many as there are cores if it is not given.
     progress
-        Told the share of the cells that is done.
+        Told the share of the work that is done, by the time it takes.
     """
     store = Store(Path(folder))
-    kept = store.everything()
-    rows: dict[str, dict[str, list[Row]]] = {one.name: {} for one in experiments}
-    waiting: list[tuple[Cell, dict[int, str]]] = []
-    wanted: dict[str, set[str]] = {one.name: set() for one in experiments}
-    total = 0
-    for experiment in experiments:
-        asked = {(cell.panel, cell.line.label, cell.value): cell.seeds for cell in experiment.cells(quick)}
-        # What a full run kept stays in the file, though a quick one does not ask for it.
-        for cell in experiment.cells(quick=False):
-            keys = {seed: key_of(cell, seed) for seed in cell.seeds}
-            for key in keys.values():
-                if key in kept:
-                    rows[experiment.name][key] = [_named(row, cell) for row in kept[key]]
-            seeds = asked.get((cell.panel, cell.line.label, cell.value), range(0))
-            total += bool(seeds)
-            wanted[experiment.name] |= {keys[seed] for seed in seeds}
-            missing = {seed: keys[seed] for seed in seeds if keys[seed] not in kept}
-            if missing:
-                waiting.append((cell, missing))
-    failed: dict[str, list[str]] = {one.name: [] for one in experiments}
+    before = store.everything()
+    asked = [_Asked(one, before, quick) for one in experiments]
+    by_name = {one.experiment.name: one for one in asked}
+    waiting = [cell for one in asked for cell in one.waiting]
+    pace = Pace(waiting, before.values())
     written = time.monotonic()
-    changed: set[str] = set(rows)
+    changed: set[str] = set(by_name)
 
-    def take(cell: Cell, outcome: list[Row] | str, done: int) -> None:
+    def take(cell: Cell, outcome: list[Row] | str) -> None:
         nonlocal written
-        name = cell.experiment.name
+        one = by_name[cell.experiment.name]
         if isinstance(outcome, str):
-            failed[name].append(f"{cell}: {outcome}")
+            one.failed.append(f"{cell}: {outcome}")
         else:
             for row in outcome:
-                rows[name].setdefault(row.key, []).append(row)
-            changed.add(name)
+                one.rows.setdefault(row.key, []).append(row)
+            changed.add(cell.experiment.name)
+        share = pace.done(cell, [] if isinstance(outcome, str) else outcome)
         if progress is not None:
-            progress(done / total)
+            progress(share)
         if time.monotonic() - written > _OFTEN:
-            _keep(store, rows, changed)
+            _keep(store, by_name, changed)
             written = time.monotonic()
 
     try:
-        _work(waiting, total, jobs, take)
+        _work(waiting, jobs, take)
     finally:
-        _keep(store, rows, changed)
-    return [
-        Results(
-            experiment=one,
-            rows=tuple(row for key, several in rows[one.name].items() if key in wanted[one.name] for row in several),
-            failed=tuple(failed[one.name]),
-        )
-        for one in experiments
-    ]
+        _keep(store, by_name, changed)
+    return [one.results() for one in asked]
+
+
+def kept(experiments: Sequence[Experiment], folder: str | os.PathLike[str], *, quick: bool = False) -> list[Results]:
+    """Return what is kept of experiments, without running anything; `missing` says how much is not there.
+
+    Parameters
+    ----------
+    experiments, folder, quick
+        As for :func:`run`.
+    """
+    before = Store(Path(folder)).everything()
+    return [_Asked(one, before, quick).results() for one in experiments]
+
+
+class _Asked:
+    """What is asked of one experiment: what is there already, what waits, and what could not be run."""
+
+    def __init__(self, experiment: Experiment, before: Mapping[str, list[Row]], quick: bool) -> None:
+        self.experiment = experiment
+        self.rows: dict[str, list[Row]] = {}
+        self.waiting: list[tuple[Cell, dict[int, str]]] = []
+        self.failed: list[str] = []
+        self._wanted: set[str] = set()
+        asked = {(cell.panel, cell.line.label, cell.value): cell.seeds for cell in experiment.cells(quick)}
+        # What a full run kept stays in the file, though a quick one does not ask for it.
+        for cell in experiment.cells(quick=False):
+            keys = keys_of(cell, cell.seeds)
+            for key in keys.values():
+                if key in before:
+                    self.rows[key] = [_named(row, cell) for row in before[key]]
+            seeds = asked.get((cell.panel, cell.line.label, cell.value), range(0))
+            self._wanted |= {keys[seed] for seed in seeds}
+            missing = {seed: keys[seed] for seed in seeds if keys[seed] not in before}
+            if missing:
+                self.waiting.append((cell, missing))
+
+    def results(self) -> Results:
+        """Return what there is now of what was asked for."""
+        rows = tuple(row for key, several in self.rows.items() if key in self._wanted for row in several)
+        missing = len(self._wanted - set(self.rows))
+        return Results(experiment=self.experiment, rows=rows, failed=tuple(self.failed), missing=missing)
 
 
 def _work(
-    waiting: list[tuple[Cell, dict[int, str]]], total: int, jobs: int | None, take: Callable[[Cell, Any, int], None]
+    waiting: list[tuple[Cell, dict[int, str]]], jobs: int | None, take: Callable[[Cell, list[Row] | str], None]
 ) -> None:
-    done = total - len(waiting)
     many = max(1, min(len(waiting), jobs or os.cpu_count() or 1))
     if many == 1:
         for cell, missing in waiting:
-            done += 1
-            take(cell, work(cell, missing), done)
+            take(cell, work(cell, missing))
         return
     context = get_context("spawn")  # compiled threads do not survive a fork
     with ProcessPoolExecutor(many, mp_context=context, initializer=_alone) as pool:
@@ -167,8 +189,7 @@ def _work(
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    done += 1
-                    take(running.pop(future), future.result(), done)
+                    take(running.pop(future), future.result())
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -200,30 +221,35 @@ def work(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
 
 def key_of(cell: Cell, seed: int) -> str:
     """Return a hash of everything that the numbers of one run depend on."""
+    return keys_of(cell, (seed,))[seed]
+
+
+def keys_of(cell: Cell, seeds: Iterable[int]) -> dict[int, str]:
+    """Return the keys of several runs of a cell, by seed: what they share is looked at once."""
+    depends, apart = modules(cell)
     about = {
         "measure": cell.experiment.measure,
         "data": None if cell.data is None else _identity(cell.data),
         "line": [cell.line.name, dict(cell.line.settings)],
         "asked": dict(cell.asked),
-        "seed": seed,
-        "code": fingerprint(*modules(cell)),
+        "code": fingerprint(*depends, apart=apart),
     }
-    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+    texts = {seed: json.dumps(about | {"seed": seed}, sort_keys=True, default=str) for seed in seeds}
+    return {seed: hashlib.sha256(text.encode()).hexdigest() for seed, text in texts.items()}
 
 
 def _identity(data: Data) -> list[Any]:
-    """Return what tells data sets apart: the name and the text of one of ours, the bytes of a file."""
-    from .datasets import DATA_SETS, names
+    """Return what tells data sets apart: the name and the origin of one of ours, the bytes of a file."""
+    from .datasets import names, origin
 
     if data.name in names():
-        known = DATA_SETS.get(data.name)
-        return [data.name, data.people, None if known is None else known.sha256]
+        return [data.name, data.people, origin(data.name)]
     return [hashlib.sha256(Path(data.name).read_bytes()).hexdigest(), data.people, sorted(data.reading.items())]
 
 
-def _keep(store: Store, rows: Mapping[str, Mapping[str, list[Row]]], changed: set[str]) -> None:
+def _keep(store: Store, asked: Mapping[str, _Asked], changed: set[str]) -> None:
     for name in sorted(changed):
-        store.keep(name, (row for several in rows[name].values() for row in several))
+        store.keep(name, (row for several in asked[name].rows.values() for row in several))
     changed.clear()
 
 

@@ -44,9 +44,9 @@ def check(question: Mapping[str, Any], most: float | Fraction | None = None, fai
         raise ValueError(f"This device speaks format 1, and the question is in format {spoken}.")
     epsilon, delta = _number(question, "epsilon"), _number(question, "delta", "0")
     if most is not None and epsilon > most:
-        raise ValueError(f"The question asks for epsilon {float(epsilon):g}, and this device gives at most {most:g}.")
+        raise ValueError(_refusal("epsilon", epsilon, most))
     if delta > fail:
-        raise ValueError(f"The question asks for delta {float(delta):g}, and this device gives at most {fail:g}.")
+        raise ValueError(_refusal("delta", delta, fail))
     try:
         _check_answers(question)
         lost, failed = ratio(question["oracle"]), failing(question["oracle"])
@@ -54,6 +54,10 @@ def check(question: Mapping[str, Any], most: float | Fraction | None = None, fai
         raise ValueError(UNWRITTEN) from None
     if lost > grown_at_least(epsilon) or failed > delta:
         raise ValueError("The question's probabilities give away more than the epsilon it states.")
+
+
+def _refusal(name: str, asked: Fraction, given: float | Fraction) -> str:
+    return f"The question asks for {name} {float(asked):g}, and this device gives at most {float(given):g}."
 
 
 def _number(question: Mapping[str, Any], name: str, default: str | None = None) -> Fraction:

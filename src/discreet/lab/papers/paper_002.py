@@ -10,7 +10,7 @@ POS = "BMS-POS (275,000 of 515,597)"
 F_SCORE = Metric(name="f_score", label="F-score", share=True)
 PRECISION = Metric(name="precision", label="precision", share=True)
 RECALL = Metric(name="recall", label="recall", share=True)
-_PART = "BMS-POS is a part of the paper's set: the same relative thresholds, about half of the people."
+_PART = "BMS-POS is a part, drawn from with replacement until there are as many people as in the paper."
 _READ = "The thresholds are ours: the paper's are in its figures alone."
 # The paper's own form of the estimates of algorithm 3, and its bound on the sensitivity.
 PRINTED = {"keep": "uniform", "keep_items": "uniform", "bound": "binomial"}
@@ -20,7 +20,11 @@ DOUBLE = Line(label="double standards", name="truncated", settings=PRINTED | {"s
 BOTH = Line(label="both (algorithm 5)", name="truncated", settings=PRINTED)
 
 
-SETS = (Data(name="BMS-POS_275k", label=POS), Data(name="BMS-WebView-1"), Data(name="BMS-WebView-2"))
+SETS = (
+    Data(name="BMS-POS_275k", label=POS, people=515_597),
+    Data(name="BMS-WebView-1"),
+    Data(name="BMS-WebView-2"),
+)
 
 
 def _sets(*thresholds: tuple[float, ...]) -> tuple[Data, ...]:

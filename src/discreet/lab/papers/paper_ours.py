@@ -56,8 +56,17 @@ PROTOCOLS = (
     Line(label="`fp-tree`", name="fp-tree"),
     Line(label="`adept`", name="adept"),
 )
+WITHOUT = (
+    Line(label="`adept`", name="adept"),
+    Line(label="one item of the basket each", name="adept", settings={"oracle": "grr-or-olh"}),
+    Line(label="a first padding of 1", name="adept", settings={"first_padding": 1}),
+    Line(label="no prior", name="adept", settings={"prior": False}),
+    Line(label="later rounds about the likeliest", name="adept", settings={"later": "likeliest"}),
+    Line(label="only the newest round counts", name="adept", settings={"merged": False}),
+)
 EPSILONS = Axis(of="epsilon", label="ε", values=("0.1", "0.5", "1"))
 LOCAL_EPSILONS = Axis(of="epsilon", label="ε", values=("0.5", "1", "2", "4"))
+LOCAL_ENDS = replace(LOCAL_EPSILONS, values=("1", "4"))
 
 _ITEMS = {
     "BMS-POS_275k": (0.04, 0.02, 0.01),
@@ -98,6 +107,11 @@ def _at(data: Data, values: tuple[float, ...]) -> Data:
     return replace(data, values=values)
 
 
+def _beside(lines: tuple[Line, ...], *quick: str) -> tuple[Line, ...]:
+    """Return the lines of a table beside a main one, all but a few left to the full setting."""
+    return tuple(replace(line, slow=line.name not in quick) for line in lines)
+
+
 TOP = Experiment(
     name="ours-top-100",
     paper="ours",
@@ -120,7 +134,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-20",
-        lines=(*THEIRS[::2], *OURS),
+        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
         shows="Top 20",
         title="the twenty most frequent patterns of any length, pure epsilon",
         asked={"top": 20},
@@ -130,7 +144,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-400",
-        lines=(*THEIRS[::2], *OURS),
+        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
         shows="Top 400",
         title="the 400 most frequent patterns of any length, pure epsilon",
         asked={"top": 400},
@@ -140,7 +154,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-100-delta",
-        lines=(*THEIRS[::2], *OURS),
+        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
         shows="Top 100 with a delta",
         title="the hundred most frequent patterns of any length, δ = 1e-6",
         asked={"top": 100, "delta": "1e-6"},
@@ -233,6 +247,38 @@ SETTINGS = (
     ),
 )
 
+# One setting changed at a time: the line, the mechanism, the settings, and whether it is left to the full setting.
+_CHANGED: tuple[tuple[str, str, dict[str, object], bool], ...] = (
+    ("`clipped`", "clipped", {}, False),
+    ("`clipped`, 10 pairs a pattern, not 30", "clipped", {"pairs": 10}, False),
+    ("`clipped`, 60 pairs a pattern", "clipped", {"pairs": 60}, True),
+    ("`bases`", "bases", {}, False),
+    ("`bases`, nothing to spare, not 1/20", "bases", {"spare": "1"}, False),
+    ("`bases`, 1/4 to spare", "bases", {"spare": "1.25"}, True),
+    ("`bases`, bases of 6 items, not 12", "bases", {"largest": 6}, True),
+    ("`privbasis`, none of what `bases` adds", "privbasis", {}, True),
+    ("`peeling`", "peeling", {}, False),
+    ("`peeling`, 2/5 for picking, not 3/5", "peeling", {"selecting": "0.4"}, True),
+    ("`peeling`, 4/5 for picking", "peeling", {"selecting": "0.8"}, True),
+    ("`auto`, which chooses among these", "auto", {}, True),
+)
+ABLATIONS = replace(
+    TOP,
+    name="ours-ablations",
+    shows="One ingredient changed",
+    title="the hundred most frequent patterns of any length, one setting changed at a time",
+    says="Each mechanism as it is, and with one setting changed; at the end what `auto` makes of them.",
+    data=CURATOR[:5],
+    lines=tuple(Line(label=label, name=name, settings=settings, slow=slow) for label, name, settings, slow in _CHANGED),
+    metrics=(MISSED, OFF, COVERED),
+    repeats=5,
+    differs=(
+        "Only what has a setting can be changed here. Shares of the budget, how often `clipped` counts again, its"
+        " histogram and its correction, and the rules of `auto` are constants: their proof pages have tables of them."
+    ),
+    goals=(),
+)
+
 ADEPT = Experiment(
     name="ours-local-64",
     paper="ours",
@@ -259,7 +305,8 @@ LOCAL_SETTINGS = (
         shows="Local, top 64 of two items and more",
         title="the 64 most frequent patterns of two items and more",
         asked={"top": 64, "least": 2},
-        lines=tuple(line for line in PROTOCOLS if line.name != "ldpminer"),
+        lines=_beside(PROTOCOLS[1:], "svsm", "adept"),
+        axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same, of longer patterns; what reports add up to is drawn.",
         goals=(),
@@ -270,10 +317,25 @@ LOCAL_SETTINGS = (
         shows="Local, top 100",
         title="the hundred most frequent patterns of any length",
         asked={"top": 100},
+        lines=_beside(PROTOCOLS, "svsm", "adept"),
+        axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same for 100; what reports add up to is drawn.",
         goals=(),
     ),
+    replace(
+        ADEPT,
+        name="ours-local-ablations",
+        shows="Local, what each part is for",
+        title="`adept` with one of its parts left out",
+        asked={"top": 64},
+        data=LOCAL[:4],
+        lines=WITHOUT,
+        metrics=(RANK, F_SCORE, OFF),
+        says="Every line leaves out one part; what reports add up to is drawn.",
+        repeats=5,
+        goals=(),
+    ),
 )
 
-EXPERIMENTS = (*SETTINGS, *LOCAL_SETTINGS)
+EXPERIMENTS = (*SETTINGS, ABLATIONS, *LOCAL_SETTINGS)

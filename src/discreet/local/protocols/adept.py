@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import hypot, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
-from ..oracles.known import adaptive
+from ..oracles.known import adaptive, grr_or_olh
 from ..oracles.oracle import Oracle
 from ..questions import Candidates, HowMany, Which
 from .beliefs import Evidence
-from .growing import Picture
+from .growing import Follows, Itemset, Picture
 from .held_sizes import BINS, HeldSizes
 from .protocol import Protocol
-from .rounds import LEAST_SHARE
+from .rounds import LEAST_SHARE, check_padding
 from .svsm import longest
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
@@ -39,7 +40,8 @@ MOST_ASKED = 20_000
 """How many patterns a round asks about at most, the most uncertain of them."""
 DOUBT = (0.001, 0.01, 0.03)
 """From which chance on to be among the top, and up to one minus which, a pattern is asked about in later rounds."""
-
+LIKELIEST = 4
+"""How many patterns are asked about for every one wanted where later rounds do not look at what is uncertain."""
 VAGUE = 0.25
 """The variance of a frequency of which nothing is known, at most."""
 
@@ -54,48 +56,97 @@ class Adept(Protocol):
         Of the people, for the four rounds: all items, then three times what is uncertain.
     sizes
         Of the people of a round, the share that tells how many candidates it holds.
+    oracle
+        How candidates are asked for: by the best oracle, or by one item of the basket each, as for `svim`.
+    first_padding
+        That of the first round: the one of the least predicted error, near the typical basket, or a number.
+    prior
+        Whether an estimate is pulled to what all of them suggest. If not, it is believed as it is, and a pattern nobody
+        was asked about as its parts suggest.
+    later
+        What later rounds ask about: the patterns of which it is uncertain whether they are among the top, or
+        the likeliest, four for every pattern wanted.
+    merged
+        Whether all rounds count that asked about a pattern, by their precision, or only the newest.
+
+    The defaults are what is best; the others show what each part is for.
     """
 
     shares: tuple[str, str, str, str] = ("0.5", "0.25", "0.15", "0.1")
     sizes: str = "0.08"
+    oracle: Literal["adaptive", "grr-or-olh"] = "adaptive"
+    first_padding: int | Literal["predicted"] = "predicted"
+    prior: bool = True
+    later: Literal["uncertain", "likeliest"] = "uncertain"
+    merged: bool = True
 
     name: ClassVar[str] = "adept"
     summary: ClassVar[str] = "the most frequent itemsets: asks again where it is uncertain what is among the top"
     citation: ClassVar[str] = "ours; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel), Ye, Barg 2018"
 
     def check(self, wanted: Wanted) -> None:
-        """Refuse shares that do not add up."""
+        """Refuse settings that do not add up."""
         shares, size = self.parts, exact(self.sizes, "sizes")
         if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
             raise MisuseError("The shares of adept are 0.0001 or more each, and add up to 1 at most.")
         if not Fraction(1, 1000) <= size <= Fraction(1, 2):
             raise MisuseError(f"sizes is from 0.001 to 0.5 of each round; {self.sizes} was given.")
-        adaptive(wanted.epsilon, wanted.items)
+        check_padding(self.first_padding, size, "first_padding")
+        # What people answer must not decide who is refused.
+        for many, pad in ((wanted.items, self.first_lengths(wanted.items)[0]), (MOST_ASKED, 1)):
+            made(self.oracle, wanted.epsilon, many, pad, 0.0)
 
     @property
     def parts(self) -> list[Fraction]:
         """The shares as numbers."""
         return [exact(share, "a share") for share in self.shares]
 
+    def first_lengths(self, items: int) -> tuple[int, ...]:
+        """Return the paddings that are compared for the first round; nobody holds more than there is."""
+        return (min(self.first_padding, items),) if isinstance(self.first_padding, int) else LENGTHS
+
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         line, (share, *later) = Line(), self.parts
         near = (FIRST_NEAR, FIRST_FREQUENCY)
-        told = yield from self._round(Candidates(items=wanted.items), line, share, wanted, near, "items")
+        of = Candidates(items=wanted.items)
+        told = yield from self._round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
         largest = longest(wanted.top, wanted.least)
-        picture = Picture(told.evidence, told.doubt, top=wanted.top, least=wanted.least, largest=largest)
+        picture = Picture(
+            told.evidence,
+            told.doubt,
+            told.follows,
+            top=wanted.top,
+            least=wanted.least,
+            largest=largest,
+            prior=self.prior,
+            merged=self.merged,
+        )
         facts = told.facts("items")
         for number, (share, doubt) in enumerate(zip(later, DOUBT, strict=True), 2):
-            # Where nothing is uncertain any more, the top itself is asked about, for its counts.
-            asked = picture.uncertain(doubt, MOST_ASKED) or picture.best()[:MOST_ASKED]
+            asked = self._asked(picture, doubt)
             near, about = (picture.threshold, picture.threshold), f"patterns {number}"
             told = yield from self._round(Candidates(itemsets=tuple(asked)), line, share, wanted, near, about)
-            picture.add(asked, told.evidence, told.doubt)
+            picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
         return learnt(picture, facts)
 
+    def _asked(self, picture: Picture, doubt: float) -> list[Itemset]:
+        """Return what a later round asks about."""
+        if self.later == "likeliest":
+            return picture.best(min(LIKELIEST * picture.top, MOST_ASKED))
+        # Where nothing is uncertain any more, the top itself is asked about, for its counts.
+        return picture.uncertain(doubt, MOST_ASKED) or picture.best(min(picture.top, MOST_ASKED))
+
     def _round(
-        self, of: Candidates, line: Line, share: Fraction, wanted: Wanted, near: tuple[float, float], about: str
+        self,
+        of: Candidates,
+        line: Line,
+        share: Fraction,
+        wanted: Wanted,
+        near: tuple[float, float],
+        about: str,
+        lengths: tuple[int, ...] = LENGTHS,
     ) -> Generator[Ask, Any, Told]:
         """Ask how many of the candidates people hold, and then which."""
         size = exact(self.sizes, "sizes")
@@ -106,7 +157,7 @@ class Adept(Protocol):
         )
         held = HeldSizes.of(seen, bins, len(of))
         people = max(1, round(seen.people * float((1 - size) / size)))
-        oracle = best_oracle(held, wanted.epsilon, len(of), people, near)
+        oracle = best_oracle(held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle)
         answer: Estimate = yield Ask(
             name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
         )
@@ -119,6 +170,7 @@ class Told:
 
     evidence: Evidence
     doubt: float
+    follows: Follows
     pad: int
     correction: float
 
@@ -132,6 +184,7 @@ class Told:
         return cls(
             evidence=Evidence(values=values, noise=answer.variance * slope**2, relative=off),
             doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
+            follows=partial(held.follows, pad),
             pad=pad,
             correction=held.correction(pad),
         )
@@ -141,26 +194,42 @@ class Told:
         return {f"{about} padding": self.pad, f"{about} correction": self.correction}
 
 
-def best_oracle(held: HeldSizes, epsilon: Fraction, size: int, people: int, near: tuple[float, float]) -> Oracle:
+def best_oracle(
+    held: HeldSizes,
+    epsilon: Fraction,
+    size: int,
+    people: int,
+    near: tuple[float, float],
+    *,
+    lengths: tuple[int, ...] = LENGTHS,
+    oracle: Literal["adaptive", "grr-or-olh"] = "adaptive",
+) -> Oracle:
     """Return the oracle and padding with the least predicted error of a candidate as frequent as `near`."""
     last, frequency = near
     found: list[tuple[float, int, Oracle]] = []
-    for pad in (length for length in LENGTHS if length <= size):
+    for pad in (length for length in lengths if length <= size):
         grows = held.grows(last, pad)
         try:
-            oracle = adaptive(epsilon, size, pad=pad, frequency=frequency / grows)
+            one = made(oracle, epsilon, size, pad, frequency / grows)
         except MisuseError:
             break  # no room for so long a padding
-        noise = grows**2 * float(oracle.variance(frequency / grows, people))
-        found.append((noise + (CUT_OFF * last * (1 - 1 / grows)) ** 2, pad, oracle))
+        noise = grows**2 * float(one.variance(frequency / grows, people))
+        found.append((noise + (CUT_OFF * last * (1 - 1 / grows)) ** 2, pad, one))
     return min(found, key=lambda one: one[:2])[2]
+
+
+def made(oracle: Literal["adaptive", "grr-or-olh"], epsilon: Fraction, size: int, pad: int, frequency: float) -> Oracle:
+    """Return the oracle for a candidate that so many hold."""
+    if oracle == "grr-or-olh":
+        return grr_or_olh(epsilon, size, pad=pad)
+    return adaptive(epsilon, size, pad=pad, frequency=frequency)
 
 
 def learnt(picture: Picture, facts: dict[str, Any]) -> Learnt:
     """Return everything that is believed, the most frequent first; of equal ones subsets come first (A10)."""
     sets = [one for level in picture.levels for one in level.sets]
     values = np.concatenate([level.means for level in picture.levels])
-    variance = np.concatenate(_variances(picture)) + (picture.doubt * values) ** 2
+    variance = np.concatenate(_variances(picture)) + (picture.doubt * picture.follows(values) * values) ** 2
     order = np.lexsort((np.array([len(one) for one in sets]), -values))
     return Learnt(itemsets=tuple(sets[at] for at in order), values=values[order], variance=variance[order], facts=facts)
 

@@ -91,23 +91,11 @@ class Evidence:
             into[places] = some
         return Evidence(values=new[0], noise=new[1], relative=new[2])
 
-    def scaled(self, factor: float, spare: float = 0.0) -> Evidence:
+    def scaled(self, factor: Values | float, spare: Values | float = 0.0) -> Evidence:
         """Return this times a factor, with something more of relative variance."""
         return Evidence(
             values=self.values * factor, noise=self.noise * factor**2, relative=self.relative + spare * factor**2
         )
-
-    def apart(self, means: Values, variance: Values) -> tuple[float, float]:
-        """Return by what common part these estimates lie over what is believed, and the variance of that.
-
-        All estimates of a round share the error of one correction. A belief is right on average, so what lies over all
-        of them by the same factor is such an error, of this round or of those before.
-        """
-        weights = means / (self.noise + variance + self.relative * means**2)
-        sure = float((weights * means).sum())
-        if sure <= 0:
-            return 0.0, np.inf
-        return float((weights * self.values).sum()) / sure - 1, 1 / sure
 
     def merged(self, other: Evidence, frequencies: Values) -> Evidence:
         """Return both together, weighed as is best for true values near these frequencies."""
@@ -147,6 +135,13 @@ class Belief:
         part = over - log_scaled(self.centres / wide) + threshold * (2 * self.centres - threshold) / (2 * wide**2)
         logs = np.where(self.cut[:, None], part, plain)
         return np.asarray((self.weights * np.exp(np.minimum(logs, 0.0))).sum(0))
+
+
+def as_measured(known: Evidence) -> Belief:
+    """Return what to believe where there is no law: each estimate as it is, as far off as it may be."""
+    variance = known.noise + known.relative * np.clip(known.values, 0.0, 1.0) ** 2
+    one = np.ones((1, len(known.values)))
+    return _mixed(one, known.values[None], np.sqrt(variance)[None], np.zeros(1, bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

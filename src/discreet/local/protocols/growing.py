@@ -6,7 +6,7 @@ Every level's guess comes from the level below. Nothing here asks anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from math import exp, log, sqrt
@@ -15,9 +15,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .beliefs import Belief, Evidence, Guessed, ItemLaw, TwoPart, Values, fitted
+from .beliefs import Belief, Evidence, Guessed, ItemLaw, TwoPart, Values, as_measured, fitted
 
 Itemset: TypeAlias = tuple[int, ...]
+# How far the estimates of patterns that are so frequent follow the error that all of a round have in common.
+Follows: TypeAlias = Callable[[Values], Values]
 
 PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
 """What is believed of pairs before any was measured."""
@@ -37,27 +39,62 @@ _NEAR_ENOUGH = 0.02  # of the logarithm of a threshold
 
 
 class Measured:
-    """What rounds told of itemsets."""
+    """What rounds told of itemsets.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    prior
+        Whether an estimate is pulled to what all of them suggest, or believed as it is.
+    merged
+        Whether all rounds count, by their precision, or only the newest.
+    """
+
+    def __init__(self, *, prior: bool = True, merged: bool = True) -> None:
+        self.prior, self.merged = prior, merged
         self.known: dict[Itemset, tuple[float, float, float]] = {}
 
     def add(self, sets: list[Itemset], told: Evidence, frequencies: Values) -> None:
         """Add a round's estimates of sets that are believed to be about so frequent."""
-        both = self.of(sets).merged(told, frequencies)
-        rows = zip(both.values.tolist(), both.noise.tolist(), both.relative.tolist(), strict=True)
-        self.known.update(zip(sets, rows, strict=True))
+        self._put(sets, self.together(self.of(sets), told, frequencies))
 
-    def scale(self, factor: float) -> None:
-        """Multiply everything that was told."""
-        for one, (value, noise, relative) in self.known.items():
-            self.known[one] = (value * factor, noise * factor**2, relative)
+    def together(self, before: Evidence, told: Evidence, frequencies: Values) -> Evidence:
+        """Return what rounds before and a new one say of sets that are believed to be about so frequent."""
+        return before.merged(told, frequencies) if self.merged else told
+
+    def scale(self, off: float, follows: Follows) -> None:
+        """Take an error out of everything that was told."""
+        sets = list(self.known)
+        self._put(sets, lowered(self.of(sets), off, follows))
+
+    def _put(self, sets: list[Itemset], known: Evidence) -> None:
+        rows = zip(known.values.tolist(), known.noise.tolist(), known.relative.tolist(), strict=True)
+        self.known.update(zip(sets, rows, strict=True))
 
     def of(self, sets: list[Itemset]) -> Evidence:
         """Return what is known of sets."""
         nothing = (0.0, np.inf, 0.0)
         rows = np.array([self.known.get(one, nothing) for one in sets]).reshape(-1, 3)
         return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2])
+
+    def believed(self, sets: list[Itemset], guessed: Guessed, default: TwoPart) -> Belief:
+        """Return what to believe of sets, by what was told of them and by what their parts suggest."""
+        known = self.of(sets)
+        if self.prior:
+            return fitted(default, known, guessed).believed(known, guessed)
+        unsure = guessed.unsure + default.spread * guessed.guess**2
+        by_parts = Evidence(values=guessed.guess, noise=unsure, relative=np.zeros(len(sets)))
+        new = np.isinf(known.noise)
+        return as_measured(known.put(new, by_parts.take(new)))
+
+
+def alike(frequencies: Values) -> Values:
+    """Return that all follow an error in full."""
+    return np.ones(len(frequencies))
+
+
+def lowered(known: Evidence, off: float, follows: Follows) -> Evidence:
+    """Return estimates less an error in common, which is `off` of what they are for those that follow it in full."""
+    return known.scaled(1 - off * follows(np.clip(known.values, 0.0, 1.0)))
 
 
 @dataclass(eq=False)
@@ -80,10 +117,11 @@ class Level:
         return np.array([self.place[one] for one in sets], np.int64)
 
 
-def items_of(law: ItemLaw, known: Evidence, many: int) -> Level:
-    """Return the items that are believed to be the most frequent, the most frequent first."""
-    best = np.argsort(-law.expected(known), kind="stable")[:many]
-    return Level.of([(int(item),) for item in best], law.believed(known.take(best)))
+def items_of(law: ItemLaw | None, known: Evidence, many: int) -> Level:
+    """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told."""
+    best = np.argsort(-(law.expected(known) if law else known.values), kind="stable")[:many]
+    some = known.take(best)
+    return Level.of([(int(item),) for item in best], law.believed(some) if law else as_measured(some))
 
 
 def pairs_of(items: Level, measured: Measured) -> Level:
@@ -96,7 +134,7 @@ def pairs_of(items: Level, measured: Measured) -> Level:
     guess, relative = means[first] * means[second], items.belief.variance / means**2
     unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
     cap = np.minimum(means[first], means[second])
-    return _believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), measured, PAIRS)
+    return Level.of(sets, measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), PAIRS), cap)
 
 
 def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level | None:
@@ -125,12 +163,7 @@ def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level
     cap = parts.min(0)
     guess = np.minimum(np.exp(logs), cap)
     unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
-    return _believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), measured, LARGER)
-
-
-def _believed(sets: list[Itemset], guessed: Guessed, measured: Measured, default: TwoPart) -> Level:
-    known = measured.of(sets)
-    return Level.of(sets, fitted(default, known, guessed).believed(known, guessed), guessed.cap)
+    return Level.of(sets, measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), LARGER), cap)
 
 
 def _joined(sets: list[Itemset]) -> list[Itemset]:
@@ -154,18 +187,33 @@ class Picture:
     ----------
     items, doubt
         What the first round told of every item, and how far, relative to themselves, all of that may be off together.
+    follows
+        How far items that are so frequent follow that error.
     top, least
         How many patterns are wanted, and of how many items at least.
     largest
         How many items a pattern has at most.
+    prior, merged
+        As for `Measured`, and of items too.
     """
 
-    def __init__(self, items: Evidence, doubt: float, *, top: int, least: int, largest: int) -> None:
+    def __init__(
+        self,
+        items: Evidence,
+        doubt: float,
+        follows: Follows = alike,
+        *,
+        top: int,
+        least: int,
+        largest: int,
+        prior: bool = True,
+        merged: bool = True,
+    ) -> None:
         self.items = items
-        self.doubt = doubt
+        self.doubt, self.follows = doubt, follows
         self.top, self.least, self.largest = top, least, largest
-        self.law = ItemLaw.learnt(items)
-        self.measured = Measured()
+        self.law = ItemLaw.learnt(items) if prior else None
+        self.measured = Measured(prior=prior, merged=merged)
         self.look()
 
     def look(self) -> None:
@@ -195,14 +243,14 @@ class Picture:
         order = unsure[np.argsort(np.abs(chances[unsure] - 0.5), kind="stable")][:most]
         return sorted((sets[at] for at in order), key=_by_size)
 
-    def best(self) -> list[Itemset]:
-        """Return the patterns that are believed to be the top, by size and number."""
+    def best(self, many: int) -> list[Itemset]:
+        """Return so many patterns that are believed to be the most frequent, by size and number."""
         levels = self.levels[self.least - 1 :] or self.levels
         sets = [one for level in levels for one in level.sets]
-        order = np.argsort(-np.concatenate([level.means for level in levels]), kind="stable")[: self.top]
+        order = np.argsort(-np.concatenate([level.means for level in levels]), kind="stable")[:many]
         return sorted((sets[at] for at in order), key=_by_size)
 
-    def add(self, asked: list[Itemset], told: Evidence, doubt: float) -> None:
+    def add(self, asked: list[Itemset], told: Evidence, doubt: float, follows: Follows = alike) -> None:
         """Add what a round told of the patterns it asked about, and believe everything anew.
 
         Parameters
@@ -213,6 +261,8 @@ class Picture:
             What the round's reports say of each.
         doubt
             How far, relative to themselves, all estimates of the round may be off together.
+        follows
+            How far patterns that are so frequent follow that error.
         """
         by_size = [[one for one in asked if len(one) == size] for size in range(1, len(self.levels) + 1)]
         found = [level.at(some) for level, some in zip(self.levels, by_size, strict=True)]
@@ -225,25 +275,67 @@ class Picture:
         sets = asked[len(items) :]
         before = np.isfinite(self.measured.of(sets).noise)
         known = np.concatenate((np.flatnonzero(single), len(items) + np.flatnonzero(before)))
-        told = self._on_one_scale(told, *told.take(known).apart(means[known], variance[known]), doubt)
-        self.items = self.items.put(items, self.items.take(items).merged(told.take(single), means[single]))
+        scales = Scales.found(
+            told.take(known),
+            (means[known], variance[known]),
+            (self.doubt, doubt),
+            (self.follows(means[known]), follows(means[known])),
+        )
+        self.items, self.doubt = lowered(self.items, scales.before, self.follows), scales.doubt
+        self.measured.scale(scales.before, self.follows)
+        far = follows(np.clip(told.values, 0.0, 1.0))
+        told = told.scaled(1 / (1 + scales.new * far), scales.spare * far**2)
+        both = self.measured.together(self.items.take(items), told.take(single), means[single])
+        self.items = self.items.put(items, both)
         self.measured.add(sets, told.take(~single), means[~single])
         self.look()
 
-    def _on_one_scale(self, told: Evidence, apart: float, unsure: float, doubt: float) -> Evidence:
-        """Bring a round and all before it to one scale, the less certain of the two by the larger part.
 
-        `apart` is by how much the round lies over what is believed, and `unsure` the variance of that.
+@dataclass(frozen=True, kw_only=True)
+class Scales:
+    """What is found of two errors: the one that all rounds before have in common, and that of a round.
+
+    Parameters
+    ----------
+    before, new
+        How far all before and the round lie over what is true, relative to what was believed.
+    doubt
+        The standard deviation of what is left of the first.
+    spare
+        The variance of what is left between the two.
+    """
+
+    before: float
+    new: float
+    doubt: float
+    spare: float
+
+    @classmethod
+    def found(
+        cls,
+        told: Evidence,
+        believed: tuple[Values, Values],
+        doubts: tuple[float, float],
+        follows: tuple[Values, Values],
+    ) -> Scales:
+        """Compare a round with the means and variances that were believed of the same patterns.
+
+        With the errors b before and n of the round, what is true is 1 - b s times what was believed, and what was told
+        lies over it by n t, where s and t say how far a pattern follows either. That is a regression in b and n, which
+        are normal with the deviations `doubts` before it: what all patterns differ by is divided by how uncertain
+        either was.
         """
-        mine, others = self.doubt**2, doubt**2
-        total = mine + others + unsure
-        if not 0 < total < np.inf:
-            return told
-        most = min(max(apart, -_MOST_APART), _MOST_APART)
-        self.items = self.items.scaled(1 + most * mine / total)
-        self.measured.scale(1 + most * mine / total)
-        self.doubt = sqrt(mine * (others + unsure) / total)
-        return told.scaled(1 / (1 + most * others / total), (mine + others) * unsure / total)
+        means, variance = believed
+        if not len(means):
+            return cls(before=0.0, new=0.0, doubt=doubts[0], spare=0.0)
+        rows = np.stack((-means * follows[0], means * follows[1]))
+        weighed = rows / (told.noise + variance + told.relative * means**2)
+        prior = np.diag(np.square(doubts))
+        # Also where nothing is in doubt: the matrix to invert is that of one over the other, and not their sum.
+        left = prior @ np.linalg.inv(np.eye(2) + weighed @ rows.T @ prior)
+        before, new = np.clip(left @ weighed @ (told.values - means), -_MOST_APART, _MOST_APART).tolist()
+        between = left[0, 0] + left[1, 1] - left[0, 1] - left[1, 0]
+        return cls(before=before, new=new, doubt=sqrt(max(left[0, 0], 0.0)), spare=max(float(between), 0.0))
 
 
 def _by_size(one: Itemset) -> tuple[int, Itemset]:

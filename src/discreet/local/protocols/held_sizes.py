@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -46,7 +47,7 @@ class HeldSizes:
     first
         Where each bin begins.
     noise
-        The variance of the probability of each bin.
+        The covariance of the probabilities of the bins: of a law all bins of a tail are off together.
     """
 
     chances: Values
@@ -76,9 +77,8 @@ class HeldSizes:
         told = told / told.sum() if told.sum() > 0 else fitted
         bins = np.repeat(np.arange(len(starts)), np.diff([*starts, many]))
         chances = law * (told / fitted)[bins]
-        return cls(
-            chances=chances / chances.sum(), first=starts, noise=weight * seen.variance + (1 - weight) ** 2 * noise
-        )
+        noise = np.diag(weight * seen.variance) + (1 - weight)[:, None] * noise * (1 - weight)
+        return cls(chances=chances / chances.sum(), first=starts, noise=noise)
 
     def correction(self, pad: int) -> float:
         """Return by how much the sum of all estimates falls short where people hold more than `pad` (A5, A6)."""
@@ -95,8 +95,8 @@ class HeldSizes:
         total, seen = float((held * mass).sum()), float((kept * mass).sum())
         if seen <= 0:
             return 1.0
-        off = float((((held / total - kept / seen) ** 2) * self.noise).sum())
-        return min(float(np.sqrt(off)), 1.0)
+        slope = held / total - kept / seen
+        return min(sqrt(max(float(slope @ self.noise @ slope), 0.0)), 1.0)
 
     def restored(self, values: Values, pad: int) -> tuple[Values, Values]:
         """Return estimates with what the padding cuts off given back to each, and by what their noise grows.
@@ -115,6 +115,19 @@ class HeldSizes:
         """Return by what the estimate of a candidate that so many hold is to be multiplied."""
         seen, true = self._table(pad)
         return float(np.interp(frequency, true, self._ratios(pad, seen, true)[0]))
+
+    def follows(self, pad: int, frequencies: Values) -> Values:
+        """Return how far the estimate of a candidate that so many hold follows an error of the correction.
+
+        What was seen of it is seen; only what was given back is off. So a rare one is off by as much as the correction
+        is, and a frequent one, of which less was cut off, by less.
+        """
+        seen, true = self._table(pad)
+        ratio = self._ratios(pad, seen, true)[0]
+        most = 1 - 1 / ratio[0]
+        return np.asarray(
+            (1 - 1 / np.interp(frequencies, true, ratio)) / most if most > 0 else np.ones(len(frequencies))
+        )
 
     def _ratios(self, pad: int, seen: Values, true: Values) -> tuple[Values, Values]:
         """Return what there is over what is seen, for every rate, and how fast the one grows with the other."""
@@ -138,7 +151,7 @@ class HeldSizes:
 
 
 def _fitted(told: Values, variance: Values, first: NDArray[np.int64], many: int) -> tuple[Values, Values]:
-    """Return the mean of all laws of the grid, each by how well it explains the bins, and the variance of its bins.
+    """Return the mean of all laws of the grid, each by how well it explains the bins, and the covariance of its bins.
 
     Where no law explains the bins but for their noise, all are given more of it, so that none is too sure of itself.
     """
@@ -161,8 +174,8 @@ def _fitted(told: Values, variance: Values, first: NDArray[np.int64], many: int)
     weights = np.exp(-(off - off.min()) / (2 * loose)) * np.array(likely)[:, None]
     weights /= weights.sum()
     law = (weights * rest[:, None]).sum(0) @ laws + weights.sum(1) @ added
-    mean = np.einsum("zl,zlb->b", weights, grid)
-    return law, np.einsum("zl,zlb->b", weights, (grid - mean) ** 2)
+    away = (grid - np.add.reduceat(law, first)).reshape(-1, len(first))
+    return law, (away * weights.reshape(-1, 1)).T @ away
 
 
 def _long(median: float, many: int) -> Values:

@@ -1,0 +1,362 @@
+"""Draws the pictures of the documentation, and one table: `python docs/pictures.py` writes them all.
+
+Each picture is a function that returns SVG text. Numbers come from the package: laws of noise from the ones the audit
+computes, probabilities from exact arithmetic. Letters stay letters, a white ground makes a picture readable on a dark
+page, and the same code gives the same bytes, so that a test can tell whether a picture is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from statistics import median
+
+from discreet.auditing.laws import noise
+from discreet.baskets.generate import groceries
+from discreet.privacy import lazy
+
+FOLDER = Path(__file__).parent / "pictures"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+INK, QUIET, RULE, PALE = "#1a1a1a", "#555555", "#cccccc", "#eef3f7"
+EPSILONS = ("0.1", "0.5", "1", "4")
+BLUE, ORANGE, GREEN = "#2f7fb0", "#d9822b", "#4a8f4a"
+
+
+class Picture:
+    """What has been drawn so far, on a ground of this size."""
+
+    def __init__(self, width: int, height: int, title: str) -> None:
+        self.width, self.height, self.title = width, height, title
+        self.parts: list[str] = []
+
+    def add(self, tag: str, text: str | None = None, **attributes: object) -> None:
+        """Draw one thing; an underscore in a name stands for a hyphen."""
+        said = "".join(f' {name.replace("_", "-")}="{escape(_plain(value))}"' for name, value in attributes.items())
+        self.parts.append(f"<{tag}{said}/>" if text is None else f"<{tag}{said}>{escape(text)}</{tag}>")
+
+    def text(self, x: float, y: float, words: str, **attributes: object) -> None:
+        """Write words; several lines are separated by line breaks, 18 units apart."""
+        for place, line in enumerate(words.split("\n")):
+            self.add("text", line, x=x, y=y + 18 * place, **{"fill": INK, **attributes})
+
+    def box(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
+        self.add("rect", x=x, y=y, width=width, height=height, **{"rx": 8, "fill": PALE, "stroke": RULE, **attributes})
+
+    def line(self, *points: tuple[float, float], **attributes: object) -> None:
+        places = " ".join(f"{_plain(x)},{_plain(y)}" for x, y in points)
+        self.add("polyline", points=places, **{"fill": "none", "stroke": INK, "stroke_width": 1.5, **attributes})
+
+    def arrow(self, *points: tuple[float, float], **attributes: object) -> None:
+        self.line(*points, marker_end="url(#tip)", **attributes)
+
+    def svg(self) -> str:
+        tip = (
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" '
+            f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0L8,4L0,8z" fill="{INK}"/></marker></defs>'
+        )
+        ground = f'<rect width="{self.width}" height="{self.height}" rx="12" fill="#ffffff"/>'
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
+            f'height="{self.height}" role="img" font-family="{escape(FONT)}" font-size="14">'
+        )
+        return "\n".join([head, f"<title>{escape(self.title)}</title>", tip, ground, *self.parts, "</svg>\n"])
+
+
+def _plain(value: object) -> str:
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def power(exponent: Fraction) -> float:
+    """Return e to a fraction, from an interval that certainly holds it."""
+    low, high = lazy.exp(lazy.ratio(exponent, 30), 30)
+    return float((low + high) / 2)
+
+
+def law(epsilon: Fraction, far: int) -> dict[int, float]:
+    """Return the law of the noise that one count gets: discrete Laplace of scale one over epsilon."""
+    return {value: float((low + high) / 2) for value, (low, high) in noise(1 / epsilon, Fraction(0), far).items()}
+
+
+def sure(epsilon: Fraction, before: Fraction) -> float:
+    """Return how sure somebody can become at most who held something for this likely: odds grow by e to epsilon."""
+    odds = float(before / (1 - before)) * power(epsilon)
+    return odds / (1 + odds)
+
+
+def _person(picture: Picture, x: float, y: float, holds: str, colour: str = BLUE, dash: str = "none") -> None:
+    picture.add("circle", cx=x, cy=y, r=9, fill=colour)
+    picture.add("path", d=f"M{x - 15:g},{y + 30:g}a15,17 0 0 1 30,0z", fill=colour)
+    picture.add(
+        "rect", x=x - 36, y=y + 36, width=72, height=44, rx=6, fill="none", stroke=colour, stroke_dasharray=dash
+    )
+    picture.text(x, y + 54, holds, text_anchor="middle", font_size=13)
+
+
+def neighbours() -> str:
+    """Two pairs of data sets: one person more or less, and one person's basket exchanged."""
+    picture = Picture(720, 450, "Neighbours: data sets that differ in one person")
+    people = ["tea\nmilk", "bread", "tea\njam"]
+
+    def row(y: float, label: str, last: tuple[str, str] | None) -> None:
+        picture.text(24, y + 30, label, font_weight="bold")
+        for place, holds in enumerate(people):
+            _person(picture, 200 + 84 * place, y, holds)
+        if last is None:
+            picture.add(
+                "rect",
+                x=452 - 36,
+                y=y - 12,
+                width=72,
+                height=92,
+                rx=6,
+                fill="none",
+                stroke=RULE,
+                stroke_dasharray="5 4",
+            )
+            picture.text(452, y + 38, "nobody", text_anchor="middle", fill=QUIET)
+        else:
+            _person(picture, 452, y, *last)
+
+    row(28, "with her", ("gin\nlimes", ORANGE))
+    row(124, "without her", None)
+    picture.text(514, 96, "add or remove\none person: the number\nof people is private too", fill=QUIET)
+    picture.line((24, 222), (696, 222), stroke=RULE)
+    row(248, "with her basket", ("gin\nlimes", ORANGE))
+    row(344, "with another", ("bread\nmilk", GREEN))
+    picture.text(514, 318, "replace\none person: the number\nof people is public", fill=QUIET)
+    return picture.svg()
+
+
+def laws() -> str:
+    """The laws of one released count, with her and without her, and the factor between them."""
+    epsilon, true, far = Fraction(1, 2), 100, 12
+    chances = law(epsilon, far + 1)
+    picture = Picture(720, 380, "Two laws of a released count that differ by a factor of e to epsilon at most")
+    left, base, step, tall = 60, 300, 24.5, 230 / 0.25
+
+    def x(value: int) -> float:
+        return left + step * (value - true + far) + step / 2
+
+    for share in (0.0, 0.1, 0.2):
+        picture.line((left, base - tall * share), (680, base - tall * share), stroke=RULE, stroke_width=1)
+        picture.text(left - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13)
+    for shift, colour in ((0, BLUE), (1, ORANGE)):
+        for value in range(true - far, true + far + 1):
+            high = tall * chances[value - true - shift]
+            picture.add(
+                "rect", x=x(value) - 9 + 9 * shift, y=base - high, width=9, height=high, fill=colour, opacity=0.9
+            )
+    for value in range(true - far, true + far + 1, 4):
+        picture.text(x(value), base + 20, str(value), text_anchor="middle", fill=QUIET, font_size=13)
+    picture.text(370, base + 42, "the count that is released", text_anchor="middle", fill=QUIET)
+    high, low = base - tall * chances[0], base - tall * chances[-1]
+    picture.line((x(true) - 4.5, high - 4), (x(true) - 4.5, 44), (296, 44), stroke=INK, stroke_width=1)
+    picture.line((x(true) + 4.5, low - 4), (x(true) + 4.5, 63), (430, 63), stroke=INK, stroke_width=1)
+    picture.text(290, 48, f"without her, 100 hold it: 100 in {chances[0]:.1%}", text_anchor="end", fill=BLUE)
+    picture.text(438, 68, f"with her, 101 hold it: 100 in {chances[-1]:.1%}", fill="#a85f12")
+    ratio = chances[0] / chances[-1]
+    picture.text(
+        438, 106, f"{chances[0]:.1%} / {chances[-1]:.1%} = {ratio:.2f} = e^0.5\nno column is further apart than that"
+    )
+    picture.text(24, 366, "ε = 1/2: one count with discrete Laplace noise of scale 1/ε = 2", fill=QUIET, font_size=13)
+    return picture.svg()
+
+
+def bet() -> str:
+    """How sure somebody can become at most, by epsilon, for three things they might have held likely before."""
+    picture = Picture(720, 360, "How sure an adversary can become at most, by epsilon")
+    left, base, wide, tall = 70, 290, 590, 240
+    steps = 60
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        picture.line((left, base - tall * share), (left + wide, base - tall * share), stroke=RULE, stroke_width=1)
+        picture.text(left - 8, base - tall * share + 5, f"{share:.0%}", text_anchor="end", fill=QUIET, font_size=13)
+    for mark in range(6):
+        picture.text(left + wide * mark / 5, base + 20, str(mark), text_anchor="middle", fill=QUIET, font_size=13)
+    picture.text(left + wide / 2, base + 42, "epsilon", text_anchor="middle", fill=QUIET)
+    picture.text(left - 46, 24, "how sure somebody can be afterwards that she is in the data, at most", fill=QUIET)
+    for before, colour, place in (
+        (Fraction(1, 2), BLUE, (1.5, 30)),
+        (Fraction(1, 10), ORANGE, (2.75, 24)),
+        (Fraction(1, 100), GREEN, (3.9, 30)),
+    ):
+        curve = [
+            (left + wide * at / steps, base - tall * sure(Fraction(5 * at, steps), before)) for at in range(steps + 1)
+        ]
+        picture.line(*curve, stroke=colour, stroke_width=2.5)
+        for at in (1, 4):
+            x, y = left + wide * at / 5, base - tall * sure(Fraction(at), before)
+            picture.add("circle", cx=x, cy=y, r=4, fill=colour)
+            words = f"{sure(Fraction(at), before):.0%}"
+            picture.text(x - 6, y - 9, words, text_anchor="end", fill=colour, font_weight="bold")
+        at, off = place
+        x, y = left + wide * at / 5, base - tall * sure(Fraction(at), before) + off
+        words = f"{float(before):.0%} before"
+        picture.text(x + 24, y, words, fill=colour)
+    return picture.svg()
+
+
+def sides() -> str:
+    """Where the noise is put, and who sees what: a curator, and devices."""
+    picture = Picture(720, 440, "Two sides: a curator who holds the baskets, and devices that keep them")
+
+    def people(y: float) -> None:
+        for place, holds in enumerate(("tea\nmilk", "bread", "gin\nlimes")):
+            _person(picture, 66 + 84 * place, y, holds)
+
+    picture.text(24, 30, "The curator", font_weight="bold", font_size=16)
+    people(56)
+    picture.arrow((284, 92), (336, 92))
+    picture.text(310, 78, "baskets", text_anchor="middle", fill=QUIET, font_size=12)
+    picture.box(342, 56, 150, 72)
+    picture.text(417, 80, "holds everything,\ncounts, adds noise\nonce a release", text_anchor="middle", font_size=13)
+    picture.arrow((492, 92), (544, 92), stroke=ORANGE, stroke_width=2.5)
+    picture.text(518, 78, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
+    picture.box(550, 56, 146, 72, fill="#ffffff")
+    picture.text(623, 80, "the world sees\npatterns, off by\ntens or hundreds", text_anchor="middle", font_size=13)
+    picture.text(
+        24, 168, "People must trust the curator. The world learns next to nothing about any one person.", fill=QUIET
+    )
+    picture.line((24, 210), (696, 210), stroke=RULE)
+    picture.text(24, 242, "Devices", font_weight="bold", font_size=16)
+    people(268)
+    picture.arrow((284, 304), (336, 304), stroke=ORANGE, stroke_width=2.5)
+    picture.text(310, 290, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
+    picture.box(342, 268, 150, 72, fill="#ffffff")
+    picture.text(417, 292, "the collector sees\none randomised\nreport a person", text_anchor="middle", font_size=13)
+    picture.arrow((492, 304), (544, 304))
+    picture.text(518, 290, "sums", text_anchor="middle", fill=QUIET, font_size=12)
+    picture.box(550, 268, 146, 72, fill="#ffffff")
+    picture.text(623, 292, "the world sees\npatterns, off by\nthousands", text_anchor="middle", font_size=13)
+    picture.text(24, 380, "Nobody has to be trusted. Everybody adds noise, so it takes far more people.", fill=QUIET)
+    picture.text(24, 418, "White boxes are behind the noise: what stands in them may be given to anyone.", fill=QUIET)
+    return picture.svg()
+
+
+def account() -> str:
+    """A budget and what releases take of it, until one is refused."""
+    picture = Picture(720, 190, "Releases add up, until the budget is spent")
+    left, wide, whole = 40, 640, Fraction(2)
+    picture.text(left, 34, "a ledger with a budget of ε = 2", font_weight="bold")
+    at = Fraction(0)
+    for spent, what, colour in (
+        (Fraction(1), "top 50 patterns, ε = 1", BLUE),
+        (Fraction(1, 2), "pairs, ε = 0.5", ORANGE),
+        (Fraction(1, 4), "counts", GREEN),
+    ):
+        x, width = left + float(wide * at / whole), float(wide * spent / whole)
+        picture.add("rect", x=x, y=52, width=width - 3, height=44, rx=5, fill=colour)
+        picture.text(
+            x + width / 2 - 1, 79, what, text_anchor="middle", fill="#ffffff", font_weight="bold", font_size=13
+        )
+        at += spent
+    x = left + float(wide * at / whole)
+    picture.box(x, 52, float(wide * (whole - at) / whole), 44, stroke_dasharray="5 4", fill="#ffffff", rx=5)
+    picture.text(x + 40, 79, f"{float(whole - at)} left", text_anchor="middle", fill=QUIET, font_size=13)
+    picture.arrow((x - 30, 132), (x - 4, 132), (x + 20, 100), stroke_dasharray="4 3")
+    picture.text(x - 38, 137, "a release of ε = 0.5 is refused: nothing is spent or shown", text_anchor="end")
+    picture.text(
+        left, 170, "All that was ever released from these data together promises what was spent, at most 2.", fill=QUIET
+    )
+    return picture.svg()
+
+
+def choosing() -> str:
+    """Which way to go: a flow chart of three questions."""
+    picture = Picture(720, 430, "Do you hold the data? Which side, and which command")
+
+    def question(x: float, y: float, words: str) -> None:
+        picture.box(x, y, 216, 62, rx=30, stroke=BLUE, fill="#ffffff", stroke_width=2)
+        lines = words.count("\n")
+        picture.text(x + 108, y + 36 - 9 * lines, words, text_anchor="middle")
+
+    def end(x: float, y: float, command: str, words: str) -> None:
+        picture.box(x, y, 204, 84)
+        picture.text(x + 102, y + 26, command, text_anchor="middle", font_weight="bold")
+        picture.text(x + 102, y + 48, words, text_anchor="middle", fill=QUIET, font_size=13)
+
+    def step(words: str, *points: tuple[float, float]) -> None:
+        picture.arrow(*points)
+        (x, y), to = points[0], points[1][0]
+        off = (8, 18) if x == to else ((to - x) / 2 - 10, -7)
+        picture.text(x + off[0], y + off[1], words, fill=QUIET, font_size=13)
+
+    question(252, 24, "Do you hold\npeople's baskets?")
+    question(24, 150, "Does anyone but you\nsee the result?")
+    question(480, 150, "Do you have data\nof the same kind?")
+    step("yes", (252, 55), (132, 55), (132, 146))
+    step("no", (468, 55), (588, 55), (588, 146))
+    end(24, 310, "discreet mine, rules", "exact; stays with\nthose who see the data")
+    end(258, 310, "discreet release", "central privacy:\nlittle noise")
+    end(492, 310, "discreet simulate", "local privacy, tried\nbefore anyone is asked")
+    step("no", (90, 212), (90, 306))
+    step("yes", (200, 212), (200, 262), (330, 262), (330, 306))
+    step("yes", (588, 212), (588, 306))
+    step("no", (480, 181), (400, 181), (400, 196))
+    picture.box(292, 200, 172, 44)
+    picture.text(378, 227, "discreet plan", text_anchor="middle", font_weight="bold")
+    picture.text(
+        360, 416, "discreet plan is worth a look on every way: it reads no data and costs nothing.",
+        text_anchor="middle", fill=QUIET,
+    )  # fmt: skip
+    return picture.svg()
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    one.__name__: one for one in (neighbours, laws, bet, sides, account, choosing)
+}
+
+
+def worth(epsilon: str, seeds: int) -> dict[str, tuple[float, float]]:
+    """Return by name which share of the top 20 of made-up baskets is found, and how far counts are off."""
+    import discreet
+    from discreet.lab.trial import trial
+
+    baskets = groceries(20_000, seed=7)
+    true = {pattern.items for pattern in discreet.mine(baskets, top=20)}
+
+    def told(found: list[discreet.Patterns]) -> tuple[float, float]:
+        every = [pattern for patterns in found for pattern in patterns]
+        right = sum(pattern.items in true for pattern in every) / (20 * seeds)
+        return right, median(((pattern.high or 0) - (pattern.low or 0)) / 2 for pattern in every)
+
+    asked = {"top": 20, "epsilon": epsilon}
+
+    def released(mechanism: str, seed: int) -> discreet.Patterns:
+        return trial(baskets, seed=seed, items="public", mechanism=mechanism, **asked).patterns
+
+    return {
+        "auto": told([released("auto", seed) for seed in range(seeds)]),
+        "bases": told([released("bases", seed) for seed in range(seeds)]),
+        "adept": told(
+            [discreet.simulate(baskets, seed=seed, speed="aggregated", **asked).patterns for seed in range(seeds)]
+        ),
+    }
+
+
+def table() -> str:
+    """Return the table of what an epsilon gives, as it stands in choosing.md."""
+    rows = [
+        "| epsilon | `auto`: right | off by | `bases`: right | off by | `adept`: right | off by |",
+        "|--:" * 7 + "|",
+    ]
+    for epsilon in EPSILONS:
+        found = worth(epsilon, seeds=10)
+        said = " | ".join(f"{right:.0%} | {off:,.0f}" for right, off in found.values())
+        rows.append(f"| {epsilon} | {said} |".replace("%", " %"))
+    return "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        (FOLDER / f"{name}.svg").write_text(draw())
+    page = FOLDER.parent / "choosing.md"
+    before, begin, rest = page.read_text().partition("<!-- epsilons: begin -->\n")
+    end = rest[rest.index("<!-- epsilons: end -->") :]
+    page.write_text(f"{before}{begin}\n{table()}\n{end}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Figures: what is drawn where, what it is called, and how large it gets."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from discreet.errors import MisuseError
+from discreet.lab.drawing import Chart, Curve, Group, Panel, decades, draw_svg, rounds
+from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.lab.figures import draw, middle, panel_of
+from discreet.lab.running import Results
+from discreet.lab.store import Row
+
+MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+ERROR = Metric(name="squared_error", label="Var, squared error of hits", logarithmic=True)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def made(sets=1, lines=2, values=("0.1", "0.5", "1"), number=lambda panel, line, value, seed: 0.5 + seed / 10):
+    """Return results that were never run."""
+    experiment = Experiment(
+        name="made",
+        paper="004",
+        shows="Figure 0",
+        title="made-up numbers",
+        says="",
+        data=tuple(Data(name=f"set {place}") for place in range(sets)),
+        lines=tuple(Line(label=f"`line-{place}`", name="laplace") for place in range(lines)),
+        axis=Axis(of="epsilon", label="ε", values=values),
+        measure="release",
+        metrics=(MISSED, ERROR),
+    )
+    rows = tuple(
+        Row(
+            key="",
+            panel=cell.panel,
+            line=cell.line.label,
+            value=cell.value,
+            seed=seed,
+            metric=metric.name,
+            number=float(number(cell.panel, cell.line.label, cell.value, seed)),
+            seconds=0.0,
+        )
+        for cell in experiment.cells(quick=False)
+        for seed in range(3)
+        for metric in (MISSED, ERROR)
+    )
+    return Results(experiment=experiment, rows=rows)
+
+
+def panel(*points, **more):
+    curves = (Curve(label="one", style=0, points=points),)
+    marks = tuple((place, f"{place:g}") for place, _, _ in points)
+    return Panel(title="", across="ε", up="missed", curves=curves, marks=marks, **more)
+
+
+def drawn(*panels):
+    text = draw_svg(Chart(name="c", title="A <title>", groups=(Group(panels=panels),)))
+    return ElementTree.fromstring(text)
+
+
+def lines(tree):
+    """Return the lines of a drawing, the legend's apart."""
+    return [path.get("d") for group in tree.findall(f"{SVG}g[@marker-mid]") for path in group][1:]
+
+
+def test_thirteen_panels_of_seven_lines_are_small_and_the_same_every_time(tmp_path):
+    results = made(sets=13, lines=7)
+    path = draw(results, MISSED, tmp_path / "new" / "a.svg")
+    assert path.stat().st_size < 40_000
+    assert path.read_bytes() == draw(results, MISSED, tmp_path / "again" / "a.svg").read_bytes()
+
+
+def test_a_drawing_says_what_it_shows():
+    results = made(sets=2)
+    text = draw_svg(
+        Chart(name="n", title="A <title>", groups=(Group(panels=(panel_of(results, "set 0", MISSED),), heading="H"),))
+    )
+    tree = ElementTree.fromstring(text)
+    assert tree.find(f"{SVG}title").text == "A <title>"
+    assert tree.find(f"{SVG}desc").text == "Lines: line-0, line-1. Panels: set 0."
+    words = [one.text for one in tree.iter(f"{SVG}text")]
+    assert words[:3] == ["H", "line-0", "line-1"]
+    assert {"set 0", "missed", "ε", "0.1", "0.5"} <= set(words)
+
+
+def test_lines_stand_where_their_numbers_are():
+    share = panel((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), share=True)
+    (line,) = lines(drawn(share))
+    left, bottom, right, top = map(float, re.findall(r"[\d.]+", line))
+    assert (right - left, bottom - top) == (256 - 40 - 12 - 20, 132)
+
+
+def test_a_spread_beyond_the_panel_is_cut_at_its_edge():
+    tree = drawn(panel((0.0, 0.9, 0.4), (1.0, 0.1, 0.4), share=True))
+    band = next(path.get("d") for path in tree.iter(f"{SVG}path") if path.get("fill-opacity"))
+    heights = [float(point.split()[1]) for point in band.strip("MZ").split("L")]
+    assert max(heights) - min(heights) == 132
+
+
+def test_what_a_logarithm_cannot_show_is_left_out():
+    tree = drawn(panel((0.0, 0.0, 0.0), (1.0, 10.0, 20.0), (2.0, 100.0, 0.0), logarithmic_up=True))
+    (line,) = lines(tree)
+    assert line.count("L") == 1
+    assert drawn(panel((0.0, 0.0, 0.0), logarithmic_up=True)) is not None
+
+
+def test_one_point_is_a_mark_with_a_whisker():
+    tree = drawn(panel((1.0, 0.5, 0.1), share=True))
+    (line,) = lines(tree)
+    assert line.endswith("h0")
+    assert any(re.fullmatch(r"M[\d.]+ [\d.]+V[\d.]+", path.get("d")) for path in tree.iter(f"{SVG}path"))
+
+
+def test_points_of_an_axis_without_numbers_are_not_joined():
+    results = made(values=("small", "large"))
+    one = panel_of(results, "set 0", MISSED)
+    assert (one.joined, one.logarithmic) == (False, False)
+    assert one.marks == ((0.0, "small"), (1.0, "large"))
+    many = panel_of(made(lines=10, values=("small", "large")), "set 0", MISSED)
+    for shown in (one, many):
+        places = [float(line[1:].split()[0]) for line in lines(drawn(shown)) if line.endswith("h0")]
+        # Side by side, and those of the first point left of those of the second.
+        assert len(places) == len(set(places)) == 2 * len(shown.curves)
+        assert max(places[::2]) < min(places[1::2])
+
+
+def test_a_panel_has_its_own_points_from_small_to_large():
+    results = made(values=("4", "0.5", "1"), number=lambda panel, line, value, seed: {"4": "nan"}.get(value, 0.25))
+    one = panel_of(results, "set 0", MISSED, lines=["`line-1`"], title="other")
+    assert one.title == "other"
+    assert one.marks == ((0.5, "0.5"), (1.0, "1"))
+    assert one.curves == (Curve(label="line-1", style=0, points=((0.5, 0.25, 0.0), (1.0, 0.25, 0.0))),)
+
+
+def test_many_lines_differ_by_dashes_and_long_titles_take_two_rows():
+    results = made(lines=9)
+    text = draw_svg(
+        Chart(
+            name="n",
+            title="t",
+            groups=(Group(panels=(panel_of(results, "set 0", MISSED, title="a rather long name " * 3),)),),
+        )
+    )
+    assert text.count("stroke-dasharray") == 1
+    assert "<text" in text
+    assert ">a rather long name a rather long<" in text
+
+
+def test_labels_that_would_overlap_are_left_out():
+    close = panel((0.0, 0.5, 0.0), (0.001, 0.5, 0.0), (1.0, 0.5, 0.0), share=True)
+    words = [one.text for one in drawn(close).iter(f"{SVG}text")]
+    assert "0.001" not in words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "marks"),
+    [
+        (0, 0, (0.0, 1.0)),
+        (0, float("inf"), (0.0, 1.0)),
+        (0, 7, (0.0, 2.0, 4.0, 6.0, 8.0)),
+        (-1, 1, (-1.0, -0.5, 0.0, 0.5, 1.0)),
+        (0, 123456, (0.0, 50000.0, 100000.0, 150000.0)),
+    ],
+)
+def test_round_marks(low, high, marks):
+    assert rounds(low, high) == marks
+
+
+@pytest.mark.parametrize(
+    ("numbers", "marks"),
+    [
+        ([], (0.1, 1.0)),
+        ([1.0], (1.0, 2.0)),
+        ([0.02, 0.3], (0.01, 0.1, 1.0)),
+        ([1e-9, 1e9], (1e-9, 1e-5, 0.1, 1e3, 1e7, 1e11)),
+    ],
+)
+def test_marks_of_a_logarithm(numbers, marks):
+    assert decades(numbers) == pytest.approx(marks)
+
+
+def test_large_and_small_numbers_are_written_with_powers():
+    words = [one.text for one in drawn(panel((0.0, 150_000.0, 0.0), (1.0, 0.0, 0.0))).iter(f"{SVG}text")]
+    assert {"0", "5e4", "1e5", "1.5e5"} <= set(words)
+
+
+@pytest.mark.parametrize("metric", [MISSED, ERROR], ids=["share", "logarithmic"])
+@pytest.mark.parametrize("values", [("1", "2"), ("small", "large")], ids=["numbers", "words"])
+def test_png_is_drawn_by_matplotlib(tmp_path, metric, values):
+    pytest.importorskip("matplotlib")
+    path = draw(made(sets=2, values=values), metric, tmp_path / "one.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_png_without_matplotlib_and_other_endings_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert draw(made(), MISSED, tmp_path / "one.svg").is_file()
+    with pytest.raises(MisuseError) as caught:
+        draw(made(), MISSED, tmp_path / "one.png")
+    assert str(caught.value) == ("Figures as PNG need matplotlib: pip install 'discreet[lab]'. SVG needs nothing.")
+    with pytest.raises(MisuseError) as caught:
+        draw(made(), MISSED, tmp_path / "one.gif")
+    assert str(caught.value) == "Figures are written as .svg or .png, not as one.gif."
+
+
+def test_nothing_to_draw_is_an_empty_panel(tmp_path):
+    results = replace(made(), rows=())
+    assert "Lines: ." in draw(results, MISSED, tmp_path / "one.svg").read_text()
+
+
+def test_the_middle_of_what_is_there():
+    assert middle([float("nan"), 2.0]) == (2.0, 0.0)
+    assert middle([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
