@@ -204,27 +204,7 @@ def by_threshold(thresholds: dict[str, tuple[float, ...]], columns: dict[str, di
     yield from table(["data", "threshold", *columns], body)
 
 
-def tops() -> Iterator[str]:
-    """Compare every mechanism that answers top-K, over all lengths."""
-    yield "### False negatives of the 100 most frequent patterns of any length, epsilon 0.5\n"
-    base: dict[str, Any] = {"top": 100, "epsilon": "0.5"}
-    rows = {
-        "retail": "",
-        "kosarak_100k": "",
-        "mushroom": "",
-        "T10I4D100K": "",
-        "BMS-POS_275k": "",
-        "connect": "",
-        "chess": "",
-    }
-    columns = {f"`{name}`": base | {"mechanism": name} for name in ("exponential", "laplace", "privbasis", "auto")}
-    columns |= {
-        f"`{name}`, δ = 1e-6": base | {"mechanism": name, "delta": "1e-6"} for name in ("exponential", "privbasis")
-    }
-    yield from grid("data", rows, columns)
-
-
-TABLES = {"patterns": patterns, "items": items, "heuristics": heuristics, "tops": tops}
+TABLES = {"patterns": patterns, "items": items, "heuristics": heuristics}
 
 
 def main() -> None:

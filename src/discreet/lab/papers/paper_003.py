@@ -100,7 +100,6 @@ ASSOCIATION = Experiment(
     asked=TOP | BUDGET,
     measure="relations",
     metrics=METRICS,
-    repeats=20,
     differs=(
         f"{_FORMS} Retail is told by its numbers of items and people, and what Retail* leaves out is not said:"
         " here it is the items."

@@ -139,6 +139,7 @@ SETTINGS = (
         title="the twenty most frequent patterns of any length, pure epsilon",
         asked={"top": 20},
         metrics=(MISSED, OFF),
+        repeats=5,
         goals=(),
     ),
     replace(
@@ -149,6 +150,7 @@ SETTINGS = (
         title="the 400 most frequent patterns of any length, pure epsilon",
         asked={"top": 400},
         metrics=(MISSED, OFF),
+        repeats=5,
         goals=(),
     ),
     replace(
@@ -159,6 +161,7 @@ SETTINGS = (
         title="the hundred most frequent patterns of any length, δ = 1e-6",
         asked={"top": 100, "delta": "1e-6"},
         metrics=(MISSED, OFF, COVERED),
+        repeats=5,
         goals=(),
     ),
     replace(
