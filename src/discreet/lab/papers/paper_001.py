@@ -39,11 +39,11 @@ COMPARED = (
 )
 TOP = Axis(of="top", label="k", values=(20, 40, 60, 80, 100))
 
-_AXIS = (
-    "The figures are pictures without numbers, so the points of the axis are ours. Ten repeats; the paper has 20."
-)
+_AXIS = "The figures are pictures without numbers, so the points of the axis are ours. Ten repeats; the paper has 20."
 _PART = "BMS-POS and Kosarak are parts, drawn from with replacement until there are as many people as in the paper."
-_MADE = "Of the synthetic set people and items are stated: the rest are defaults of IBM's generator, with patterns of 5 items."
+_MADE = (
+    "Of the synthetic set people and items are stated: the rest are defaults of IBM's generator, but for patterns of 5."
+)
 _FORMS = (
     "*As printed* has the printed inference and balance and OLH, but one scale and true prefixes (B2 to B7), without"
     " which nothing comes out; *corrected* has the forms of B5, B8, B9 and B12. NCR is by true ranks (B14)."
