@@ -42,7 +42,7 @@ TOP = Axis(of="top", label="k", values=(20, 40, 60, 80, 100))
 _AXIS = "The figures are pictures without numbers, so the points of the axis are ours. Ten repeats; the paper has 20."
 _PART = "BMS-POS and Kosarak are parts, drawn from with replacement until there are as many people as in the paper."
 _MADE = (
-    "Of the synthetic set people and items are stated: the rest are defaults of IBM's generator, but for patterns of 5."
+    "Of the synthetic set people and items are stated: the rest is the default of IBM's generator, but patterns of 5."
 )
 _FORMS = (
     "*As printed* has the printed inference and balance and OLH, but one scale and true prefixes (B2 to B7), without"
