@@ -166,7 +166,7 @@ def laws() -> str:
 
 def bet() -> str:
     """How sure somebody can become at most, by epsilon, for three things they might have held likely before."""
-    picture = Picture(720, 360, "How sure an adversary can become at most, by epsilon")
+    picture = Picture(720, 380, "How sure an adversary can become at most, by epsilon")
     left, base, wide, tall = 70, 290, 590, 240
     steps = 60
     for share in (0, 0.25, 0.5, 0.75, 1):
@@ -194,6 +194,8 @@ def bet() -> str:
         x, y = left + wide * at / 5, base - tall * sure(Fraction(at), before) + off
         words = f"{float(before):.0%} before"
         picture.text(x + 24, y, words, fill=colour)
+    words = "Add or remove one person; for a bet on what she holds, look at twice the epsilon."
+    picture.text(24, 366, words, fill=QUIET, font_size=13)
     return picture.svg()
 
 

@@ -63,6 +63,11 @@ def test_what_is_needed():
             [*SMALL, "--sizes", 70],
             "--sizes is the mean size of a basket, over 0 and below 60, the number of items; 70 was given.",
         ),
+        (
+            ["--people", 40_000, "--items", 60, "--epsilon", 1, "--min-support", 2],
+            "--min-support is a fraction of people, over 0 and at most 1, such as 0.01; 2 was given. For 2 % write "
+            "0.02.",
+        ),
         ([*SMALL, "--exponent", -1], "--exponent is a number from 0 to 10, such as 1; -1 was given."),
         (
             [*SMALL, "-o", "plan.pdf"],
@@ -73,7 +78,7 @@ def test_what_is_needed():
             "There is no file nowhere.txt: --frequencies is a file with one fraction a line.",
         ),
     ],
-    ids=["items", "both", "sizes", "exponent", "suffix", "file"],
+    ids=["items", "both", "sizes", "percent", "exponent", "suffix", "file"],
 )
 def test_mistakes(arguments, message):
     done = run(*arguments)

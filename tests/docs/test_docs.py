@@ -117,6 +117,14 @@ def test_page_runs(page, folder, monkeypatch):
             names.update(test.globs)
 
 
+@pytest.mark.parametrize("name", ["choosing", "ledger", "plan", "promise", "tutorials/local"])
+def test_code_needs_no_scrolling(name):
+    """The pages on which people choose and promise are read beside a terminal: 88 characters fit."""
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    lines = [line for block in re.findall(r"^```\w+\n(.*?)^```$", page, re.M | re.S) for line in block.splitlines()]
+    assert [line for line in lines if len(line) > 88] == []
+
+
 def modules() -> list[str]:
     return [m.name for m in pkgutil.walk_packages(discreet.__path__, "discreet.") if not m.name.endswith("__main__")]
 

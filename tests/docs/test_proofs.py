@@ -95,6 +95,16 @@ def test_every_erratum_is_shown_by_a_test_that_is_there():
     }
 
 
+def test_errata_say_whose_form_they_correct():
+    """What a paper prints, what code released for it does, and what neither says are three things."""
+    found = ERRATUM.findall((ROOT / "docs" / "errata.md").read_text())
+    said = {letters: text.partition(":*")[0].removeprefix("*") for letters, text in found}
+    assert set(said.values()) == {"Printed", "Released code", "At stake"}
+    # The first paper has as many dummies as its padding (definition 2), and everybody report a size.
+    assert {letters for letters, whose in said.items() if whose == "Released code"} == {"A3", "A7"}
+    assert {letters for letters, whose in said.items() if whose == "At stake"} == {"X3", "X4"}
+
+
 def test_the_checker_can_see(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

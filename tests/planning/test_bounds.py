@@ -49,18 +49,35 @@ def test_bounds_are_never_negative():
     assert least_epsilon(10**6, 1) < inf
 
 
+CUT = ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "end"),
+    ("epsilon", "more", "end"),
     [
-        (20, ". There is as much."),
-        (1, ". There is less than the first: only a mechanism that cuts baskets may promise it."),
-        (0.1, ". There is less: no mechanism can promise it."),
+        (20, {}, ". There is as much."),
+        (1, {}, CUT),
+        (0.1, {}, ". There is less: no pure mechanism can promise it."),
+        (1, {"pure": False}, f"{CUT} Of mechanisms with a delta the bounds say nothing."),
+        (
+            0.1,
+            {"local": True},
+            ". There is less: no pure mechanism can promise it. The bounds are for a curator: devices need more still.",
+        ),
     ],
+    ids=["enough", "cut", "less", "delta", "devices"],
 )
-def test_what_they_say_of_an_epsilon(epsilon, end):
-    assert bounds(3_340, 310, 10).in_words(epsilon) == (
+def test_what_they_say_of_an_epsilon(epsilon, more, end):
+    assert bounds(3_340, 310, 10).in_words(epsilon, **more) == (
         "To show on any data what at least 310 people hold, give or take 20%, and be right in 50% of the cases, a pure "
         "epsilon of 18.4 is needed whatever the algorithm; 0.518 if no basket has more than 10 items" + end
+    )
+
+
+def test_one_person_holds_one_item():
+    assert bounds(3_340, 1, 1).in_words(1000) == (
+        "To show on any data what at least 1 person holds, give or take 20%, and be right in 50% of the cases, a pure "
+        "epsilon of 579 is needed whatever the algorithm; 1.86 if no basket has more than 1 item. There is as much."
     )
 
 

@@ -19,7 +19,7 @@ from discreet import catalogue
 from discreet.baskets.generate import groceries
 from discreet.catalogue import Entry
 from discreet.curator.mechanism import Answers, Found, Mechanism, from_tuples
-from discreet.errors import MisuseError
+from discreet.errors import LimitError, MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
 from discreet.lab.trial import trial
@@ -159,6 +159,51 @@ def test_replacing_a_person_doubles_the_noise():
     added = discreet.plan(**SMALL, names=["count"])["count"].interval
     replaced = discreet.plan(**SMALL, names=["count"], neighbours="replace")["count"].interval
     assert replaced == pytest.approx(2 * added, rel=0.05)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_the_relation_is_among_what_was_asked(neighbours):
+    asked = discreet.plan(**SMALL, names=["count"], neighbours=neighbours).to_dict()["asked"]
+    assert asked["neighbours"] == Neighbours.typed(neighbours).value
+
+
+@pytest.mark.parametrize(
+    ("changed", "end"),
+    [
+        ({"names": ["peeling"]}, "no pure mechanism can promise it."),
+        (
+            {"names": ["peeling"], "delta": "1e-6"},
+            "no pure mechanism can promise it. Of mechanisms with a delta the bounds say nothing.",
+        ),
+        (
+            {"names": ["svim"], "delta": "1e-6"},
+            "no pure mechanism can promise it. The bounds are for a curator: devices need more still.",
+        ),
+    ],
+    ids=["pure", "delta", "devices"],
+)
+def test_bounds_are_said_to_be_for_what_they_are_for(changed, end):
+    forecast = discreet.plan(people=2_000, items=1_000, epsilon="0.05", top=10, lengths=1, **changed)
+    (line,) = [line for line in forecast.lines() if line.startswith("To show")]
+    assert line.endswith(f". There is less: {end}")
+
+
+def test_a_shop_whose_first_item_everyone_buys():
+    # Baskets of 6.5 items are mostly longer than 2, and the tenth item is held by 11 % (it was 1 % once).
+    forecast = discreet.plan(people=20_000, items=188, sizes="6.5", epsilon=4, top=10, lengths=1, names=["count"])
+    assert forecast.bounds.longest > 6
+    assert 0.1 < forecast.bounds.threshold / 20_000 < 0.13
+    said = "So 1 item is in nearly every basket. If none is in yours, a smaller exponent is nearer."
+    assert forecast.notes[-1] == said
+    flatter = discreet.plan(
+        people=20_000, items=188, sizes="6.5", exponent="0.7", epsilon=4, top=10, lengths=1, names=["count"]
+    )
+    assert flatter.notes == (
+        forecast.notes[0],
+        "Supports of items are taken to fall with the power 0.7 of their rank (Zipf).",
+    )
+    dense = discreet.plan(people=20_000, items=188, sizes=20, epsilon=4, top=10, lengths=1, names=["count"])
+    assert dense.notes[-1] == said.replace("1 item is", "4 items are")
 
 
 @pytest.mark.parametrize("name", ["pairs", "pckv"])
@@ -323,6 +368,18 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
             "Under this curve no pattern is as frequent as that: the most frequent item is held by 0.05 of the people. "
             "Ask for a smaller min_support, or state another curve.",
         ),
+        (
+            {"top": None, "min_support": 2},
+            "min_support is a fraction of people, over 0 and at most 1, such as 0.01; 2 was given. For 2 % write 0.02.",
+        ),
+        (
+            {"top": None, "min_support": 0},
+            "min_support is a fraction of people, over 0 and at most 1, such as 0.01; 0 was given.",
+        ),
+        (
+            {"top": None, "min_support": "some"},
+            "min_support is a fraction of people, over 0 and at most 1, such as 0.01; 'some' was given.",
+        ),
         ({"names": "auto"}, "names is a list of names, such as ['auto', 'svsm']; 'auto' was given."),
         ({"names": ["olh"]}, "olh is an oracle: name a mechanism or a protocol that uses it."),
         ({"epsilon": 0}, "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
@@ -330,11 +387,20 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
     ],
     ids=[
         "nothing", "both", "side", "nobody", "too many people", "half an item", "too many patterns", "few patterns",
-        "too long", "everything held", "empty", "steep", "over 1", "too many supports", "rare", "one name", "oracle",
-        "epsilon", "neighbours",
+        "too long", "everything held", "empty", "steep", "over 1", "too many supports", "rare", "percent", "none",
+        "no number", "one name", "oracle", "epsilon", "neighbours",
     ],
 )  # fmt: skip
 def test_mistakes(changed, message):
     with pytest.raises(MisuseError) as told:
         discreet.plan(**(SMALL | {"names": ["count"]} | changed))
     assert str(told.value) == message
+
+
+def test_too_many_patterns_are_refused_in_words_of_a_forecast():
+    with pytest.raises(LimitError) as told:
+        discreet.plan(people=20_000, items=188, sizes="6.5", min_support="1e-5", epsilon=1, names=["count"])
+    assert str(told.value) == (
+        "Under this curve more than 1,000,000 patterns are as frequent as that. Ask for a larger min_support, for "
+        "shorter ones (lengths=), or for the first of them (top=)."
+    )

@@ -46,20 +46,25 @@ class Bounds:
     short_baskets: float
     enough: float
 
-    def in_words(self, epsilon: float) -> str:
-        """Say what the bounds mean for an epsilon."""
+    def in_words(self, epsilon: float, *, pure: bool = True, local: bool = False) -> str:
+        """Say what the bounds mean for an epsilon, with no delta or with one, and for devices if they are meant too."""
+        people = "1 person holds" if self.threshold == 1 else f"{self.threshold:,} people hold"
         said = (
-            f"To show on any data what at least {self.threshold:,} people hold, give or take {SLACK:.0%}, and be right "
-            f"in {1 - DOUBT:.0%} of the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the "
-            "algorithm"
+            f"To show on any data what at least {people}, give or take {SLACK:.0%}, and be right in {1 - DOUBT:.0%} of "
+            f"the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the algorithm"
         )
         if self.short_baskets < self.any_baskets:
-            said += f"; {self.short_baskets:.3g} if no basket has more than {self.longest:,} items"
+            items = "1 item" if self.longest == 1 else f"{self.longest:,} items"
+            said += f"; {self.short_baskets:.3g} if no basket has more than {items}"
         if epsilon >= self.any_baskets:
-            return f"{said}. There is as much."
-        if epsilon >= self.short_baskets:
-            return f"{said}. There is less than the first: only a mechanism that cuts baskets may promise it."
-        return f"{said}. There is less: no mechanism can promise it."
+            said += ". There is as much."
+        elif epsilon >= self.short_baskets:
+            said += ". There is less than the first: of pure mechanisms, only one that cuts baskets may promise it."
+        else:
+            said += ". There is less: no pure mechanism can promise it."
+        if not pure:
+            said += " Of mechanisms with a delta the bounds say nothing."
+        return said + (" The bounds are for a curator: devices need more still." if local else "")
 
 
 def bounds(items: int, threshold: int, longest: int) -> Bounds:

@@ -30,8 +30,10 @@ BASKETS, CODES = 20_000, 600_000
 _LISTED = 50_000
 # Sizes are told apart by so many quantiles while popularities are fitted, in so many steps.
 _QUANTILES, _STEPS = 16, 8
+# For each item that a basket is to have, so many of the likeliest get a time of their own; so many cells at once.
+_LIKELIEST, _CELLS = 8, 1_000_000
 # No item is held by more people than this, as one that everybody holds tells nothing.
-_MOST = 0.999
+MOST = 0.999
 
 
 def zipf(items: int, mean: float, exponent: float) -> F64:
@@ -40,11 +42,11 @@ def zipf(items: int, mean: float, exponent: float) -> F64:
     Where the first ones would be held by more than everybody, the others take over what is too much.
     """
     falling = np.arange(1, items + 1, dtype=np.float64) ** -exponent
-    low, high = 0.0, mean / falling[-1]
+    low, high = mean / falling.sum(), mean / falling[-1]
     for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.minimum(middle * falling, _MOST).sum() < mean else (low, middle)
-    supports: F64 = np.minimum(high * falling, _MOST)
+        middle = np.sqrt(low * high)  # where the power is steep, the two are many powers of ten apart
+        low, high = (middle, high) if np.minimum(middle * falling, MOST).sum() < mean else (low, middle)
+    supports: F64 = np.minimum(high * falling, MOST)
     return supports
 
 
@@ -61,12 +63,19 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
     chances /= chances.sum()
     needed = np.cumsum(np.sort(supports)[::-1])
     for nearer in (0.0, 0.25, 0.5, 0.75, 1.0):
-        sizes = np.rint((1 - nearer) * spread + nearer * mean).astype(np.int64)
+        # One between two whole numbers is either of them, so that the mean stays what it is.
+        moved = (1 - nearer) * spread + nearer * mean
+        below = np.floor(moved)
+        law = np.bincount(
+            np.concatenate([below, below + 1]).astype(np.int64),
+            np.concatenate([chances * (1 - moved + below), chances * (moved - below)]),
+        )
+        sizes = np.flatnonzero(law)
         # Baskets of these sizes have so many of any j items at most: E min(size, j), summed up from the chance of each.
-        room = np.cumsum(1 - np.cumsum(np.bincount(sizes, chances, int(sizes.max()) + 1)))
+        room = np.cumsum(1 - np.cumsum(law))
         if (needed[: len(room)] <= room[: len(needed)] + 0.01 * mean).all():
             break
-    return sizes, chances
+    return sizes, law[sizes] / law.sum()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,17 +154,54 @@ def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0)
     many = max(100, min(BASKETS, people, int(CODES / mean)))
     lengths = np.minimum(generator.choice(sizes, many, p=chances), int((supports > 0).sum()))
     popularity = _popularity(supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * many // (2 * _QUANTILES)])
-    # So many draws have nearly always as many different items among them as the basket is to have.
-    draws = np.where(lengths > 0, 4 * lengths + 16, 0)
-    cumulative = np.cumsum(popularity)
-    holders = np.repeat(np.arange(many, dtype=np.int64), draws)
-    items = np.searchsorted(cumulative / cumulative[-1], generator.random(len(holders)), side="right")
-    _, first = np.unique(holders * len(supports) + items, return_index=True)
-    first.sort()  # the different items of each basket, in the order in which they were drawn
-    holders, items = holders[first], items[first]
-    begins = np.searchsorted(holders, np.arange(many))
-    kept = np.arange(len(holders)) - begins[holders] < lengths[holders]
-    return Crowd(baskets=from_events(many, holders[kept], items[kept], numbers(len(supports))), people=people)
+    holders, items = _drawn(popularity, lengths, generator)
+    return Crowd(baskets=from_events(many, holders, items, numbers(len(supports))), people=people)
+
+
+def _drawn(popularity: F64, lengths: I64, generator: np.random.Generator) -> tuple[I64, I64]:
+    """Return who holds what, where each draws as many different items as it is to have, one after the other.
+
+    Drawing one after the other is waiting: items arrive at random times, at a rate of their popularity, and a basket
+    takes those that come first. However much likelier one is than the others, it comes once.
+    """
+    order = np.argsort(-popularity, kind="stable")[: int((popularity > 0).sum())]
+    weights = popularity[order]
+    # How much the rarest items weigh together, from the rarest up: small sums are not lost beside large ones.
+    rarest = np.cumsum(weights[::-1])
+    holders, items = [], []
+    for length in np.unique(lengths[lengths > 0]).tolist():
+        baskets = np.flatnonzero(lengths == length)
+        # Each of the likeliest has its own time. What is rarer comes in a basket with a chance of less than 1 in 7
+        # each, so draws of them with replacement are nearly all different, and so many are enough.
+        many = min(_LIKELIEST * length, len(weights))
+        rarer = length + length // 4 + 16 if many < len(weights) else 0
+        rows = max(1, _CELLS // (many + rarer))
+        for start in range(0, len(baskets), rows):
+            some = baskets[start : start + rows]
+            times = np.empty((len(some), many + rarer))
+            times[:, :many] = generator.standard_exponential((len(some), many)) / weights[:many]
+            codes = np.empty(times.shape, np.int64)
+            codes[:, :many] = np.arange(many)
+            if rarer:
+                weigh = rarest[len(weights) - many - 1]
+                times[:, many:] = np.cumsum(generator.standard_exponential((len(some), rarer)), axis=1) / weigh
+                found = np.searchsorted(rarest, weigh * generator.random((len(some), rarer)), side="right")
+                codes[:, many:] = len(weights) - 1 - found
+                times[:, many:][_again(found)] = np.inf
+            first = np.argpartition(times, length - 1, axis=1)[:, :length]
+            holders.append(np.repeat(some, length))
+            items.append(np.take_along_axis(codes, first, axis=1).ravel())
+    empty = np.empty(0, np.int64)
+    return np.concatenate([empty, *holders]), order[np.concatenate([empty, *items])]
+
+
+def _again(found: I64) -> NDArray[np.bool_]:
+    """Say of each cell whether its value stands further to the left in its row."""
+    order = np.argsort(found, axis=1, kind="stable")
+    ordered = np.take_along_axis(found, order, axis=1)
+    repeated = np.zeros(found.shape, np.bool_)
+    np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return repeated
 
 
 def _popularity(supports: F64, lengths: I64) -> F64:
@@ -164,21 +210,21 @@ def _popularity(supports: F64, lengths: I64) -> F64:
     A basket of h items has item i with a probability of about 1 - exp(-w t), where t makes these add up to h (Rosén's
     approximation of successive sampling).
     """
-    wanted = -np.log1p(-np.minimum(supports, _MOST))
-    weights = wanted + 1e-300
-    lengths = lengths[lengths > 0]
-    if not len(lengths):
-        return weights
+    wanted = -np.log1p(-np.minimum(supports, MOST))
+    weights = np.maximum(wanted, 1e-290)
+    lengths = lengths[lengths > 0] if lengths.any() else np.ones(1, np.int64)
     times = np.ones(len(lengths))
     for _ in range(_STEPS):
         for _ in range(2):  # Newton steps towards the times, from below: the sum is concave
-            missed = np.exp(-np.outer(times, weights))
-            slope = (missed * weights).sum(axis=1)
-            short = lengths - (1 - missed).sum(axis=1)
+            waited = np.outer(times, weights)
+            slope = (np.exp(-waited) * weights).sum(axis=1)
+            short = lengths + np.expm1(-waited).sum(axis=1)
             times = np.maximum(times + short / np.maximum(slope, 1e-12), times / 2)
-        held = (1 - np.exp(-np.outer(times, weights))).mean(axis=0)
-        weights = weights * wanted / np.maximum(-np.log1p(-np.minimum(held, _MOST)), 1e-300)
-    return np.maximum(weights, 0.0)
+        held = -np.expm1(-np.outer(times, weights))
+        held[lengths == 1] = weights / weights.sum()  # which is exact
+        weights = weights * wanted / np.maximum(-np.log1p(-np.minimum(held.mean(axis=0), MOST)), 1e-300)
+    # What somebody holds keeps a weight to divide by, however rare it is.
+    return np.where(supports > 0, np.maximum(weights, 1e-290), 0.0)
 
 
 class ScaledEngine(Engine):

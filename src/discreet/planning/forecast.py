@@ -197,7 +197,11 @@ class Forecast:
         if not self.recommended:
             said.append("Nothing can be told from noise: more people, more epsilon or fewer patterns are needed.")
         if self.asked.get("epsilon") is not None:
-            said.append(self.bounds.in_words(float(Fraction(self.asked["epsilon"]))))
+            local = any(one.side == "local" for one in self.outlooks)
+            curator = any(one.side == "curator" for one in self.outlooks)
+            # Devices have no delta, whatever a curator may have.
+            pure = not (curator and "delta" in self.asked)
+            said.append(self.bounds.in_words(float(Fraction(self.asked["epsilon"])), pure=pure, local=local))
         return [*said, *self.notes]
 
     def _why(self, name: str) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from ..catalogue import Entry, entry, mechanisms, protocols
 from ..curator.universe import Universe
 from ..errors import DiscreetError, MisuseError
-from ..exact.checks import UNBOUNDED, is_whole, positive, span, support
+from ..exact.checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..privacy.budget import Budget, Neighbours, exact, shown
 from .bounds import bounds
-from .crowd import F64, I64, Crowd, imagine, sizes_of, zipf
+from .crowd import F64, I64, MOST, Crowd, imagine, sizes_of, zipf
 from .forecast import Forecast, Outlook
 from .shuffle import shuffled
 from .trying import RUNS, Asked, Tried, Truth, truth, try_mechanism, try_protocol, visible
@@ -120,7 +120,7 @@ def plan(
     least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
     asked = Asked(
         top=None if top is None else _at_most("top", top, _TOP),
-        min_support=None if min_support is None else support(min_support),
+        min_support=None if min_support is None else _fraction(min_support),
         least=least,
         longest=None if longest == UNBOUNDED else longest,
         budget=Budget.of(1 if epsilon is None else epsilon, delta),
@@ -161,6 +161,7 @@ def plan(
         **({} if lengths is None else {"lengths": [asked.least, asked.longest]}),
         **known.words,
         "side": side,
+        "neighbours": asked.neighbours.value,
         **({"looked for": what} if what else {}),
     }
     long = int(np.quantile(crowd.baskets.sizes, 0.85))
@@ -299,6 +300,10 @@ def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> _Known:
         supports = zipf(many, mean, power)
         words["exponent"] = power
         notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
+        everywhere = int((supports >= MOST).sum())
+        if everywhere:
+            items_are = "1 item is" if everywhere == 1 else f"{everywhere:,} items are"
+            notes.append(f"So {items_are} in nearly every basket. If none is in yours, a smaller exponent is nearer.")
     if typical is not None:
         lengths, counts = np.unique(typical, return_counts=True)
         law: tuple[I64, F64] = lengths, counts / counts.sum()
@@ -351,6 +356,19 @@ def _supports(frequencies: Any, items: int) -> F64:
     supports = np.zeros(items)
     supports[: len(given)] = np.sort(given)[::-1]
     return supports
+
+
+def _fraction(value: Any) -> Fraction:
+    """Return a fraction of people. What is said of other numbers names only what a forecast takes."""
+    try:
+        return support(value)
+    except MisuseError:
+        number = as_written(value)
+        percent = f" For {value} % write {float(number / 100):g}." if number is not None and 1 < number <= 100 else ""
+        given = value if number is not None else f"{value!r:.60}"
+        raise MisuseError(
+            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {given} was given.{percent}"
+        ) from None
 
 
 def _check_enough(asked: Asked, items: int) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..catalogue import Entry
 from ..curator.mechanism import from_tuples
 from ..curator.truncating import rising
-from ..errors import MisuseError
+from ..errors import LimitError, MisuseError
 from ..exact.itemsets import Itemsets
 from ..exact.mine import mine
 from ..exact.patterns import Patterns
@@ -36,6 +36,8 @@ F64 = NDArray[np.float64]
 
 # How often each is run; the spread over runs is small beside what is not known about the data.
 RUNS = 3
+# How many patterns may be asked for by a threshold.
+_MOST = 1_000_000
 # A normal variable keeps within so many deviations of its mean in 95 of 100 cases.
 _DEVIATIONS = 1.96
 
@@ -101,7 +103,13 @@ def truth(crowd: Crowd, asked: Asked) -> Truth:
         last = int(found.counts.min()) if len(found) else 1
     else:
         last = max(1, ceil(asked.min_support * len(crowd.baskets)))
-        found = mine(crowd.baskets, min_count=last, lengths=lengths)
+        try:
+            found = mine(crowd.baskets, min_count=last, lengths=lengths, limit=_MOST)
+        except LimitError:
+            raise LimitError(
+                f"Under this curve more than {_MOST:,} patterns are as frequent as that. Ask for a larger min_support, "
+                "for shorter ones (lengths=), or for the first of them (top=)."
+            ) from None
     return Truth.of(found, last, crowd.people)
 
 
