@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from discreet import lab
 from discreet.cli.app import app
 from discreet.cli.progress import Bar
+from discreet.cli.run import Interrupted
 from discreet.lab.papers import experiments
 
 DATA = "1 2 3 4\n1 2 5\n3 4 5 6\n2 6\n" * 50
@@ -33,6 +34,54 @@ def test_run_on_data_of_ones_own(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "privbasis" in done.output
     assert (tmp_path / "lab-results" / "004-figure-5.parquet").is_file()
+
+
+def test_data_without_points_of_their_own_have_those_of_the_papers_or_those_that_are_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.dat").write_text(DATA)
+    words = ("run", "002-figure-6", "--quick", "--jobs", "1", "--data", "mine.dat")
+    assert "threshold = 0.006" in invoke(*words).output
+    typed = invoke(*words, "--values", "0.2,0.1")
+    assert typed.exit_code == 0, typed.output
+    assert "threshold = 0.1" in typed.output
+    assert "threshold = 0.006" not in typed.output
+
+
+def test_data_that_cannot_be_read_are_told_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.dat").write_text("")
+    failed = invoke("run", "004-figure-5", "--quick", "--data", "mine.dat")
+    assert failed.exit_code == 1
+    assert failed.output == ""
+    assert str(failed.exception) == "mine.dat is empty; a file of one empty basket has one blank line."
+    assert not (tmp_path / "lab-results").exists()
+
+
+def test_of_a_whole_paper_what_has_no_data_is_left_out(tables, monkeypatch):
+    (tables / "mine.dat").write_text(DATA)
+    known = {name: experiments()[name] for name in ("002-theorem-3", "002-figure-1")}
+    monkeypatch.setattr("discreet.lab.papers.experiments", lambda: known)
+    done = invoke("run", "--paper", "002", "--quick", "--jobs", "1", "--data", "mine.dat")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == (
+        "left out: 002-theorem-3 computes a formula and reads no data: run it without data of your own.\n"
+    )
+
+
+def test_a_name_typed_twice_is_run_once(tables):
+    once, twice = invoke("run", "000-table-2", "--jobs", "1"), invoke("run", "000-table-2", "000-table-2")
+    assert once.output == twice.output
+
+
+@pytest.mark.parametrize("words", [["run", "000-table-2"], ["page"]])
+def test_an_interrupt_says_what_is_kept(words, tables, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.lab.running.run", interrupted)
+    failed = invoke(*words)
+    assert isinstance(failed.exception, Interrupted)
+    assert str(failed.exception) == "interrupted; what ran is kept, and the same command goes on from there."
 
 
 def test_run_on_a_table_of_ones_own(tmp_path, monkeypatch):
@@ -94,7 +143,15 @@ def test_a_page_with_figures_as_png(tables):
     [
         (["run"], "Say what to run: names from `discreet lab list`, --paper 000, or --all."),
         (["run", "004-figure-5", "--all"], "Say what to run: names from `discreet lab list`, --paper 000, or --all."),
-        (["run", "009"], "There is no experiment '009': try one of"),
+        (["run", "009"], "There is no experiment '009'. Did you mean 003-e9? `discreet lab list` has all of them."),
+        (["run", "004-figure-5", "--jobs", "0"], "The number of processes is 0; it must be 1 or more."),
+        (
+            ["run", "004-figure-5", "--person", "who", "--ordered"],
+            "Without a file there is nothing to read: add --data FILE, or leave --person, --ordered out.",
+        ),
+        (["run", "000-table-2", "--with", "auto"], "000-table-2 computes formulas: neither mechanisms nor"),
+        (["run", "--paper", "004", "--with", "svsm"], "004-figure-2 computes formulas: neither mechanisms nor"),
+        (["run", "003-table-3", "--values", "3"], "003-table-3 has no axis: run it without values of your own."),
         (["page", "--paper", "9"], "There are no experiments of a paper '9': it is one of"),
     ],
 )

@@ -12,8 +12,9 @@ import pytest
 from discreet.errors import MisuseError
 from discreet.lab.drawing import Chart, Curve, Group, Panel, decades, draw_svg, rounds
 from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.figures import draw, middle, panel_of
+from discreet.lab.figures import draw, panel_of
 from discreet.lab.running import Results
+from discreet.lab.spread import middle
 from discreet.lab.store import Row
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)

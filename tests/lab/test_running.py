@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -11,9 +12,11 @@ from discreet.lab import running
 from discreet.lab.claims import claims
 from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.lab.fingerprint import fingerprint
-from discreet.lab.papers import experiment, experiments, of_paper
-from discreet.lab.running import Results, kept, key_of, run
-from discreet.lab.store import Store
+from discreet.lab.own import on_data, with_line
+from discreet.lab.pages import write_page
+from discreet.lab.papers import experiment, experiments, of_paper, titles
+from discreet.lab.running import Results, kept, keys_of, run
+from discreet.lab.store import Row, Store
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 SMALL = Experiment(
@@ -79,6 +82,56 @@ def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypat
     assert {line for line, _, _ in counted} == {"laplace"}
 
 
+@pytest.fixture
+def mine(tmp_path):
+    """Return data of one's own."""
+    (tmp_path / "mine.dat").write_text("1 2\n2 3\n" * 20)
+    return Data(name=str(tmp_path / "mine.dat"), label="mine.dat")
+
+
+def test_data_and_lines_of_ones_own_leave_what_is_kept(counted, mine, tmp_path):
+    folder = tmp_path / "kept"
+    usual, own, more = SMALL, on_data(SMALL, mine), with_line(SMALL, "privbasis")
+    for one in (usual, own, more):
+        run([one], folder, quick=True, jobs=1)
+    many = 2 * 3 * 3
+    assert len(counted) == many + many + 3 * 3
+    for one in (usual, own, more):
+        (found,) = run([one], folder, quick=True, jobs=1)
+        assert found.missing == 0
+    assert len(counted) == many + many + 3 * 3
+    # The other way round too: a run of the paper's data leaves that of one's own.
+    other = tmp_path / "other"
+    for one in (own, usual):
+        run([one], other, quick=True, jobs=1)
+    assert [found.missing for found in kept([usual, own], other, quick=True)] == [0, 0]
+
+
+def test_what_other_code_left_goes_when_it_is_run_again_and_not_before(counted, tmp_path, monkeypatch):
+    run([SMALL], tmp_path, jobs=1)
+    monkeypatch.setattr(running, "fingerprint", lambda *modules, apart: "changed")
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    rows = Store(tmp_path).read("small")
+    assert len(rows) == 2 * 5 * 4
+    assert len({(row.line, row.value, row.seed) for row in rows}) == len(rows)
+
+
+def test_where_nothing_is_wanted_no_share_of_it_is_told():
+    def numbers(wanted):
+        about = {"key": "a", "panel": "p", "line": "laplace", "value": "1", "seed": 0, "seconds": 0.0}
+        rows = (Row(metric="wanted", number=wanted, **about), Row(metric=MISSED.name, number=0.0, **about))
+        return Results(experiment=SMALL, rows=rows).numbers("p", "laplace", "1", MISSED.name)
+
+    assert (numbers(0.0), numbers(3.0)) == ([], [0.0])
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_no_process_is_no_way_to_run(jobs, tmp_path):
+    with pytest.raises(MisuseError) as caught:
+        run([SMALL], tmp_path, jobs=jobs)
+    assert str(caught.value) == f"The number of processes is {jobs}; it must be 1 or more."
+
+
 def test_an_interrupt_loses_nothing_that_was_done(tmp_path, monkeypatch):
     seen = []
 
@@ -116,7 +169,8 @@ def test_processes_give_what_one_gives(tmp_path):
 def test_the_key_knows_data_question_and_seed():
     cell = next(SMALL.cells(quick=True))
     other = replace(cell, data=Data(name="made-up-groceries", people=301))
-    keys = {key_of(cell, 0), key_of(cell, 1), key_of(other, 0), key_of(replace(cell, asked={"top": 6}), 0)}
+    asked = replace(cell, asked={"top": 6})
+    keys = {*keys_of(cell, (0, 1)).values(), *keys_of(other, (0,)).values(), *keys_of(asked, (0,)).values()}
     assert len(keys) == 4
 
 
@@ -137,14 +191,14 @@ def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatc
     real = replace(made, data=Data(name="mushroom"))
     local = next(replace(SMALL, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True))
     cells = {"made up": made, "curator": real, "local": replace(local, data=Data(name="mushroom"))}
-    before = {label: key_of(cell, 0) for label, cell in cells.items()}
+    before = {label: keys_of(cell, (0,)) for label, cell in cells.items()}
     look = fingerprint.__globals__["_looked_at"]
     monkeypatch.setitem(
         fingerprint.__globals__,
         "_looked_at",
         lambda name: ("changed", look(name)[1]) if name == module else look(name),
     )
-    assert {label for label, cell in cells.items() if key_of(cell, 0) != before[label]} == reruns
+    assert {label for label, cell in cells.items() if keys_of(cell, (0,)) != before[label]} == reruns
 
 
 def test_two_parameters_make_panels(counted, tmp_path):
@@ -212,6 +266,72 @@ def test_experiments_are_found_by_name_and_paper():
     with pytest.raises(MisuseError) as caught:
         of_paper("9")
     assert str(caught.value).startswith("There are no experiments of a paper '9': it is one of 0")
+
+
+@pytest.fixture
+def fresh():
+    """Look for experiments anew, before and after."""
+    for known in (experiments, titles):
+        known.cache_clear()
+    yield
+    for known in (experiments, titles):
+        known.cache_clear()
+
+
+def theirs(monkeypatch, tmp_path, name, text):
+    """Register a module of another package as experiments."""
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint(name="mine", value=name, group="discreet.experiments")
+    monkeypatch.setattr("discreet.lab.papers.entry_points", lambda group: [point])
+
+
+def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
+    text = (
+        "from dataclasses import replace\n"
+        "from discreet.lab.papers.paper_004 import EXPERIMENTS as KNOWN\n"
+        "TITLE = 'Mine'\n"
+        "EXPERIMENTS = (replace(KNOWN[-1], name='mine-1', paper='mine'),)\n"
+    )
+    theirs(monkeypatch, tmp_path, "their_paper", text)
+    assert experiment("mine-1").paper == "mine"
+    assert list(titles())[-1] == "mine"
+    page = write_page("mine", kept(of_paper("mine"), tmp_path), [], tmp_path, quick=False)
+    assert page.read_text().startswith("# Mine\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "their_untitled",
+            "EXPERIMENTS = ()\n",
+            "their_untitled has no TITLE: experiments of a paper need both TITLE and EXPERIMENTS.",
+        ),
+        (
+            "their_broken",
+            "1 / 0\n",
+            "The experiments mine (their_broken) cannot be loaded (ZeroDivisionError: division by zero): mend or"
+            " uninstall their package.",
+        ),
+    ],
+)
+def test_experiments_that_cannot_be_used_are_told(name, text, said, monkeypatch, tmp_path, fresh):
+    theirs(monkeypatch, tmp_path, name, text)
+    with pytest.raises(MisuseError) as caught:
+        experiments()
+    assert str(caught.value) == said
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(MisuseError) as caught:
+        experiment("004-figur-5")
+    assert str(caught.value) == (
+        "There is no experiment '004-figur-5'. Did you mean 004-figure-5 or 004-figure-7 or 004-figure-4?"
+        " `discreet lab list` has all of them."
+    )
+    with pytest.raises(MisuseError, match=r"^There is no experiment 'zzz'\. `discreet lab list` has all of them\.$"):
+        experiment("zzz")
 
 
 def test_every_claim_has_a_verdict_a_command_and_a_seed():

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import MisuseError
 from . import options as given
+from .groups import grouped
 from .progress import Bar
+from .run import Interrupted
 
 if TYPE_CHECKING:
-    from ..lab.experiment import Experiment
+    from ..lab.experiment import Data, Experiment
 
 app = typer.Typer(no_args_is_help=True, help="Run the experiments of the papers, on their data or on yours.")
 
@@ -23,6 +28,45 @@ Paper = Annotated[
 Folder = Annotated[Path, typer.Option("--folder", metavar="PATH", help="Where results are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Three repeats and three points of an axis.")]
 _FOLDER = Path("lab-results")
+
+
+@dataclass(frozen=True)
+class Own:
+    """Data of one's own, and how they are read."""
+
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="Run it on these baskets instead of the paper's.",
+            rich_help_panel=given.DATA,
+            show_default=False,
+        ),
+    ] = None
+    person: given.Person = None
+    item: given.ItemColumn = None
+    time: given.Time = None
+    pair: given.Pair = None
+    ordered: given.Ordered = False
+
+    def data(self) -> Data | None:
+        """Return the data, which can be read; nothing where there are none."""
+        from ..lab.experiment import Data
+        from ..lab.own import check_data
+
+        columns = {"person": self.person, "item": self.item, "time": self.time, "pair": self.pair}
+        reading: dict[str, Any] = {name: column for name, column in columns.items() if column is not None}
+        if self.ordered:
+            reading["ordered"] = True
+        if self.file is None:
+            if reading:
+                said = ", ".join(f"--{name}" for name in reading)
+                raise MisuseError(f"Without a file there is nothing to read: add --data FILE, or leave {said} out.")
+            return None
+        found = Data(name=str(self.file), label=self.file.name, reading=reading)
+        check_data(found)
+        return found
 
 
 @app.command("list")
@@ -48,23 +92,24 @@ def show(paper: Paper = None) -> None:
     "discreet lab run --paper 000\n\n"
     "discreet lab run --all --quick\n\n"
     "discreet lab run 004-figure-5 --data baskets.dat\n\n"
+    "discreet lab run 002-figure-3 --data baskets.dat --values 0.02,0.01\n\n"
     "discreet lab run 004-figure-5 --with mine --quick"
 )
+@grouped
 def run(
+    own: Own,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False, help="From `discreet lab list`.")
     ] = None,
     paper: Paper = None,
     every: Annotated[bool, typer.Option("--all", help="All experiments of all papers.")] = False,
     quick: Quick = False,
-    data: Annotated[
-        Path | None,
+    values: Annotated[
+        str | None,
         typer.Option(
-            "--data", metavar="FILE", help="Run it on these baskets instead of the paper's.", show_default=False
+            "--values", metavar="LIST", help="Points of the axis in place of the paper's.", show_default=False
         ),
     ] = None,
-    person: given.Person = None,
-    item: given.ItemColumn = None,
     others: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="NAME", help="One more mechanism or protocol.", show_default=False),
@@ -81,18 +126,11 @@ def run(
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from ..lab.experiment import Data, Line
     from ..lab.running import run as carry_out
     from ..lab.tables import table
 
-    chosen = _chosen(names, paper, every)
-    if data is not None:
-        reading = {"person": person, "item": item}
-        reading = {name: column for name, column in reading.items() if column is not None}
-        chosen = [one.on(Data(name=str(data), label=data.name, reading=reading)) for one in chosen]
-    for other in others or ():
-        chosen = [one.with_line(Line(label=other, name=other)) for one in chosen]
-    with Bar("running") as bar:
+    chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
+    with _kept_if_interrupted(), Bar("running") as bar:
         results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
     console = Console(highlight=False)
     for one in results:
@@ -139,7 +177,7 @@ def page(
     if kept:
         results = what_is_kept(chosen, folder, quick=quick)
     else:
-        with Bar("running") as bar:
+        with _kept_if_interrupted(), Bar("running") as bar:
             results = carry_out(chosen, folder, quick=quick, progress=bar)
     papers = list(dict.fromkeys(one.paper for one in chosen))
     with TemporaryDirectory() as passing:
@@ -162,4 +200,39 @@ def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Exp
         raise MisuseError("Say what to run: names from `discreet lab list`, --paper 000, or --all.")
     if every:
         return list(experiments().values())
-    return of_paper(paper) if paper else [experiment(name) for name in names or ()]
+    return of_paper(paper) if paper else [experiment(name) for name in dict.fromkeys(names or ())]
+
+
+def _changed(
+    chosen: list[Experiment], several: bool, data: Data | None, values: str | None, others: Iterable[str]
+) -> list[Experiment]:
+    """Return experiments on other data, over other points, with more lines; of `several` those that can be run so."""
+    from ..lab.own import at_points, on_data, with_line
+
+    changed, refused = [], []
+    for one in chosen:
+        try:
+            if data is not None:
+                one = on_data(one, data)
+            if values is not None:
+                one = at_points(one, values.split(","))
+            for other in dict.fromkeys(others):
+                one = with_line(one, other)
+            changed.append(one)
+        except MisuseError as error:
+            if not several:
+                raise
+            refused.append(error)
+    if not changed:
+        raise refused[0]
+    for why in refused:
+        typer.echo(f"left out: {why}", err=True)
+    return changed
+
+
+@contextmanager
+def _kept_if_interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; what ran is kept, and the same command goes on from there.") from None

@@ -88,6 +88,32 @@ ItemColumn = Annotated[
         "--item", metavar="COLUMN", help="The column with the item.", rich_help_panel=DATA, show_default=False
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column that orders a person's rows, for relations in time.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Pair = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="COLUMN COLUMN",
+        help="Two columns, with --item or without: each row gives its person a pair of items.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Ordered = Annotated[
+    bool,
+    typer.Option(
+        "--ordered",
+        help="Items are in order, in text with a basket a line or in lists, for relations in time.",
+        rich_help_panel=DATA,
+    ),
+]
 Query = Annotated[
     str | None,
     typer.Option(

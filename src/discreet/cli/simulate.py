@@ -33,32 +33,9 @@ class Speed(StrEnum):
 class Known(Reading):
     """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
 
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column that orders a person's rows, for relations in time.",
-            rich_help_panel=given.DATA,
-            show_default=False,
-        ),
-    ] = None
-    pair: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="COLUMN COLUMN",
-            help="Two columns, with --item or without: each row gives its person a pair of items.",
-            rich_help_panel=given.DATA,
-            show_default=False,
-        ),
-    ] = None
-    ordered: Annotated[
-        bool,
-        typer.Option(
-            "--ordered",
-            help="Items are in order, in text with a basket a line or in lists, for relations in time.",
-            rich_help_panel=given.DATA,
-        ),
-    ] = False
+    time: given.Time = None
+    pair: given.Pair = None
+    ordered: given.Ordered = False
     seed: Annotated[
         int | None,
         typer.Option(

@@ -8,10 +8,11 @@ from math import isfinite
 
 from .drawing import Chart, Group
 from .experiment import Data, Metric
-from .figures import middle, panel_of
-from .order import HIGH, shown
+from .figures import panel_of
+from .order import HIGH
 from .papers.paper_ours import ASIDE
 from .running import Results
+from .spread import middle, shown
 from .tables import markdown
 
 EXPERIMENTS = ("ours-top-100", "ours-local-64")

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, isfinite
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from ..errors import MisuseError
 from .drawing import COLOURS, Chart, Curve, Group, Panel, draw_svg
 from .experiment import Metric
 from .running import Results
+from .spread import middle
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -91,14 +91,6 @@ def panel_of(
         logarithmic_up=metric.logarithmic,
         joined=numbers,
     )
-
-
-def middle(numbers: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation of the numbers that are there."""
-    there = [number for number in numbers if isfinite(number)]
-    if not there:
-        return float("nan"), 0.0
-    return fmean(there), stdev(there) if len(there) > 1 else 0.0
 
 
 def _places(values: Sequence[str]) -> tuple[dict[str, float], bool]:

@@ -8,8 +8,8 @@ from math import isfinite
 from statistics import fmean
 
 from .experiment import Metric
-from .figures import middle
 from .running import Results
+from .spread import middle, shown
 
 HIGH = frozenset({"cumulative_rank", "precision", "recall", "f_score", "chains_found"})
 LOW = frozenset(
@@ -91,11 +91,6 @@ def printed(results: Results, metric: Metric) -> str:
     if pairs:
         said += f" In the order of the paper: {sum(pairs)} of {len(pairs)} pairs of lines."
     return said
-
-
-def shown(number: float, metric: Metric) -> str:
-    """Return a number with as many digits as say something."""
-    return f"{number:.1e}" if metric.logarithmic else f"{number:.{metric.digits}f}"
 
 
 def _means(results: Results, metric: Metric, panel: str, value: str) -> dict[str, float]:

@@ -13,20 +13,12 @@ from typing import Literal, get_args
 
 from .claims import Claim, Verdict
 from .experiment import Goal
-from .figures import draw, middle
+from .figures import draw
 from .order import printed, sentence
+from .papers import titles
 from .running import Results
+from .spread import middle
 from .tables import column, compared, markdown, text
-
-TITLES = {
-    "000": "Locally differentially private frequent itemset mining (Wang, Li, Jha 2018)",
-    "001": "LDP-FPMiner (Chen, Wang 2022)",
-    "002": "On differentially private frequent itemset mining (Zeng, Naughton, Cai 2012)",
-    "003": "LDP-RM: mining relations under local privacy (Dong et al. 2024)",
-    "004": "Discovering frequent patterns in sensitive data (Bhaskar, Laxman, Smith, Thakurta 2010)",
-    "ours": "The flagships beside the papers",
-}
-"""The papers by number."""
 
 Kind = Literal["svg", "png"]
 
@@ -69,7 +61,7 @@ def write_index(papers: Sequence[str], claims: Iterable[Claim], folder: Path) ->
     """Write the page before the pages: what became of the claims of each paper."""
     every = [claim for claim in claims if claim.paper in papers]
     said = [paper for paper in papers if any(claim.paper == paper for claim in every)]
-    rows = [[f"[{TITLES[one]}]({one}.md)", *_tally([claim for claim in every if claim.paper == one])] for one in said]
+    rows = [[f"[{titles()[one]}]({one}.md)", *_tally([claim for claim in every if claim.paper == one])] for one in said]
     lines = ["# The papers, reproduced", ""]
     lines += [
         "What every paper claims, one by one, and what became of it here. How to run it: [the lab](../lab.md).",
@@ -77,7 +69,7 @@ def write_index(papers: Sequence[str], claims: Iterable[Claim], folder: Path) ->
     ]
     lines += markdown(["paper", "claims", *get_args(Verdict)], [*rows, ["all", *_tally(every)]])
     lines += ["Each page lists first what could not be reproduced, and why.", ""]
-    lines += [f"Beside them: [{TITLES[one]}]({one}.md)." for one in papers if one not in said]
+    lines += [f"Beside them: [{titles()[one]}]({one}.md)." for one in papers if one not in said]
     lines += ["", "```{toctree}", ":maxdepth: 1", "", *papers, "```", ""]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.md"
@@ -95,7 +87,7 @@ def _tally(claims: Sequence[Claim]) -> list[str]:
 def _page(
     paper: str, results: Sequence[Results], claims: list[Claim], folder: Path, quick: bool, kind: Kind
 ) -> Iterator[str]:
-    yield f"# {TITLES[paper]}\n"
+    yield f"# {titles()[paper]}\n"
     yield from _summary(results, claims)
     yield f"Everything here is made by one command: `discreet lab page --paper {paper}{' --quick' if quick else ''}`.\n"
     if quick:

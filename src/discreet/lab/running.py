@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, MisuseError
 from .experiment import Cell, Data, Experiment
 from .fingerprint import fingerprint
 from .measures import measured, modules
@@ -23,6 +23,9 @@ from .store import Row, Store
 
 # Results are written after so many seconds of work, so that an interrupt loses little.
 _OFTEN = 10.0
+
+# What says nothing where there was nothing to find.
+_OF_WANTED = frozenset({"false_negative_rate", "precision", "recall", "f_score", "cumulative_rank"})
 
 Progress = Callable[[float], object]
 
@@ -49,13 +52,16 @@ class Results:
     missing: int = 0
 
     def numbers(self, panel: str, line: str, value: str, metric: str) -> list[float]:
-        """Return one number of all repeats, in the order of their seeds."""
+        """Return one number of all repeats, by their seeds; where nothing is wanted, no share of it."""
         return self._found.get((panel, line, value, metric), [])
 
     @cached_property
     def _found(self) -> dict[tuple[str, str, str, str], list[float]]:
         found: dict[tuple[str, str, str, str], list[float]] = {}
+        empty = {row.key for row in self.rows if row.metric == "wanted" and not row.number}
         for row in sorted(self.rows, key=lambda row: row.seed):
+            if row.key in empty and row.metric in _OF_WANTED:
+                continue
             found.setdefault((row.panel, row.line, row.value, row.metric), []).append(row.number)
         return found
 
@@ -97,6 +103,8 @@ def run(
     progress
         Told the share of the work that is done, by the time it takes.
     """
+    if jobs is not None and jobs < 1:
+        raise MisuseError(f"The number of processes is {jobs}; it must be 1 or more.")
     store = Store(Path(folder))
     before = store.everything()
     asked = [_Asked(one, before, quick) for one in experiments]
@@ -219,13 +227,8 @@ def work(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
     return found
 
 
-def key_of(cell: Cell, seed: int) -> str:
-    """Return a hash of everything that the numbers of one run depend on."""
-    return keys_of(cell, (seed,))[seed]
-
-
 def keys_of(cell: Cell, seeds: Iterable[int]) -> dict[int, str]:
-    """Return the keys of several runs of a cell, by seed: what they share is looked at once."""
+    """Return a hash of everything that the numbers of each run of a cell depend on, by seed."""
     depends, apart = modules(cell)
     about = {
         "measure": cell.experiment.measure,
@@ -248,9 +251,20 @@ def _identity(data: Data) -> list[Any]:
 
 
 def _keep(store: Store, asked: Mapping[str, _Asked], changed: set[str]) -> None:
+    """Write what there is of these experiments beside what was kept of them on other data, with other lines or before.
+
+    What a run of other code left at the same place goes, so that files do not grow with every change.
+    """
     for name in sorted(changed):
-        store.keep(name, (row for several in asked[name].rows.values() for row in several))
+        rows = [row for several in asked[name].rows.values() for row in several]
+        keys, places = {row.key for row in rows}, {_place(row) for row in rows}
+        others = (row for row in store.read(name) if row.key not in keys and _place(row) not in places)
+        store.keep(name, [*others, *rows])
     changed.clear()
+
+
+def _place(row: Row) -> tuple[str, str, str, int]:
+    return row.panel, row.line, row.value, row.seed
 
 
 def _named(row: Row, cell: Cell) -> Row:

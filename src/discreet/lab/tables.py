@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
 from .experiment import Experiment, Metric
-from .figures import middle
-from .order import best, ordered, shown
+from .order import best, ordered
 from .running import Results
+from .spread import middle, shown
 
 
 def table(results: Results, metric: Metric) -> Iterator[str]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from ..experiment import Axis, Data, Experiment, Line, Metric
 from ..ladder import FIGURE_3, FIGURE_4, as_line
 
+TITLE = "Locally differentially private frequent itemset mining (Wang, Li, Jha 2018)"
+
 POS = Data(name="BMS-POS_275k", label="POS (275,000 of 515,597)", people=515_597)
 KOSARAK = Data(name="kosarak_100k", label="Kosarak (first 100,000)", people=990_002)
 ONLINE = Data(name="OnlineRetail_words", label="Online (rebuilt)")

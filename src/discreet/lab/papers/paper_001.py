@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..experiment import Axis, Data, Experiment, Line, Metric
 
+TITLE = "LDP-FPMiner (Chen, Wang 2022)"
+
 # The weights of table 2, of paths and of itemsets, for each set.
 _WEIGHTS = {"fp-tree": {"path_weight": "0.9", "itemset_weight": "0.7"}}
 _POS_WEIGHTS = {"fp-tree": {"path_weight": "0.7", "itemset_weight": "0.5"}}

@@ -10,6 +10,8 @@ from ..experiment import Axis, Data, Experiment, Line, Metric
 from ..ladder import as_line
 from ..relations import CHAINS, compared
 
+TITLE = "LDP-RM: mining relations under local privacy (Dong et al. 2024)"
+
 APPLETS = Data(name="made-up-applets", label="IFTTT (stand-in, made up)")
 VIEWINGS = Data(name="made-up-viewings", label="Movie (stand-in, made up)")
 CASCADES = Data(name="made-up-cascades", label="Modified IFTTT (stand-in, made up)")

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from ..experiment import Axis, Data, Experiment, Goal, Line, Metric
 
+TITLE = "The flagships beside the papers"
+
 ASIDE = " (set aside)"
 POS, KOSARAK = "BMS-POS (275,000 of 515,597)", "kosarak (first 100,000)"
 
