@@ -201,8 +201,23 @@ class TestHeldSizes:
         sizes, rates = np.arange(len(law)), np.array([0.001, 0.01, 0.1, 0.5])
         by_rate = 1 - np.exp(-rates[:, None] * sizes)
         seen = by_rate @ (law * np.minimum(1, 3 / np.maximum(sizes, 1)))
-        held = HeldSizes(chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        held = HeldSizes(sizes=sizes, chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
         assert held.restored(seen, 3)[0] == pytest.approx(by_rate @ law, rel=2e-3)
+
+    @pytest.mark.parametrize("size", [1100, 3000, 9000])
+    def test_what_is_held_beyond_all_laws_is_in_doubt(self, size):
+        """Of 10,000: the last bin does not say where in it people are."""
+        held = self.held(law_of((size, 1.0), most=10_000))
+        assert held.chances.sum() == pytest.approx(1)
+        assert 0.5 < held.doubt(40) < 1
+        assert abs(held.correction(40) - size / 40) < 1.96 * held.doubt(40) * held.correction(40)
+
+    def test_noise_alone_puts_nobody_there(self):
+        """A hundredth of two thousand people in the last bin is within their noise."""
+        few = self.held(law_of((3, 0.99), (5000, 0.01), most=10_000), 2000)
+        assert (few.mean_off, len(few.sizes)) == (0.0, 1501)
+        many = self.held(law_of((3, 0.99), (5000, 0.01), most=10_000))
+        assert many.correction(40) > 3 * few.correction(40)
 
     def test_nobody_was_asked(self):
         held = self.held(law_of((1, 1.0)), people=0)
@@ -248,6 +263,22 @@ class TestHeldSizes:
     def test_little_is_known_of_a_correction_from_few_people(self):
         law = law_of((1, 0.5), (10, 0.5))
         assert self.held(law, 500).doubt(2) > 3 * self.held(law, 500_000).doubt(2)
+
+    def test_what_may_be_off_hangs_on_no_sign(self):
+        """An estimate hardly below 0 is as rare as one hardly over it, and as much of it was cut off."""
+        law = law_of((2, 0.5), (20, 0.5))
+        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        answer = SimpleNamespace(
+            ask=SimpleNamespace(frequencies=SimpleNamespace(pad=2)),
+            values=np.array([-1e-3, -1e-9, 1e-9, 0.4]),
+            variance=np.full(4, 1e-6),
+        )
+        told = Told.of(answer, held)
+        relative = told.evidence.relative
+        # Half as large an error as each has of its own is common to all, on top; the sizes are known for sure here.
+        assert told.doubt == pytest.approx(sqrt(relative[2]) / 2, rel=1e-6)
+        assert relative[:3] == pytest.approx(np.full(3, relative[2]), rel=1e-6)
+        assert relative[3] < relative[2]
 
     def test_nothing_is_cut_where_nobody_holds_more(self):
         seen = told_by(law_of((1, 1.0)))
@@ -300,6 +331,35 @@ class TestPicture:
         assert picture.uncertain(0.01, 100) == [(2,), (3,)]
         assert picture.uncertain(0.01, 1) in ([(2,)], [(3,)])
 
+    def test_a_person_is_expected_to_hold_few_of_what_is_asked(self):
+        """Of forty items that every second person holds; the most uncertain come first, and one at least."""
+        picture = self.picture(np.linspace(0.45, 0.55, 40), 1e-3, top=20, largest=1)
+        means = dict(zip(picture.levels[0].sets, picture.levels[0].means, strict=True))
+        every, few = picture.uncertain(0.01, 100), picture.uncertain(0.01, 100, 5)
+        assert sum(means[one] for one in every) > 15
+        assert 4 < sum(means[one] for one in few) <= 5
+        chances = dict(zip(picture.levels[0].sets, picture.levels[0].belief.over(picture.threshold), strict=True))
+        others = [abs(chances[one] - 0.5) for one in every if one not in few]
+        assert max(abs(chances[one] - 0.5) for one in few) <= min(others)
+        assert len(picture.uncertain(0.01, 100, 0.1)) == 1
+        assert sum(means[one] for one in picture.best(20, 5)) <= 5
+
+    @pytest.mark.parametrize(("top", "items"), [(3, 200), (300, 900), (500, 1000)])
+    def test_as_many_items_are_looked_at_as_are_wanted_and_few_are_paired(self, top, items):
+        picture = self.picture(np.geomspace(0.5, 1e-3, 1000), 1e-8, top=top)
+        assert len(picture.levels[0].sets) == items
+        paired = min(items, 400)
+        assert len(picture.levels[1].sets) == paired * (paired - 1) // 2
+
+    def test_what_a_round_is_to_tell_is_no_rarer_than_what_there_is(self):
+        """Three items and three wanted: no border, but frequencies to tell. Of more, those at the border."""
+        few = self.picture([0.6, 0.5, 0.4], 1e-6, largest=1)
+        assert few.threshold < 1e-5
+        assert few.near == pytest.approx(0.5, rel=0.01)
+        more = self.picture([0.6, 0.5, 0.4, 0.01], 1e-6, largest=1)
+        assert more.near >= more.threshold
+        assert more.near == pytest.approx(0.4, rel=0.05)
+
     def test_the_threshold_is_where_as_many_are_expected(self):
         picture = self.picture([0.6, 0.5, 0.3, 0.1, 0.05], 1e-10, largest=1)
         assert 0.1 <= picture.threshold <= 0.3
@@ -308,7 +368,17 @@ class TestPicture:
         picture = self.picture([0.6, 0.5, 0.4, 0.3], 1e-4, top=8, largest=3)
         pairs = picture.levels[1].sets
         picture.add(pairs, evidence(np.full(len(pairs), 0.9), 1e-4), 0.0)
-        found = {one: value for some in picture.levels for one, value in zip(some.sets, some.means, strict=True)}
+        self.check(picture)
+
+    @pytest.mark.parametrize("prior", [True, False])
+    def test_nor_where_nobody_holds_anything(self, prior):
+        picture = self.picture([-0.01, -0.01, -0.01, -0.01], 1e-4, top=15, largest=3, prior=prior)
+        pairs = picture.levels[1].sets
+        picture.add(pairs, evidence(np.full(len(pairs), 0.01), 1e-4), 0.0)
+        self.check(picture)
+
+    def check(self, picture: Picture) -> None:
+        found = {one: value for each in picture.levels for one, value in zip(each.sets, each.means, strict=True)}
         for one, value in found.items():
             assert all(value <= found[part] for part in combinations(one, len(one) - 1) if part)
 
@@ -384,16 +454,54 @@ class TestScale:
         assert picture.items.values[0] == pytest.approx(wanted, rel=0.02)
         assert picture.doubt <= doubt
 
+    def test_the_law_moves_with_the_items_it_was_learnt_from(self):
+        """It would pull those nobody was asked about again to where all were before."""
+        picture = self.picture(0.3)
+        items, law = picture.items.values, picture.law
+        picture.add([(0,), (1,)], evidence([0.4, 0.32], 1e-8), 0.0)
+        factor = picture.items.values[3] / items[3]
+        assert factor == pytest.approx(0.8, rel=0.01)
+        assert picture.law.centres == pytest.approx(law.centres * factor)
+        assert picture.law.spreads == pytest.approx(law.spreads * factor)
+
     def test_two_that_are_sure_are_merged_as_they_are(self):
         picture = self.picture(0.0)
         picture.add([(0,), (1,)], evidence([0.6, 0.48], 1e-8), 0.0)
         assert picture.items.values[:2] == pytest.approx([0.55, 0.44])
 
 
+def shown(number: float) -> str:
+    """Return a number as the page writes it: 20,000, .15, 1e-9."""
+    if number == int(number):
+        return f"{int(number):,}"
+    return f"{number:.10g}".replace("0.", ".", 1) if abs(number) >= 1e-4 else f"{number:.0e}".replace("e-0", "e-")
+
+
+def written(value) -> str:
+    """Return a constant as the page writes it: of a long list how many, from where to where."""
+    if isinstance(value, TwoPart):
+        value = (value.slope, value.spread, value.share, value.reach)
+    if isinstance(value, int | float):
+        return shown(value)
+    if isinstance(value[0], tuple):
+        return ", ".join(written(one) for one in value)
+    if len(value) > 5:
+        return f"{len(value)} from {shown(value[0])} to {shown(value[-1])}"
+    return f"({', '.join(shown(one) for one in value)})"
+
+
 @pytest.mark.parametrize("module", [adept, beliefs, growing, held_sizes], ids=lambda module: module.__name__)
 def test_every_constant_is_on_the_page(module):
+    """With its value: those of a row stand in the order of its names."""
     page = Path(adept.__file__).with_suffix(".md").read_text().partition("## Constants")[2]
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
+    told = {}
+    for names, values in rows:
+        told |= dict(zip((name.strip(" `") for name in names.split(",")), values.strip().split("; "), strict=True))
+    wanted = {}
     for node in ast.parse(Path(module.__file__).read_text()).body:
-        for target in node.targets if isinstance(node, ast.Assign) else []:
-            for name in (one.id for one in ast.walk(target) if isinstance(one, ast.Name)):
-                assert f"`{name}`" in page, name
+        plain = isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) != "TypeAlias"
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if plain else []
+        for name in (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)):
+            wanted[name] = written(getattr(module, name))
+    assert wanted == {name: told.get(name) for name in wanted}

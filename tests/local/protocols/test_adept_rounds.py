@@ -106,14 +106,29 @@ class TestRounds:
         outcome = simulate([{"a"}, {"b"}] * 500, "adept", top=1000, epsilon=4, seed=1)
         assert len(outcome.patterns) == 3
 
+    def test_more_items_than_are_paired(self):
+        """Six hundred items, one a person, and five hundred wanted: all that is found are items."""
+        codes = np.tile(np.arange(600, dtype=np.int32), 100)
+        baskets = Baskets(np.arange(60_001), codes, Vocabulary([f"i{number}" for number in range(600)]))
+        outcome = simulate(baskets, "adept", top=500, epsilon=8, seed=1, speed="aggregated")
+        assert [len(one.items) for one in outcome.patterns] == [1] * 500
+
+    @pytest.mark.parametrize("epsilon", [1, 4])
+    def test_of_dense_data_few_patterns_are_asked_about(self, epsilon):
+        """Everyone holds 30 of 40 items, and so thousands of sets: a round about all of them would see next to none."""
+        for one in led(alike(20_000, 30, 40), top=64, epsilon=Fraction(epsilon))[2::2]:
+            held = sum(all(item < 30 for item in items) for items in one.ask.question.of.itemsets)
+            assert 1 <= held <= 40
+
     def test_a_tiny_epsilon_ends(self, groups):
         outcome = simulate(groups, "adept", top=16, epsilon="0.001", seed=1, speed="aggregated")
         assert len(outcome.patterns) == 16
 
 
-def alike(people: int) -> Baskets:
-    """Return people all of whom hold the same two of three items."""
-    return Baskets(np.arange(people + 1) * 2, np.tile(np.array([0, 1], np.int32), people), Vocabulary(["a", "b", "c"]))
+def alike(people: int, held: int = 2, items: int = 3) -> Baskets:
+    """Return people all of whom hold the same items, two of three."""
+    codes = np.tile(np.arange(held, dtype=np.int32), people)
+    return Baskets(np.arange(people + 1) * held, codes, Vocabulary([f"i{number}" for number in range(items)]))
 
 
 WITHOUT = {
@@ -221,3 +236,17 @@ def test_few_people_give_wide_intervals(people):
         for one in simulate(baskets, "adept", top=3, epsilon=1, seed=seed).patterns:
             missed += not one.low - 0.5 <= true[one.items] <= one.high + 0.5
     assert missed <= 4
+
+
+@pytest.mark.parametrize(("people", "held", "items"), [(5000, 5, 8), (1000, 2, 2)])
+@pytest.mark.parametrize("least", [1, 2])
+def test_where_nothing_is_known_intervals_hold_everybody(people, held, items, least):
+    """At an epsilon of a thousandth next to nothing is heard, and all of them may hold a pattern, or nobody."""
+    missed, many = 0, 0
+    for seed in range(4):
+        found = simulate(alike(people, held, items), "adept", top=20, epsilon="0.001", seed=seed, least=least)
+        for one in found.patterns:
+            true = people * all(int(item[1:]) < held for item in one.items)
+            missed += not one.low - 0.5 <= true <= one.high + 0.5
+            many += 1
+    assert missed <= many / 10

@@ -33,17 +33,22 @@ CUT_OFF = 0.5
 """Which part of what a padding cuts off counts as an error when paddings are compared."""
 UNCORRECTED = 0.15
 """By which part of itself, times the root of the share that a padding cut off, an estimate may be off after that was
-given back: candidates differ in whether large baskets hold them."""
+given back: candidates differ in whether large baskets hold them. This is each pattern's own."""
 SHARED = 0.5
-"""Which part of that all patterns of a round have in common."""
+"""How large, as a part of that, the error is that all patterns of a round have in common. It comes on top."""
 MOST_ASKED = 20_000
 """How many patterns a round asks about at most, the most uncertain of them."""
-DOUBT = (0.001, 0.01, 0.03)
+MOST_HELD = 20
+"""How many of what a later round asks about a person is expected to hold at most: half of the longest padding, so that
+who holds twice as many still has a place for each."""
+CHANCES = (0.001, 0.01, 0.03)
 """From which chance on to be among the top, and up to one minus which, a pattern is asked about in later rounds."""
 LIKELIEST = 4
 """How many patterns are asked about for every one wanted where later rounds do not look at what is uncertain."""
-VAGUE = 0.25
-"""The variance of a frequency of which nothing is known, at most."""
+VAGUE = 0.261
+"""The variance of a frequency of which nothing is known: an interval of 1.96 deviations is as wide as all there is."""
+LEARNT = 2
+"""How many numbers of a prior are learnt from what was heard of its level: where it lies, and how wide it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,20 +128,20 @@ class Adept(Protocol):
             merged=self.merged,
         )
         facts = told.facts("items")
-        for number, (share, doubt) in enumerate(zip(later, DOUBT, strict=True), 2):
-            asked = self._asked(picture, doubt)
-            near, about = (picture.threshold, picture.threshold), f"patterns {number}"
+        for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
+            asked = self._asked(picture, chance)
+            near, about = (picture.near, picture.near), f"patterns {number}"
             told = yield from self._round(Candidates(itemsets=tuple(asked)), line, share, wanted, near, about)
             picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
         return learnt(picture, facts)
 
-    def _asked(self, picture: Picture, doubt: float) -> list[Itemset]:
+    def _asked(self, picture: Picture, chance: float) -> list[Itemset]:
         """Return what a later round asks about."""
         if self.later == "likeliest":
             return picture.best(min(LIKELIEST * picture.top, MOST_ASKED))
         # Where nothing is uncertain any more, the top itself is asked about, for its counts.
-        return picture.uncertain(doubt, MOST_ASKED) or picture.best(min(picture.top, MOST_ASKED))
+        return picture.uncertain(chance, MOST_ASKED, MOST_HELD) or picture.best(min(picture.top, MOST_ASKED), MOST_HELD)
 
     def _round(
         self,
@@ -152,11 +157,11 @@ class Adept(Protocol):
         size = exact(self.sizes, "sizes")
         bins = tuple(first for first in BINS if first <= len(of))
         question = HowMany(of, bins)
-        seen: Estimate = yield Ask.of(
+        numbers: Estimate = yield Ask.of(
             f"how many {about}", line.next(share * size), question, "adaptive", wanted.epsilon
         )
-        held = HeldSizes.of(seen, bins, len(of))
-        people = max(1, round(seen.people * float((1 - size) / size)))
+        held = HeldSizes.of(numbers, bins, len(of))
+        people = max(1, round(numbers.people * float((1 - size) / size)))
         oracle = best_oracle(held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle)
         answer: Estimate = yield Ask(
             name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
@@ -179,8 +184,7 @@ class Told:
         """Give back what the padding cut off."""
         pad = answer.ask.frequencies.pad
         values, slope = held.restored(answer.values, pad)
-        cut = 1 - np.clip(answer.values, 1e-12, None) / np.maximum(values, 1e-12)
-        off = UNCORRECTED**2 * np.clip(cut, 0.0, 1.0)
+        off = UNCORRECTED**2 * np.maximum(1 - 1 / held.ratio(answer.values, pad), 0.0)
         return cls(
             evidence=Evidence(values=values, noise=answer.variance * slope**2, relative=off),
             doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
@@ -248,8 +252,7 @@ def _variances(picture: Picture) -> list[NDArray[np.float64]]:
         else:
             noise = picture.measured.of(level.sets).noise
             heard = float((1 / noise).sum())
-        # Both where the prior lies and how wide it is are learnt.
-        unsure = min(VAGUE, 2 / heard) if heard > 0 else unsure
+        unsure = min(VAGUE, LEARNT / heard) if heard > 0 else unsure
         relies = 1 - np.minimum(1.0, level.belief.variance / noise)
         found.append(level.belief.variance + relies**2 * unsure)
     return found

@@ -20,8 +20,11 @@ ATOMS = 90
 """How many magnitudes the law of item frequencies has, from one in a million to all."""
 _STEPS = 150  # of expectation maximisation
 _FINE = 20  # estimates closer than this part of their noise count as equal when the law is learnt
+_TO_NEIGHBOURS = 0.25  # which part of its weight a magnitude gives to either neighbour at every step
 _BLOCK = 1 << 15
 _UNKNOWN = 1e6  # the variance of what was not measured
+_NARROWEST = 1e-14  # the least variance of a core
+_FAR = -30.0  # how many deviations below 0 a part that is cut there is exponential
 
 
 def log_scaled(z: Values) -> Values:
@@ -87,8 +90,8 @@ class Evidence:
     def put(self, places: NDArray[Any], other: Evidence) -> Evidence:
         """Return this with that of some replaced."""
         new = (self.values.copy(), self.noise.copy(), self.relative.copy())
-        for into, some in zip(new, (other.values, other.noise, other.relative), strict=True):
-            into[places] = some
+        for into, values in zip(new, (other.values, other.noise, other.relative), strict=True):
+            into[places] = values
         return Evidence(values=new[0], noise=new[1], relative=new[2])
 
     def scaled(self, factor: Values | float, spare: Values | float = 0.0) -> Evidence:
@@ -130,10 +133,11 @@ class Belief:
         """Return how likely each frequency is over a threshold."""
         wide = np.maximum(self.spreads, 1e-12)
         over = log_scaled((self.centres - threshold) / wide)
-        plain = over - (self.centres - threshold) ** 2 / (2 * wide**2)
+        logs = over - (self.centres - threshold) ** 2 / (2 * wide**2)
+        centres, wide = self.centres[self.cut], wide[self.cut]
         # Of what is over 0; the squares of both differ by this alone.
-        part = over - log_scaled(self.centres / wide) + threshold * (2 * self.centres - threshold) / (2 * wide**2)
-        logs = np.where(self.cut[:, None], part, plain)
+        past = threshold * (2 * centres - threshold) / (2 * wide**2)
+        logs[self.cut] = over[self.cut] - log_scaled(centres / wide) + past
         return np.asarray((self.weights * np.exp(np.minimum(logs, 0.0))).sum(0))
 
 
@@ -170,6 +174,10 @@ class ItemLaw:
             weights[1:] = _smoothed(weights[1:])
         weights = weights / weights.sum() if weights.sum() > 0 else law.weights
         return cls(weights=weights, centres=law.centres, spreads=law.spreads)
+
+    def scaled(self, factor: Values) -> ItemLaw:
+        """Return the law of frequencies that are so many times as large, one factor for each magnitude."""
+        return ItemLaw(weights=self.weights, centres=self.centres * factor, spreads=self.spreads * factor)
 
     def _noise(self, known: Evidence) -> Values:
         """Return the variance of each estimate under each part."""
@@ -250,7 +258,7 @@ class TwoPart:
         values, plain = known.values, np.minimum(known.noise, _UNKNOWN)
         centre = self.slope * guessed.guess
         noise = plain + known.relative * centre**2
-        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + 1e-14
+        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + _NARROWEST
         total = wide + noise
         core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
         mean = np.maximum(self.reach * guessed.cap, 1e-9)
@@ -262,9 +270,9 @@ class TwoPart:
 
 
 def _smoothed(weights: Values) -> Values:
-    """Return weights of which each has given a quarter to either neighbour; at the ends it stays where it is."""
+    """Return weights of which each has given a part to either neighbour; at the ends it stays where it is."""
     wide = np.concatenate((weights[:1], weights, weights[-1:]))
-    return np.asarray((wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4)
+    return np.asarray(_TO_NEIGHBOURS * (wide[:-2] + wide[2:]) + (1 - 2 * _TO_NEIGHBOURS) * wide[1:-1])
 
 
 def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_]) -> Belief:
@@ -274,7 +282,7 @@ def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bo
         z = centres / spreads
         hazard = np.exp(-log_scaled(z)) / np.sqrt(2 * np.pi)
         # Far below 0 the differences would cancel: the part is exponential there.
-        far = z < -30
+        far = z < _FAR
         away = spreads / np.maximum(-z, 1.0)
         cut_means = np.where(far, away, centres + spreads * hazard)
         cut_variance = np.where(far, away**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))
@@ -287,6 +295,7 @@ def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bo
 
 _MOST_FITTED = 4000
 _ROUNDS = 7
+_FIRST_STEP, _SHRINKS = 0.8, 0.7  # how far a number is moved first, and by what that shrinks from round to round
 _LOOSE = np.array([0.3, 1.0, 1.0, 0.7])  # how far, on a scale of logarithms, each number may be from its default
 
 
@@ -304,25 +313,25 @@ def fitted(default: TwoPart, known: Evidence, guessed: Guessed) -> TwoPart:
     half = _MOST_FITTED // 2
     rest = by_guess[half:]
     step = max(1, -(-len(rest) // half))
-    some = np.concatenate((by_guess[:half], rest[::step]))
+    chosen = np.concatenate((by_guess[:half], rest[::step]))
     many = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(rest[::step]), float(step))))
-    measured = (known.take(some), guessed.take(some), many)
+    measured = (known.take(chosen), guessed.take(chosen), many)
     centre = _logs(default)
 
     def score(at: Values) -> float:
         return _from_logs(at).likelihood(*measured) - float((((at - centre) / _LOOSE) ** 2).sum()) / 2
 
-    best, at, width = score(centre), centre.copy(), 0.8
+    best, at, width = score(centre), centre.copy(), _FIRST_STEP
     for _ in range(_ROUNDS):
         for number in range(4):
             for sign in (1.0, -1.0):
                 moved = at.copy()
                 moved[number] += sign * width
-                told = score(moved)
-                if told > best:
-                    best, at = told, moved
+                reached = score(moved)
+                if reached > best:
+                    best, at = reached, moved
                     break
-        width *= 0.7
+        width *= _SHRINKS
     return _from_logs(at)
 
 

@@ -25,8 +25,12 @@ PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
 """What is believed of pairs before any was measured."""
 LARGER = TwoPart(slope=1.0, spread=0.3, share=0.1, reach=0.3)
 """The same of larger sets, whose guess is nearer."""
+FOR_EACH = 3
+"""How many items are looked at for every pattern wanted."""
 POOL, MOST_POOL = 200, 400
-"""How many items are paired: three for every pattern wanted, within these bounds."""
+"""How many of them are paired at least and at most."""
+MOST_ITEMS = 20_000
+"""How many are looked at at most; never fewer than are wanted."""
 PLAUSIBLE = 0.003
 """How likely the parts of a larger set are to be among the top, for it to be looked at."""
 MOST_JOINED = 1500
@@ -51,7 +55,7 @@ class Measured:
 
     def __init__(self, *, prior: bool = True, merged: bool = True) -> None:
         self.prior, self.merged = prior, merged
-        self.known: dict[Itemset, tuple[float, float, float]] = {}
+        self.rows: dict[Itemset, tuple[float, float, float]] = {}
 
     def add(self, sets: list[Itemset], told: Evidence, frequencies: Values) -> None:
         """Add a round's estimates of sets that are believed to be about so frequent."""
@@ -63,17 +67,17 @@ class Measured:
 
     def scale(self, off: float, follows: Follows) -> None:
         """Take an error out of everything that was told."""
-        sets = list(self.known)
+        sets = list(self.rows)
         self._put(sets, lowered(self.of(sets), off, follows))
 
     def _put(self, sets: list[Itemset], known: Evidence) -> None:
         rows = zip(known.values.tolist(), known.noise.tolist(), known.relative.tolist(), strict=True)
-        self.known.update(zip(sets, rows, strict=True))
+        self.rows.update(zip(sets, rows, strict=True))
 
     def of(self, sets: list[Itemset]) -> Evidence:
         """Return what is known of sets."""
         nothing = (0.0, np.inf, 0.0)
-        rows = np.array([self.known.get(one, nothing) for one in sets]).reshape(-1, 3)
+        rows = np.array([self.rows.get(one, nothing) for one in sets]).reshape(-1, 3)
         return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2])
 
     def believed(self, sets: list[Itemset], guessed: Guessed, default: TwoPart) -> Belief:
@@ -120,13 +124,13 @@ class Level:
 def items_of(law: ItemLaw | None, known: Evidence, many: int) -> Level:
     """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told."""
     best = np.argsort(-(law.expected(known) if law else known.values), kind="stable")[:many]
-    some = known.take(best)
-    return Level.of([(int(item),) for item in best], law.believed(some) if law else as_measured(some))
+    of_best = known.take(best)
+    return Level.of([(int(item),) for item in best], law.believed(of_best) if law else as_measured(of_best))
 
 
-def pairs_of(items: Level, measured: Measured) -> Level:
-    """Return all pairs of items, each guessed as if they had nothing to do with each other."""
-    first, second = np.triu_indices(len(items.sets), 1)
+def pairs_of(items: Level, measured: Measured, most: int = MOST_POOL) -> Level:
+    """Return all pairs of the first `most` items, each guessed as if they had nothing to do with each other."""
+    first, second = np.triu_indices(min(len(items.sets), most), 1)
     numbers = np.array([one for (one,) in items.sets], np.int64)
     low, high = np.minimum(numbers[first], numbers[second]), np.maximum(numbers[first], numbers[second])
     sets: list[Itemset] = list(zip(low.tolist(), high.tolist(), strict=True))
@@ -134,7 +138,8 @@ def pairs_of(items: Level, measured: Measured) -> Level:
     guess, relative = means[first] * means[second], items.belief.variance / means**2
     unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
     cap = np.minimum(means[first], means[second])
-    return Level.of(sets, measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), PAIRS), cap)
+    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), PAIRS)
+    return Level.of(sets, belief, np.minimum(items.means[first], items.means[second]))
 
 
 def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level | None:
@@ -144,14 +149,15 @@ def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level
     the rest is held.
     """
     last, before = levels[-1], levels[-2]
-    some = np.flatnonzero(chances > PLAUSIBLE)
-    some = some[np.argsort(-chances[some], kind="stable")][:MOST_JOINED]
-    sets = _joined([last.sets[at] for at in some])
+    likely = np.flatnonzero(chances > PLAUSIBLE)
+    likely = likely[np.argsort(-chances[likely], kind="stable")][:MOST_JOINED]
+    sets = _joined([last.sets[at] for at in likely])
     if not sets:
         return None
     size = len(sets[0])
     without = [last.at(one[:at] + one[at + 1 :] for one in sets) for at in range(size)]
-    parts = np.maximum(np.array([last.means[places] for places in without]), _LEAST)
+    plain = np.array([last.means[places] for places in without])
+    parts = np.maximum(plain, _LEAST)
     relative = np.array([last.belief.variance[places] for places in without]) / parts**2
     inner = np.array(
         [
@@ -163,19 +169,20 @@ def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level
     cap = parts.min(0)
     guess = np.minimum(np.exp(logs), cap)
     unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
-    return Level.of(sets, measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), LARGER), cap)
+    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), LARGER)
+    return Level.of(sets, belief, plain.min(0))
 
 
 def _joined(sets: list[Itemset]) -> list[Itemset]:
     """Return the sets of one item more all of whose parts are among these."""
-    known, by_start = set(sets), dict[Itemset, list[int]]()
+    present, by_start = set(sets), dict[Itemset, list[int]]()
     for one in sorted(sets):
         by_start.setdefault(one[:-1], []).append(one[-1])
     found = []
     for start, ends in by_start.items():
         for first, second in combinations(ends, 2):
             new = (*start, first, second)
-            if all(new[:at] + new[at + 1 :] in known for at in range(len(start))):
+            if all(new[:at] + new[at + 1 :] in present for at in range(len(start))):
                 found.append(new)
     return found
 
@@ -218,10 +225,10 @@ class Picture:
 
     def look(self) -> None:
         """Believe everything anew: items, pairs of the most frequent, and larger sets whose parts may be of the top."""
-        pool = min(max(POOL, 3 * self.top), MOST_POOL)
-        self.levels = [items_of(self.law, self.items, pool)]
+        many = max(POOL, FOR_EACH * self.top)
+        self.levels = [items_of(self.law, self.items, max(self.top, min(many, MOST_ITEMS)))]
         if self.largest > 1 and len(self.levels[0].sets) > 1:
-            self.levels.append(pairs_of(self.levels[0], self.measured))
+            self.levels.append(pairs_of(self.levels[0], self.measured, min(many, MOST_POOL)))
         self.threshold = _threshold(self.levels[self.least - 1 :], self.top, _LEAST_THRESHOLD)
         while 2 <= len(self.levels) < self.largest:
             level = larger_of(self.levels, self.levels[-1].belief.over(self.threshold), self.measured)
@@ -231,24 +238,46 @@ class Picture:
             # More patterns can only make the last of the top more frequent.
             self.threshold = _threshold(self.levels[self.least - 1 :], self.top, self.threshold)
 
-    def uncertain(self, doubt: float, most: int) -> list[Itemset]:
+    def uncertain(self, chance: float, most: int, held: float = np.inf) -> list[Itemset]:
         """Return the patterns that are neither surely over the threshold nor surely below it.
 
-        Where there are more than `most`, the most uncertain; then by size and number, so that a question looks the same
-        however they were found.
+        Parameters
+        ----------
+        chance
+            From which chance on to be over the threshold, and up to one minus which, a pattern is uncertain.
+        most
+            How many at most, the most uncertain.
+        held
+            How many of them a person is expected to hold at most. The most uncertain one is always among them.
+
+        They come by size and number, so that a question looks the same however they were found.
         """
         sets = [one for level in self.levels for one in level.sets]
         chances = np.concatenate([level.belief.over(self.threshold) for level in self.levels])
-        unsure = np.flatnonzero((chances > doubt) & (chances < 1 - doubt))
+        unsure = np.flatnonzero((chances > chance) & (chances < 1 - chance))
         order = unsure[np.argsort(np.abs(chances[unsure] - 0.5), kind="stable")][:most]
-        return sorted((sets[at] for at in order), key=_by_size)
+        means = np.concatenate([level.means for level in self.levels])
+        return sorted((sets[at] for at in _within(order, means, held)), key=_by_size)
 
-    def best(self, many: int) -> list[Itemset]:
-        """Return so many patterns that are believed to be the most frequent, by size and number."""
+    @property
+    def near(self) -> float:
+        """How frequent the patterns are that the next round is to tell best.
+
+        Those at the threshold, or, where fewer are expected over any than are wanted, the last of the top. Where
+        everything there is fits into the top there is no border, and the mean of all counts.
+        """
+        means = np.concatenate([level.means for level in self.levels[self.least - 1 :] or self.levels])
+        if len(means) <= self.top:
+            return max(self.threshold, float(means.mean()))
+        return max(self.threshold, float(np.partition(means, -self.top)[-self.top]))
+
+    def best(self, many: int, held: float = np.inf) -> list[Itemset]:
+        """Return so many patterns that are believed to be the most frequent, within `held` as for `uncertain`."""
         levels = self.levels[self.least - 1 :] or self.levels
         sets = [one for level in levels for one in level.sets]
-        order = np.argsort(-np.concatenate([level.means for level in levels]), kind="stable")[:many]
-        return sorted((sets[at] for at in order), key=_by_size)
+        means = np.concatenate([level.means for level in levels])
+        order = np.argsort(-means, kind="stable")[:many]
+        return sorted((sets[at] for at in _within(order, means, held)), key=_by_size)
 
     def add(self, asked: list[Itemset], told: Evidence, doubt: float, follows: Follows = alike) -> None:
         """Add what a round told of the patterns it asked about, and believe everything anew.
@@ -265,24 +294,27 @@ class Picture:
             How far patterns that are so frequent follow that error.
         """
         by_size = [[one for one in asked if len(one) == size] for size in range(1, len(self.levels) + 1)]
-        found = [level.at(some) for level, some in zip(self.levels, by_size, strict=True)]
-        means, variance = (
-            np.concatenate([values[at] for values, at in zip(some, found, strict=True)])
-            for some in ([one.means for one in self.levels], [one.belief.variance for one in self.levels])
-        )
+        places = [level.at(sets) for level, sets in zip(self.levels, by_size, strict=True)]
+        means = np.concatenate([level.means[at] for level, at in zip(self.levels, places, strict=True)])
+        variance = np.concatenate([level.belief.variance[at] for level, at in zip(self.levels, places, strict=True)])
         items = np.array([item for (item,) in by_size[0]], np.int64)
         single = np.arange(len(asked)) < len(items)  # they stand first
         sets = asked[len(items) :]
         before = np.isfinite(self.measured.of(sets).noise)
-        known = np.concatenate((np.flatnonzero(single), len(items) + np.flatnonzero(before)))
+        again = np.concatenate((np.flatnonzero(single), len(items) + np.flatnonzero(before)))
         scales = Scales.found(
-            told.take(known),
-            (means[known], variance[known]),
+            told.take(again),
+            (means[again], variance[again]),
             (self.doubt, doubt),
-            (self.follows(means[known]), follows(means[known])),
+            (self.follows(means[again]), follows(means[again])),
         )
+        # The error of all rounds before is taken out of what they told, and of the law learnt from it; what is left of
+        # it is the doubt from here on. That of this round is taken out of what it told; what is left between the two
+        # stays with this round's estimates, as relative variance. Only then are they merged.
         self.items, self.doubt = lowered(self.items, scales.before, self.follows), scales.doubt
         self.measured.scale(scales.before, self.follows)
+        if self.law:
+            self.law = self.law.scaled(1 - scales.before * self.follows(self.law.centres))
         far = follows(np.clip(told.values, 0.0, 1.0))
         told = told.scaled(1 / (1 + scales.new * far), scales.spare * far**2)
         both = self.measured.together(self.items.take(items), told.take(single), means[single])
@@ -340,6 +372,11 @@ class Scales:
 
 def _by_size(one: Itemset) -> tuple[int, Itemset]:
     return len(one), one
+
+
+def _within(order: NDArray[np.int64], means: Values, held: float) -> NDArray[np.int64]:
+    """Return the first of an order of which a person is expected to hold up to `held`, and one at least."""
+    return order[: max(1, int(np.searchsorted(np.cumsum(means[order]), held, "right")))]
 
 
 def _threshold(levels: list[Level], top: int, least: float) -> float:
