@@ -314,6 +314,7 @@ LOCAL_SETTINGS = (
         axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same, of longer patterns; what reports add up to is drawn.",
+        repeats=5,
         goals=(),
     ),
     replace(
@@ -326,6 +327,7 @@ LOCAL_SETTINGS = (
         axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same for 100; what reports add up to is drawn.",
+        repeats=5,
         goals=(),
     ),
     replace(
