@@ -101,6 +101,7 @@ ASSOCIATION = Experiment(
     lines=_lines("together"),
     asked=TOP | BUDGET,
     measure="relations",
+    repeats=5,
     metrics=METRICS,
     differs=(
         f"{_FORMS} Retail is told by its numbers of items and people, and what Retail* leaves out is not said:"
@@ -129,6 +130,7 @@ ITEMS = Experiment(
     axis=EPSILON,
     asked=TOP | {"longest": 1},
     measure="simulation",
+    repeats=5,
     metrics=(F_SCORE, RANK, Metric(name="support_squared_error", label="squared error of hits", logarithmic=True)),
     differs=(
         "Kosarak is a part: 50,000 people drawn from 100,000, with 23,496 items. SVD-FO has the corrected rounds. PCKV"
@@ -155,6 +157,7 @@ ABLATION = Experiment(
     axis=Axis(of="settings.rounds", label="T", values=(1, 2, 3, 5, 8)),
     asked=TOP | BUDGET,
     measure="relations",
+    repeats=5,
     metrics=METRICS,
     differs=(
         "What *non-private* leaves out is not said: here everything is as before at ε = 20, where each person still"
