@@ -70,15 +70,12 @@ class Line:
         Its settings.
     asked
         What is asked of this line and not of others, such as the neighbours.
-    slow
-        Whether it is left to the full setting.
     """
 
     label: str
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)
-    slow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +200,7 @@ class Experiment:
         repeats = min(self.repeats, QUICK_REPEATS) if quick else self.repeats
         for data in self.data or (None,):
             for panel in self.over.points(quick) if self.over else (None,):
-                for line in self._lines(quick):
+                for line in self.lines:
                     for value in self._values(quick, data):
                         asked = dict(self.asked) | dict(data.asked if data else {}) | dict(line.asked)
                         settings = dict(data.settings.get(line.name, {}) if data else {}) | dict(line.settings)
@@ -227,9 +224,6 @@ class Experiment:
     def _panel(self, data: Data | None, value: Any) -> str:
         parts = [data.shown if data else "", f"{self.over.label} = {value}" if self.over else ""]
         return ", ".join(part for part in parts if part)
-
-    def _lines(self, quick: bool) -> tuple[Line, ...]:
-        return tuple(line for line in self.lines if not (quick and line.slow))
 
     def _values(self, quick: bool, data: Data | None) -> tuple[Any, ...]:
         if self.axis is None:

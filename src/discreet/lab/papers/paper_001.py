@@ -37,7 +37,7 @@ COMPARED = (
     FPMINER,
     CORRECTED,
     Line(label="`svsm-better`", name="svsm-better"),
-    Line(label="`adept`", name="adept", slow=True),
+    Line(label="`adept`", name="adept"),
 )
 TOP = Axis(of="top", label="k", values=(20, 40, 60, 80, 100))
 

@@ -42,9 +42,9 @@ _FORMS = (
 _NO_TABLES = "CALM is left out: a table of items says nothing about which of two comes first."
 
 
-def _lines(how: How, *slow: str, **more: Any) -> tuple[Line, ...]:
+def _lines(how: How, **more: Any) -> tuple[Line, ...]:
     known = compared(how, **more)
-    return tuple(replace(as_line(label, known[label]), slow=label in slow) for label in _COMPARED if label in known)
+    return tuple(as_line(label, known[label]) for label in _COMPARED if label in known)
 
 
 def _figure(first: int, shows: str, title: str, says: str, other: str, data: Data, how: How, **more: Any) -> Any:
@@ -59,7 +59,7 @@ def _figure(first: int, shows: str, title: str, says: str, other: str, data: Dat
         title=f"{title}, over ε (k = 64, k_s = 1,600, k_c = 32)",
         says=says,
         data=(data,),
-        lines=_lines(how, "HM-RM", *(["`relations`"] if chains else []), **more),
+        lines=_lines(how, **more),
         axis=EPSILON,
         asked=asked,
         measure="relations",
@@ -152,7 +152,7 @@ ABLATION = Experiment(
         PRIVATE,
         replace(PRIVATE, label="LDP-RM, next to no noise (ε = 20)", asked={"epsilon": "20"}),
         CORRECTED,
-        replace(CORRECTED, label="`relations`, next to no noise (ε = 20)", asked={"epsilon": "20"}, slow=True),
+        replace(CORRECTED, label="`relations`, next to no noise (ε = 20)", asked={"epsilon": "20"}),
     ),
     axis=Axis(of="settings.rounds", label="T", values=(1, 2, 3, 5, 8)),
     asked=TOP | BUDGET,
@@ -209,8 +209,8 @@ OVERHEAD = Experiment(
     ),
     repeats=5,
     differs=(
-        "The article has orders of growth; here seconds are measured, of compiled code on one core, as are the bytes"
-        " that travel."
+        "The article has orders of growth; here seconds are measured, of compiled code on one core, the least of five"
+        " times, as are the bytes that travel."
     ),
 )
 

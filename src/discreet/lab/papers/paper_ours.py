@@ -109,11 +109,6 @@ def _at(data: Data, values: tuple[float, ...]) -> Data:
     return replace(data, values=values)
 
 
-def _beside(lines: tuple[Line, ...], *quick: str) -> tuple[Line, ...]:
-    """Return the lines of a table beside a main one, all but a few left to the full setting."""
-    return tuple(replace(line, slow=line.name not in quick) for line in lines)
-
-
 TOP = Experiment(
     name="ours-top-100",
     paper="ours",
@@ -136,7 +131,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-20",
-        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
+        lines=(*THEIRS[::2], *OURS),
         shows="Top 20",
         title="the twenty most frequent patterns of any length, pure epsilon",
         asked={"top": 20},
@@ -147,7 +142,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-400",
-        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
+        lines=(*THEIRS[::2], *OURS),
         shows="Top 400",
         title="the 400 most frequent patterns of any length, pure epsilon",
         asked={"top": 400},
@@ -158,7 +153,7 @@ SETTINGS = (
     replace(
         TOP,
         name="ours-top-100-delta",
-        lines=_beside((*THEIRS[::2], *OURS), "privbasis", "auto"),
+        lines=(*THEIRS[::2], *OURS),
         shows="Top 100 with a delta",
         title="the hundred most frequent patterns of any length, δ = 1e-6",
         asked={"top": 100, "delta": "1e-6"},
@@ -252,20 +247,20 @@ SETTINGS = (
     ),
 )
 
-# One setting changed at a time: the line, the mechanism, the settings, and whether it is left to the full setting.
-_CHANGED: tuple[tuple[str, str, dict[str, object], bool], ...] = (
-    ("`clipped`", "clipped", {}, False),
-    ("`clipped`, 10 pairs a pattern, not 30", "clipped", {"pairs": 10}, False),
-    ("`clipped`, 60 pairs a pattern", "clipped", {"pairs": 60}, True),
-    ("`bases`", "bases", {}, False),
-    ("`bases`, nothing to spare, not 1/20", "bases", {"spare": "1"}, False),
-    ("`bases`, 1/4 to spare", "bases", {"spare": "1.25"}, True),
-    ("`bases`, bases of 6 items, not 12", "bases", {"largest": 6}, True),
-    ("`privbasis`, none of what `bases` adds", "privbasis", {}, True),
-    ("`peeling`", "peeling", {}, False),
-    ("`peeling`, 2/5 for picking, not 3/5", "peeling", {"selecting": "0.4"}, True),
-    ("`peeling`, 4/5 for picking", "peeling", {"selecting": "0.8"}, True),
-    ("`auto`, which chooses among these", "auto", {}, True),
+# One setting changed at a time: the line, the mechanism, the settings.
+_CHANGED: tuple[tuple[str, str, dict[str, object]], ...] = (
+    ("`clipped`", "clipped", {}),
+    ("`clipped`, 10 pairs a pattern, not 30", "clipped", {"pairs": 10}),
+    ("`clipped`, 60 pairs a pattern", "clipped", {"pairs": 60}),
+    ("`bases`", "bases", {}),
+    ("`bases`, nothing to spare, not 1/20", "bases", {"spare": "1"}),
+    ("`bases`, 1/4 to spare", "bases", {"spare": "1.25"}),
+    ("`bases`, bases of 6 items, not 12", "bases", {"largest": 6}),
+    ("`privbasis`, none of what `bases` adds", "privbasis", {}),
+    ("`peeling`", "peeling", {}),
+    ("`peeling`, 2/5 for picking, not 3/5", "peeling", {"selecting": "0.4"}),
+    ("`peeling`, 4/5 for picking", "peeling", {"selecting": "0.8"}),
+    ("`auto`, which chooses among these", "auto", {}),
 )
 ABLATIONS = replace(
     TOP,
@@ -274,7 +269,7 @@ ABLATIONS = replace(
     title="the hundred most frequent patterns of any length, one setting changed at a time",
     says="Each mechanism as it is, and with one setting changed; at the end what `auto` makes of them.",
     data=CURATOR[:5],
-    lines=tuple(Line(label=label, name=name, settings=settings, slow=slow) for label, name, settings, slow in _CHANGED),
+    lines=tuple(Line(label=label, name=name, settings=settings) for label, name, settings in _CHANGED),
     metrics=(MISSED, OFF, COVERED),
     repeats=5,
     differs=(
@@ -310,7 +305,7 @@ LOCAL_SETTINGS = (
         shows="Local, top 64 of two items and more",
         title="the 64 most frequent patterns of two items and more",
         asked={"top": 64, "least": 2},
-        lines=_beside(PROTOCOLS[1:], "svsm", "adept"),
+        lines=PROTOCOLS[1:],
         axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same, of longer patterns; what reports add up to is drawn.",
@@ -323,7 +318,7 @@ LOCAL_SETTINGS = (
         shows="Local, top 100",
         title="the hundred most frequent patterns of any length",
         asked={"top": 100},
-        lines=_beside(PROTOCOLS, "svsm", "adept"),
+        lines=PROTOCOLS,
         axis=LOCAL_ENDS,
         metrics=(RANK, F_SCORE, OFF),
         says="The same for 100; what reports add up to is drawn.",
