@@ -44,6 +44,17 @@ def test_files_are_what_the_table_says(name):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "largest", "mean"), [("BMS-WebView-1", 267, 2.5), ("BMS-WebView-2", 161, 4.6), ("BMS-POS_275k", 164, 6.6)]
+)
+def test_sizes_of_baskets(name, largest, mean):
+    """Table 1 of 002, which has 5.0 for BMS-WebView-2, and 6.5 for the whole of BMS-POS."""
+    need(name)
+    sizes = np.diff(load(name).offsets)
+    assert sizes.max() == largest
+    assert round(float(sizes.mean()), 1) == mean
+
+
 @pytest.mark.parametrize("name", ["OnlineRetail_events", "msnbc_seq", "ml-latest-small"])
 def test_order_is_kept(name):
     need(name)

@@ -9,7 +9,6 @@ import pytest
 
 from discreet.errors import InputError, MisuseError
 from discreet.lab import running
-from discreet.lab.claims import claims
 from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.lab.fingerprint import fingerprint
 from discreet.lab.own import on_data, with_line
@@ -332,14 +331,6 @@ def test_an_unknown_name_is_answered_with_the_nearest():
     )
     with pytest.raises(MisuseError, match=r"^There is no experiment 'zzz'\. `discreet lab list` has all of them\.$"):
         experiment("zzz")
-
-
-def test_every_claim_has_a_verdict_a_command_and_a_seed():
-    for claim in claims():
-        assert claim.says
-        words = claim.command.split()
-        if words[:3] == ["discreet", "lab", "run"] and not words[3].startswith("--"):
-            assert words[3] in experiments(), claim
 
 
 def test_lines_need_different_labels():

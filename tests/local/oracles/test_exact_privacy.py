@@ -62,6 +62,25 @@ def test_no_report_is_likelier_than_promised(name, size, pad, single):
                 assert found > 1 + (promised - 1) * Fraction(999, 1000)  # the bound is met: nothing is wasted
 
 
+@pytest.mark.parametrize("name", ["olh", "oue"])
+def test_local_hashing_and_unary_codes_gain_nothing_from_sampling(name):
+    """One of two items is sampled, and the loss is that of a single item, where a report speaks for both."""
+    for epsilon in EPSILONS:
+        alone, sampled = (oracles()[name].make(epsilon, 4, pad=pad, single=pad == 1) for pad in (1, 2))
+        seed = SEEDS[0] if name == "oue" else one_bucket_each(sampled.form["buckets"], (0, 1), (2, 3))
+        found = largest([law(sampled.form, basket, seed) for basket in ((0, 1), (2, 3))])
+        assert found == ratio(alone.form)
+
+
+def one_bucket_each(buckets, one, other):
+    """Return a hash seed that puts each basket into one bucket, and the two into different ones."""
+    for number in range(100_000):
+        places = [{mixed((number, 0), item) * buckets >> 32 for item in basket} for basket in (one, other)]
+        if len(places[0]) == len(places[1]) == 1 and places[0] != places[1]:
+            return number, 0
+    raise AssertionError
+
+
 def densities(form, seed, values):
     """Return the weight of a point of the wheel for a basket of at most `pad` values, and where it may change."""
     arc, weight = form["arc"], int(form["inside"])

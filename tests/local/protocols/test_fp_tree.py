@@ -174,7 +174,7 @@ def test_one_child_agrees_with_its_parent_by_half_each():
         assert (parent.value, child.value) == pytest.approx((0.5, 0.5))
 
 
-def test_least_squares_minimise_what_they_say_and_the_printed_form_does_not():
+def test_least_squares_minimise_what_they_say():
     """B8: under sum(children) = theta * parent, the changes are the smallest possible."""
     parent = Node((0,), 0.5, 0.5, 0.0, 0.5)
     own = [Node((0, 1), 0.1, 0.1, 0.0, 0.15), Node((0, 2), 0.12, 0.12, 0.0, 0.1)]
@@ -187,6 +187,27 @@ def test_least_squares_minimise_what_they_say_and_the_printed_form_does_not():
         moved = before[0] + step
         gap = (0.5 * moved - sum(before[1:])) / 2
         assert best <= (moved - before[0]) ** 2 + 2 * gap**2 + 1e-12
+
+
+@pytest.mark.parametrize("theta", [0.3, 0.6, 0.8, 0.9])
+@pytest.mark.parametrize("many", [1, 2, 10])
+def test_the_printed_weights_make_a_parent_worse_where_few_of_it_are_children(theta, many):
+    """B8: its variance, of counts that all have a variance of 1, by what a small change of each does to it."""
+
+    def parent_after(change, at, printed):
+        parent = Node((0,), 10.0, 10.0, 0.0, 1.0)
+        own = [Node((0, 1 + child), theta * 10 / many, 0.0, 0.0, theta / many) for child in range(many)]
+        [parent, *own][at].value += change
+        parent.value += 1e-3  # above its children, so that theta is that of the guesses
+        _agree(parent, own, 0.1, printed)
+        return parent.value
+
+    def variance(printed):
+        changes = (parent_after(1e-6, at, printed) - parent_after(0, at, printed) for at in range(many + 1))
+        return sum((change / 1e-6) ** 2 for change in changes)
+
+    assert variance(printed=False) < 1
+    assert (variance(printed=True) > 1) == (theta**2 < many / (2 * many + 1))
 
 
 @QUIET
