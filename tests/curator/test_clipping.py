@@ -53,7 +53,7 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
     monkeypatch.setattr(query_module, "PARTS", 4)
     query = Clipped(naive.column([{0}, {0, 1}]), 6)
     scale = meter(neighbours=neighbours).scale(query, Fraction(1))[0]
-    assert scale == 6 * (2 if neighbours is Neighbours.REPLACE else 1)
+    assert scale == (8 if neighbours is Neighbours.REPLACE else 6)
     baskets = [frozenset(), frozenset({0}), frozenset({1}), frozenset({0, 1})]
     values, laws = range(-40, 60), {}
     for size in range(4):
@@ -70,8 +70,8 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
         for other in others:
             worst = max(worst, float(np.abs(np.log(chances / laws[other])).max()))
     assert worst <= 1 + 1e-9
-    # All of it is needed under adding; under replacing no two baskets have nothing in common here.
-    assert worst > 0.99 if neighbours is Neighbours.ADD_REMOVE else worst > 0.49
+    # All of it is needed under adding; under replacing no two baskets have nothing in common here, so 6 of 8 are.
+    assert worst > 0.99 if neighbours is Neighbours.ADD_REMOVE else worst > 0.74
 
 
 def test_the_noise_is_drawn_where_the_sums_lie():

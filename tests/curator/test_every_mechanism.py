@@ -299,9 +299,10 @@ class Drawing(Meter):
         noisy = super().count(what, engine, query, share)
         law, size = self.drawn.pop()
         if law == "laplace":
-            self._cost(what, query.most * self._swap() / size)
+            self._cost(what, (query.most if self._swap() == 1 else query.exchanged) / size)
         else:
-            self.costs.append((what, None, Fraction(query.most_squared * self._swap()) / (2 * size)))
+            squared = query.most_squared if self._swap() == 1 else query.exchanged_squared
+            self.costs.append((what, None, Fraction(squared) / (2 * size)))
         return noisy
 
     def choose(self, what, candidates, picks, share, way="exponential"):

@@ -155,12 +155,10 @@ def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, mon
     changes = [come - go for come in person for go in person] if replaced else person
     most = max(int(np.abs(change).sum()) for change in changes) * FINENESS
     squared = max(int((change**2).sum()) for change in changes) * FINENESS**2
-    # Replacing a person whose scores move in one direction is covered twice over.
-    spare = 2 if replaced and monotone else 1
     if delta == 0:
-        assert most / drawn["scale"] == Fraction(1, 2 * spare)
+        assert most / drawn["scale"] == Fraction(1, 2)
     else:
-        assert squared / (2 * drawn["variance"]) == drawn["total"] / (2 * spare)
+        assert squared / (2 * drawn["variance"]) == drawn["total"] / 2
 
 
 @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])

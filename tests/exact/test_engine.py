@@ -82,6 +82,21 @@ def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
             assert (change**2).sum() <= query.most_squared
 
 
+@pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
+def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_query_says(query):
+    furthest = 0
+    for people in list(product(SUBSETS, repeat=2))[::7]:
+        answers = [engine([*people, basket]).answer(query) for basket in SUBSETS]
+        for one, other in combinations(answers, 2):
+            change = np.abs(one - other)
+            assert change.max() <= query.largest
+            assert change.sum() <= query.exchanged <= 2 * query.most
+            assert (change**2).sum() <= query.exchanged_squared <= 2 * query.most_squared
+            furthest = max(furthest, int(change.sum()))
+    if isinstance(query, Sizes | Held | Cells) or (isinstance(query, Supports) and query.truncation is None):
+        assert furthest == query.exchanged  # no noise is wasted
+
+
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of, k=st.integers(1, 17), least=st.integers(1, 3), more=st.integers(0, 2))
 def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):

@@ -12,7 +12,7 @@ from scipy import stats
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.exact.engine import LocalEngine
 from discreet.exact.itemsets import Itemsets
-from discreet.exact.query import People, Supports
+from discreet.exact.query import People, Sizes, Supports
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Candidates, Meter, Noisy
 from discreet.privacy.source import SimulationSource
@@ -31,11 +31,12 @@ def meter(epsilon="1", delta=0, neighbours=ADD, seed=1, **more) -> Meter:
 @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
 @pytest.mark.parametrize("share", [Fraction(1), Fraction(1, 3)])
 def test_the_scale_follows_sensitivity_relation_and_share(neighbours, share):
-    twice = 2 if neighbours is REPLACE else 1
-    pure = meter("1/2", neighbours=neighbours)
-    assert pure.scale(Supports(SINGLES), share) == (6 * twice / share, 72 * twice**2 / share**2)
-    both = meter("1/2", "1e-6", neighbours=neighbours)
-    assert both.scale(Supports(SINGLES), share) == (None, Fraction(3 * twice) / (2 * both.total * share))
+    pure, both = (meter("1/2", delta, neighbours=neighbours) for delta in (0, "1e-6"))
+    # Three counts, all of which anyone may hold, move by 1 each; of a histogram two bins do where one is replaced.
+    for query, most in ((Supports(SINGLES), 3), (Sizes(4), 2 if neighbours is REPLACE else 1)):
+        scale = 2 * most / share
+        assert pure.scale(query, share) == (scale, 2 * scale**2)
+        assert both.scale(query, share) == (None, Fraction(most) / (2 * both.total * share))
 
 
 def test_counts_carry_noise_of_the_law_they_claim():

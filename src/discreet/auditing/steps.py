@@ -18,7 +18,7 @@ from ..baskets.core import Item
 from ..curator.mechanism import to_tuples
 from ..exact.query import Query
 from ..privacy.budget import Charge, Neighbours
-from ..privacy.meter import I64, Candidates, Noisy, Way
+from ..privacy.meter import I64, Candidates, Noisy, Way, moves
 
 Name: TypeAlias = Item | tuple[Item, ...]
 
@@ -133,18 +133,18 @@ def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> Loss:
     query, noisy, charge = one.query, one.noisy, _charge(one)
     if (noisy.scale, noisy.variance) != (other.noisy.scale, other.noisy.variance):
         raise Differs(f"{one.what}: the two runs add noise of different sizes.")
-    swap = 2 if neighbours is Neighbours.REPLACE else 1
+    most, most_squared = moves(query, neighbours)
     moved = [abs(change) for change in (one.exact - other.exact).tolist()]
     total, squares = sum(moved), sum(change * change for change in moved)
-    for norm, most, name in ((total, query.most * swap, "sum"), (squares, query.most_squared * swap, "sum of squares")):
-        if norm > most:
-            raise Differs(f"{one.what}: one person moves the answer by a {name} of {norm}; the query says {most}.")
+    for norm, said, name in ((total, most, "sum"), (squares, most_squared, "sum of squares")):
+        if norm > said:
+            raise Differs(f"{one.what}: one person moves the answer by a {name} of {norm}; the query says {said}.")
     if noisy.variance == 0:
         return Loss()  # a query that nobody can move
     if noisy.scale is None:
-        _covers(one, Fraction(query.most_squared * swap) / (2 * noisy.variance), charge.rho)
+        _covers(one, Fraction(most_squared) / (2 * noisy.variance), charge.rho)
         return Loss(epsilon=None, rho=squares / (2 * noisy.variance))
-    _covers(one, Fraction(query.most * swap) / noisy.scale, charge.epsilon)
+    _covers(one, Fraction(most) / noisy.scale, charge.epsilon)
     epsilon = total / noisy.scale
     return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
 

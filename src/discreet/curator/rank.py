@@ -116,7 +116,7 @@ class Entries(Query):
 
     places: tuple[int, ...]
     step: int
-    apart: bool
+    monotone: bool
 
     @property
     def cells(self) -> int:
@@ -130,8 +130,18 @@ class Entries(Query):
 
     @property
     def most_squared(self) -> int:
-        """Each score may move by a step, or by two where someone is replaced and scores move both ways."""
-        return self.cells * self.step**2 * (2 if self.apart else 1)
+        """Each score may move by a step."""
+        return self.cells * self.step**2
+
+    @property
+    def largest(self) -> int:
+        """Where someone is replaced: by a step, or by two where scores move both ways."""
+        return self.step if self.monotone else 2 * self.step
+
+    @property
+    def exchanged_squared(self) -> int:
+        """Entries may be negative, so the squares of two need not add up."""
+        return self.cells * self.largest**2
 
 
 class Table(Engine):
@@ -174,7 +184,7 @@ class Contest:
 
     def query(self, places: tuple[int, ...]) -> Entries:
         """Return the question for the scores at some places."""
-        return Entries(places, FINENESS, self.neighbours is Neighbours.REPLACE and not self.monotone)
+        return Entries(places, FINENESS, self.monotone)
 
     def left(self, ledger: str | PathLike[str] | Ledger) -> Fraction:
         """Return the epsilon a ledger would have left; a budget it does not have is an error, as it would be then."""
@@ -220,7 +230,7 @@ def rank(
     counts
         False for the labels alone: all of the budget then goes into choosing them.
     neighbours
-        ``"add-remove"``, or ``"replace"``: replacing a person can change scores twice as much.
+        ``"add-remove"``, or ``"replace"``: replacing a person can change scores that move both ways twice as much.
     ledger, who
         The account that pays, and who asks. It is written before anything is computed.
 

@@ -3,11 +3,14 @@
 A query says how one basket becomes a vector of whole numbers, none of them negative; an engine adds these up over
 people. `most` is the largest sum of the entries one basket can add, `most_squared` the largest sum of their squares:
 the L1 and the squared L2 sensitivity under adding or removing a person. Under replacing one, two such vectors are
-exchanged: the L1 bound doubles, and so does the squared L2 bound, as no entry is negative. Which relation holds, and
-the noise that follows, is the business of `privacy`; this page only counts.
+exchanged. The L1 bound doubles at most, and so does the squared L2 bound, as no entry is negative; but no cell moves by
+more than the `largest` entry, so counts that one basket may hold all of move by no more than before: `exchanged` and
+`exchanged_squared`. Which relation holds, and the noise that follows, is the business of `privacy`; this page only
+counts.
 
 `Kth` and `Largest` are not sums but order statistics of counts. Adding a person raises each count by 0 or 1, so any
-order statistic, and any maximum over a fixed family, rises by 0 or 1 too: their bound is 1.
+order statistic, and any maximum over a fixed family, rises by 0 or 1 too; replacing one moves each count by 1 at most,
+up or down, and so these. Their bound is 1.
 """
 
 from __future__ import annotations
@@ -49,6 +52,21 @@ class Query(ABC):
     def most_squared(self) -> int:
         """The largest sum of squared entries that one basket adds; entries of 0 and 1 are their own squares."""
         return self.most
+
+    @property
+    def largest(self) -> int:
+        """The largest entry."""
+        return 1
+
+    @property
+    def exchanged(self) -> int:
+        """The largest sum of moves where one basket takes the place of another."""
+        return min(2 * self.most, self.cells * self.largest)
+
+    @property
+    def exchanged_squared(self) -> int:
+        """The largest sum of squared moves where one basket takes the place of another."""
+        return min(2 * self.most_squared, self.cells * self.largest**2)
 
 
 @dataclass(frozen=True)
@@ -196,6 +214,11 @@ class Clipped(Query):
     def most_squared(self) -> int:
         """As r W^2 <= total PARTS: with root by the choice of weights, without it as no weight is over PARTS."""
         return PARTS * min(self.total, PARTS * len(self.itemsets))
+
+    @property
+    def largest(self) -> int:
+        """A person, in parts."""
+        return PARTS
 
     @property
     def weights(self) -> NDArray[np.int64]:

@@ -99,6 +99,13 @@ class Candidates:
         return len(self.scores) + self.unlisted
 
 
+def moves(query: Query, neighbours: Neighbours) -> tuple[int, int]:
+    """Return how far a query's answers for two neighbours are apart at most: the L1 and the squared L2 norm."""
+    if neighbours is Neighbours.REPLACE:
+        return query.exchanged, query.exchanged_squared
+    return query.most, query.most_squared
+
+
 class Meter:
     """A budget being spent: draws noise, chooses, and writes down what each step cost."""
 
@@ -161,11 +168,11 @@ class Meter:
     def scale(self, query: Query, share: Fraction) -> tuple[Fraction | None, Fraction]:
         """Return the scale (None for Gaussian noise) and the variance of the noise a share buys for a query."""
         amount = self.total * share
-        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
+        most, squared = moves(query, self.neighbours)
         if self.pure:
-            scale = Fraction(query.most * swap) / amount
+            scale = Fraction(most) / amount
             return scale, 2 * scale**2
-        return None, Fraction(query.most_squared * swap) / (2 * amount)
+        return None, Fraction(squared) / (2 * amount)
 
     def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
         """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
