@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator import levels, truncating
+from discreet.curator import levels, truncated, truncating
 from discreet.curator.levels import ITEMSETS, LONGEST, estimate_longest
 from discreet.curator.mechanism import Asked
 from discreet.curator.truncated import Truncated
@@ -157,6 +157,33 @@ def test_the_printed_bound_can_be_had():
         meter = naive.Scripted(5, epsilon=10)
         Truncated(longest=3, bound=bound).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
         assert {type(query) for _, query, _, _ in meter.asked[1:]} == {kind}
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
+def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, monkeypatch):
+    thought = []
+
+    def watched(count, kept, deviations, least):
+        thought.append(deviations)
+        return truncating.cut_at(count, kept, deviations, least)
+
+    monkeypatch.setattr(truncated, "cut_at", watched)
+    meter = Meter(Budget.of(20, delta), neighbours, SimulationSource(3))
+    counts, drawn = meter.count, []
+
+    def counted(what, engine, query, share):
+        if isinstance(query, Supports) and (query.itemsets.sizes > 1).all():
+            drawn.append((query.truncation.longest, meter.scale(query, share)[1]))
+        return counts(what, engine, query, share)
+
+    meter.count = counted
+    # Few of the 45 pairs fit into a basket that is cut, so an exchange moves twice as many.
+    people = [frozenset(basket) for basket in combinations(range(10), 6)]
+    Truncated(longest=3).run(naive.engine(people, 10), asking(count=60, items=10, people=210), meter)
+    assert thought
+    for deviations, (longest, variance) in zip(thought, drawn, strict=False):
+        assert deviations[longest] ** 2 == pytest.approx(float(variance))
 
 
 class Counting(Meter):

@@ -224,13 +224,14 @@ def rank(
         thousandths of it.
     monotone
         Says that adding a person never lowers a score (or never raises one), as with counts: labels are then chosen
-        with half the noise.
+        with half the noise, and scores have half where a person is replaced.
     mechanism
         ``"exponential"`` picks one label after the other; ``"laplace"`` adds noise to all scores and takes the largest.
     counts
         False for the labels alone: all of the budget then goes into choosing them.
     neighbours
-        ``"add-remove"``, or ``"replace"``: replacing a person can change scores that move both ways twice as much.
+        ``"add-remove"``, or ``"replace"``: labels are then chosen with twice the noise, and scores that move
+        both ways have twice the noise too.
     ledger, who
         The account that pays, and who asks. It is written before anything is computed.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exact.itemsets import Itemsets
 from ..exact.query import People, Truncation
+from ..privacy.budget import Neighbours
 from .levels import Level, Levels, Situation
 from .truncating import (
     F64,
@@ -73,6 +74,8 @@ class Truncated(Levels):
         longest = size
         if size < spread.longest:
             most = bounds(sets.codes, size, spread.longest, self.bound)
+            if situation.meter.neighbours is Neighbours.REPLACE:
+                most = np.minimum(2 * most, len(sets))  # as `exchanged` of the query that will be asked
             unit = sqrt(situation.meter.scale(People(), share)[1])
             deviations = unit * (most if situation.meter.pure else np.sqrt(most))
             model = "uniform" if self.keep == "none" else self.keep

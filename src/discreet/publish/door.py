@@ -128,8 +128,8 @@ def release(
     counts
         False for the patterns alone: all that is left after counting the people then goes into choosing them.
     neighbours
-        ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and the noise of
-        choices and of histograms doubles, while that of the counts of patterns does not.
+        ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
+        to twice as large, but for counts of patterns in whole baskets.
     by, segments
         A segment for each person, such as a region: one release a segment, for the price of one, as nobody is in
         two. `segments` lists them; without it those found in the data are declared public.
