@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import comb, erfc, exp, expm1, log, pi, sqrt
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -182,7 +183,7 @@ def rising(values: F64) -> F64:
 class Loose(Supports):
     """Supports with the bound the paper prints: C(longest, size), or the number of itemsets where that is less."""
 
-    @property
+    @cached_property
     def most(self) -> int:
         """As many itemsets as a basket of the longest length has subsets."""
         sizes, many = np.unique(self.itemsets.sizes, return_counts=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import isqrt
 
@@ -143,7 +144,7 @@ class Supports(Query):
         """One number an itemset."""
         return len(self.itemsets)
 
-    @property
+    @cached_property
     def most(self) -> int:
         """As many itemsets as one basket can hold at once."""
         if self.truncation is None:
