@@ -17,6 +17,7 @@ _HOMES = {
     "Patterns": "exact.patterns",
     "Rules": "exact.rules",
     "mine": "exact.mine",
+    "rules": "exact.mine",
     "load": "exact.files",
     "Release": "curator.release",
     "release": "publish",
@@ -62,6 +63,7 @@ __all__ = [
     "rank",
     "read",
     "release",
+    "rules",
     "simulate",
 ]
 
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
     from .curator.release import Release
     from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError, NobodyError
     from .exact.files import load
-    from .exact.mine import mine
+    from .exact.mine import mine, rules
     from .exact.patterns import Patterns
     from .exact.rules import Rules
     from .local.outcome import Outcome

@@ -183,7 +183,7 @@ def test_the_person_is_asked_for(source, what, tmp_path, monkeypatch):
         with pytest.raises(MisuseError) as caught:
             ask(source, **ASKED | {"top": 1})
         assert str(caught.value) == (
-            f'{what}Read the data first, and say who is who: discreet.read(…, person="customer", item="product"). '
+            f'{what}Say who is who: person="customer", item="product", here or in discreet.read(…). '
             "Without person= every row is taken for the whole basket of one person; if that is so, hand over what "
             "discreet.read(…) returns."
         )

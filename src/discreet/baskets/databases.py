@@ -123,7 +123,9 @@ def workspace(memory: str) -> Iterator[Workspace]:
         ThreadPoolExecutor(1) as thread,
     ):
         connection.execute("SET autoinstall_known_extensions = false")
-        connection.execute("SET enable_progress_bar = false")
+        # It is off in a notebook without ipywidgets, where DuckDB refuses to hear of it at all, even to switch it off.
+        if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0][0]:
+            connection.execute("SET enable_progress_bar = false")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"SET threads = {threads()}")
         connection.execute(f"SET temp_directory = {literal(folder)}")

@@ -142,7 +142,8 @@ def rules(
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
     from ..exact.checks import support
-    from ..exact.mine import mine as find
+    from ..exact.mine import rules as find
+    from ..exact.mine import threshold_of_rules
 
     spans = lengths_of(lengths)
     if file := reading.result():
@@ -153,26 +154,25 @@ def rules(
             patterns = patterns.where(min_support=float(support(min_support)))
         if min_count is not None:
             patterns = patterns.where(min_count=min_count)
+        with Bar("finding rules"):
+            found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
+            found = found if spans is None else found.where(lengths=spans)
     else:
-        if (min_support is None) == (min_count is None):
-            raise MisuseError(
-                "Say how many people must hold the items of a rule by one of min_support (a fraction of people) or "
-                "min_count (a number of people)."
-            )
+        threshold_of_rules(min_support, min_count)
         baskets = reading.baskets()
-        most = None if spans is None else (1, spans[1])  # shorter ones are needed to measure the longer ones
         with Bar("mining") as bar:
-            patterns = find(
-                baskets, min_support=min_support, min_count=min_count, lengths=most, limit=limit, progress=bar
+            found = find(
+                baskets,
+                min_support=min_support,
+                min_count=min_count,
+                min_confidence=min_confidence,
+                min_lift=min_lift,
+                lengths=spans,
+                limit=limit,
+                progress=bar,
             )
-    with Bar("finding rules"):
-        found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
-        if spans is not None:
-            found = found.where(lengths=spans)
-        found = found.sort(by=sort)
-        if top is not None:
-            found = found.top(top, by=sort)
-    writing.write(found)
+    found = found.sort(by=sort)
+    writing.write(found if top is None else found.top(top, by=sort))
 
 
 @app.command()

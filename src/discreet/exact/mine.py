@@ -21,6 +21,7 @@ from .search import Kind, Progress, Wanted, count_sets, search
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
+    from .rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
 
@@ -28,6 +29,8 @@ Lengths: TypeAlias = int | tuple[int, int | None]
 def mine(
     baskets: Baskets | Any,
     *,
+    person: str | None = None,
+    item: str | None = None,
     min_support: float | str | Fraction | Decimal | None = None,
     min_count: int | None = None,
     top: int | None = None,
@@ -47,6 +50,8 @@ def mine(
     ----------
     baskets
         What :func:`discreet.read` returns, or anything it accepts.
+    person, item
+        The columns of a table with one row an item, as for :func:`discreet.read`.
     min_support
         The least fraction of people, over 0 and at most 1. Read as the decimal number it is written as, so that
         0.07 of 100 people are 7.
@@ -84,7 +89,7 @@ def mine(
     """
     from ..baskets.read import read
 
-    held = read(baskets)
+    held = read(baskets, person=person, item=item)
     if itemsets is not None:
         _only("itemsets", min_support=min_support, min_count=min_count, top=top, lengths=lengths)
         _only("itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind)
@@ -107,6 +112,69 @@ def mine(
     )
     offsets, codes, counts = search(rows, wanted, progress)
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
+
+
+def rules(
+    baskets: Baskets | Any,
+    *,
+    person: str | None = None,
+    item: str | None = None,
+    min_support: float | str | Fraction | Decimal | None = None,
+    min_count: int | None = None,
+    min_confidence: float = 0.5,
+    min_lift: float = 0.0,
+    lengths: Lengths | None = None,
+    limit: int = 10_000_000,
+    progress: Progress | None = None,
+) -> Rules:
+    """Find association rules, exactly: who holds these mostly holds those too. Nothing about the result is private.
+
+    :meth:`Patterns.rules` finds them among patterns that were mined already.
+
+    Parameters
+    ----------
+    baskets, person, item
+        As for :func:`discreet.mine`.
+    min_support, min_count
+        The least fraction or number of people who hold all items of a rule: exactly one of the two.
+    min_confidence, min_lift
+        The least of these measures.
+    lengths
+        How many items a rule has, both sides together: a number, or the least and the most.
+    limit, progress
+        As for :func:`discreet.mine`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}, {"tea", "milk", "bread"}, {"bread"}, {"tea"}]
+    >>> [(sorted(r.antecedent), sorted(r.consequent), r.confidence) for r in discreet.rules(baskets, min_support=0.5)]
+    [(['milk'], ['tea'], 1.0), (['tea'], ['milk'], 0.6666666666666666)]
+    """
+    threshold_of_rules(min_support, min_count)
+    # Shorter patterns are needed to measure the longer ones.
+    most = None if lengths is None else (1, None if span(lengths)[1] == UNBOUNDED else span(lengths)[1])
+    patterns = mine(
+        baskets,
+        person=person,
+        item=item,
+        min_support=min_support,
+        min_count=min_count,
+        lengths=most,
+        limit=limit,
+        progress=progress,
+    )
+    found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
+    return found if lengths is None else found.where(lengths=lengths)
+
+
+def threshold_of_rules(min_support: object, min_count: object) -> None:
+    """See that there is one threshold for rules, before anything is read."""
+    if (min_support is None) == (min_count is None):
+        raise MisuseError(
+            "Say how many people must hold the items of a rule by one of min_support (a fraction of people) or "
+            "min_count (a number of people)."
+        )
 
 
 def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> int:

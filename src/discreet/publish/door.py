@@ -35,6 +35,8 @@ _MANY = 10**6
 class Question(TypedDict, total=False):
     """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is a release a segment."""
 
+    person: str | None
+    item: str | None
     top: int | None
     min_support: Any
     min_count: int | None
@@ -59,6 +61,8 @@ class Question(TypedDict, total=False):
 class Named(TypedDict, total=False):
     """The keywords of :func:`count` but for `by`, for type checkers."""
 
+    person: str | None
+    item: str | None
     epsilon: Required[Any]
     delta: Any
     items: Any
@@ -79,6 +83,8 @@ def release(
 def release(
     baskets: Baskets | Any,
     *,
+    person: str | None = None,
+    item: str | None = None,
     top: int | None = None,
     min_support: Any = None,
     min_count: int | None = None,
@@ -109,6 +115,8 @@ def release(
     ----------
     baskets
         What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    person, item
+        The columns of a table with one row an item, as for :func:`discreet.read`.
     top, min_support, min_count
         Which patterns: how many, or from which fraction or number of people on. Exactly one of them.
     epsilon, delta
@@ -155,7 +163,7 @@ def release(
     >>> len(release.patterns), release.guarantee.epsilon
     (3, Fraction(1, 1))
     """
-    held = everyone(baskets)  # once: what is compared with the ledger is what is released
+    held = everyone(baskets, person=person, item=item)  # once: what is compared with the ledger is what is released
     jobs = prepare(
         held,
         top=top,
@@ -195,6 +203,8 @@ def count(
     baskets: Baskets | Any,
     itemsets: Iterable[Iterable[Item]],
     *,
+    person: str | None = None,
+    item: str | None = None,
     epsilon: Any,
     delta: Any = 0,
     items: Any = None,
@@ -214,6 +224,8 @@ def count(
     ----------
     baskets
         What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    person, item
+        The columns of a table with one row an item, as for :func:`discreet.read`.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
     epsilon, delta, items, people, neighbours, by, segments, ledger, who, same_data
@@ -226,7 +238,7 @@ def count(
     >>> len(counted.patterns)
     2
     """
-    held = everyone(baskets)
+    held = everyone(baskets, person=person, item=item)
     jobs = prepare_count(
         held,
         itemsets,

@@ -27,7 +27,7 @@ _SMALLEST = Fraction(1, 10**6)
 _MOST = 100_000
 _MANY = 10**6
 _WHOSE = (
-    'Read the data first, and say who is who: discreet.read(…, person="customer", item="product"). Without person= '
+    'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
     "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
 )
 
@@ -147,12 +147,12 @@ def prepare(
     return _segmented(job, by, segments)
 
 
-def everyone(baskets: Baskets | Any) -> Baskets:
+def everyone(baskets: Baskets | Any, **reading: Any) -> Baskets:
     """Read the data; where there is nobody in them, that is no error, as it would tell."""
     from ..baskets.read import read_people
 
     try:
-        return read_people(baskets, otherwise=_WHOSE)
+        return read_people(baskets, otherwise=_WHOSE, **reading)
     except NobodyError:
         return nobody()
 
