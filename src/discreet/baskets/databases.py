@@ -278,11 +278,12 @@ class Workspace:
         self._connection.execute("USE workspace")
         return self._table("The query", "source")
 
-    def sqlite(self, path: Path, query: str, wanted: list[str]) -> Table:
+    def sqlite(self, path: Path, query: str, wanted: list[str], time: str | None) -> Table:
         """Open the answer of a query over an SQLite database.
 
         There each value has a type of its own, but the driver takes a column's type from its first values. So the
         answer is kept, its columns are seen to be of one type, and a row with values of these types is put first.
+        Integers beside reals become floating point, in which large ones are not told apart: only `time` may have both.
         """
         name = str(path)
         uri = f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro"
@@ -300,7 +301,7 @@ class Workspace:
             first = []
             for column, found in zip(columns_wanted, cursor.fetchone(), strict=True):
                 kinds = set((found or "").split(",")) - {"null", ""}
-                if len(kinds) > 1 and kinds != {"integer", "real"}:
+                if len(kinds) > 1 and (kinds != {"integer", "real"} or column != time):
                     raise InputError(
                         f"{name}: column {column!r} holds values of several types; "
                         f"cast it: SELECT CAST({column} AS TEXT) AS {column}."

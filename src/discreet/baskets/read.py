@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from ..errors import InputError, MisuseError
 from .build import Labels, Rows, cap, check_cap, finish, shown
 from .core import Baskets, Item
 from .databases import check_memory, public_name
+from .frames import Stream, arrow_stream
 from .streams import COMPRESSIONS, Progress, check_file
 
 Format = Literal["fimi", "csv", "tsv", "json", "parquet", "onehot", "sqlite", "duckdb"]
@@ -269,7 +269,7 @@ class _Call:
         self.refuse("The data are in memory", "query")
         if hasattr(source, "tocsr"):
             return "The matrix", self._sparse(source)
-        found = _arrow(source, self._wanted())
+        found = arrow_stream(source, self._wanted())
         if found is not None:
             return self._frame(found)
         if not isinstance(source, Iterable) or isinstance(source, bytes) or getattr(source, "ndim", 1) == 0:
@@ -327,7 +327,7 @@ class _Call:
         if found == "duckdb":
             return self._query(path, query)
         with workspace(self.memory) as work:
-            return self._table(work, work.sqlite(path, query, self._wanted()))
+            return self._table(work, work.sqlite(path, query, self._wanted(), self.time))
 
     def _query(self, database: Path | None, query: str) -> Rows:
         from .databases import workspace
@@ -399,7 +399,7 @@ class _Call:
             raise MisuseError("labels= of a sparse matrix is the list of its columns' names.")
         return read_sparse(matrix, self.labels)
 
-    def _frame(self, found: _Stream) -> tuple[str, Rows]:
+    def _frame(self, found: Stream) -> tuple[str, Rows]:
         from .databases import workspace
         from .tables import is_one_hot, one_hot
 
@@ -452,64 +452,3 @@ class _Call:
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-
-
-@dataclass(frozen=True)
-class _Stream:
-    """A table as a stream of Arrow batches; `single` if it was one column of lists."""
-
-    name: str
-    reader: Any
-    single: bool = False
-
-
-def _arrow(source: Any, wanted: list[str]) -> _Stream | None:
-    """Return the rows of a data frame, or of a single column of lists; None for what is neither."""
-    if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
-        return None
-    import pyarrow as pa
-
-    streamed = hasattr(source, "__arrow_c_stream__")
-    try:
-        if streamed:
-            return _Stream("The table", pa.RecordBatchReader.from_stream(_narrowed(source, wanted)))
-    except (TypeError, ValueError) as error:
-        if hasattr(source, "columns"):
-            raise _unreadable(str(error)) from None
-    try:
-        column = pa.chunked_array(source if streamed else [pa.array(source)])
-    except (TypeError, ValueError):
-        return None
-    if pa.types.is_struct(column.type):
-        return _Stream("The table", pa.Table.from_struct_array(column).to_reader())
-    from .databases import is_list_type
-
-    if not len(column) or not is_list_type(column.type):
-        return None
-    return _Stream("The baskets given", pa.table({"items": column}).to_reader(), single=True)
-
-
-def _narrowed(source: Any, wanted: list[str]) -> Any:
-    """Return a pandas frame without the columns that are not asked for, as Arrow may not know what they hold."""
-    if not wanted or not hasattr(source, "iloc"):
-        return source
-    names = [str(column) for column in source.columns]
-    if not set(wanted) <= {*names, *map(str, source.index.names)}:
-        return source
-    return source.iloc[:, [place for place, name in enumerate(names) if name in wanted]]
-
-
-def _unreadable(problem: str) -> InputError:
-    """Say why Arrow cannot take a frame, without the values it names."""
-    if "Sparse" in problem:
-        return InputError(
-            "A pandas frame with sparse columns cannot be read as it is: "
-            "give frame.sparse.to_coo() and labels=list(frame.columns)."
-        )
-    if "Duplicate column names" in problem:
-        return InputError("The table has several columns of the same name; rename all but one.")
-    column = re.search(r"column (.+?) with type", problem)
-    which = f"column {column[1]!r}" if column else "a column"
-    return InputError(
-        f"The table: {which} holds values of several types, or of one that Arrow does not know; convert it."
-    )

@@ -37,11 +37,14 @@ _JSON_NAMES = {
     "BIGINT": "a number",
     "BOOLEAN": "true or false",
     "DOUBLE": "a fraction",
+    "LARGE": "a number",
     "OBJECT": "an object",
-    "UBIGINT": "a number",
     "VARCHAR": "text",
 }
-_JSON_INTEGERS = {"BIGINT", "UBIGINT"}
+# Whole numbers, and those over 64 bits: DuckDB calls the latter fractions, but keeps their digits.
+_JSON_INTEGERS = {"BIGINT", "LARGE"}
+# From here on, floating point has the same number for several whole ones.
+_BLURRED = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
 _CONTROL = r"[\x00-\x08\x0e-\x1f\x7f]"
 
 
@@ -92,7 +95,7 @@ class _Events:
     @cached_property
     def json_kinds(self) -> dict[Column, set[str]]:
         """Say of each column of JSON which types its values have, in one pass over the file."""
-        answers = self.ask(*(f"list(DISTINCT json_type({column.sql}))" for column in self.columns))
+        answers = self.ask(*(f"list(DISTINCT {_json_kind(column.sql)})" for column in self.columns))
         return {
             column: {kind for kind in answer or () if kind not in (None, "NULL")}
             for column, answer in zip(self.columns, answers, strict=True)
@@ -126,6 +129,7 @@ class _Events:
     def person_value(self, person: Column) -> str:
         """Return the SQL of the person: JSON must be all numbers or all text, so that 1 and "1" do not meet."""
         value = self.value(person)
+        kind = person.type
         if self.table.untyped == "json":
             kinds = self.json_kinds[person]
             numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
@@ -134,8 +138,19 @@ class _Events:
                     f"{self.table.name}: {person.name!r} is {_listed(kinds)}, by record; "
                     "people are all numbers or all names (text)."
                 )
-            if "DOUBLE" in kinds:
-                return f"CAST({value} AS DOUBLE)"
+            kind = "DOUBLE" if "DOUBLE" in kinds else ""
+            if "LARGE" in kinds and kind != "DOUBLE":
+                return value
+        if kind in _BLURRED:
+            number = f"CAST({value} AS {kind})"
+            blurred = f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {_BLURRED[kind]})"
+            if rows := self.ask(blurred)[0]:
+                raise InputError(
+                    f"{self.table.name}: column {person.name!r} (person=) is floating point, and not a whole number "
+                    f"below {_BLURRED[kind]:,} in {_rows(rows)}: people might be taken for one another. Keep it as "
+                    "text, or as whole numbers, where it comes from."
+                )
+            return f"CAST({number} AS BIGINT)"
         return self._number(person) if self.whole[person] else value
 
     def time_value(self, time: Column) -> str:
@@ -205,6 +220,8 @@ class _Events:
         if self.table.untyped == "text":
             return self._number(column)
         fits = f"TRY_CAST({value} AS BIGINT)"
+        if column.type in _BLURRED:
+            fits = f"CASE WHEN abs({value}) < {_BLURRED[column.type]} THEN {fits} END"
         broken, large = self.ask(
             f"count(*) FILTER (WHERE {value} <> floor({value}))" if _kind(column.type) == "reals" else "0",
             f"count(*) FILTER (WHERE {value} IS NOT NULL AND {fits} IS NULL)",
@@ -220,6 +237,17 @@ class _Events:
                 'labels="names" reads items as names.'
             )
         return self._number(column)
+
+
+def _json_kind(value: str) -> str:
+    """Return the SQL of the type of a JSON value, where whole numbers are told apart by whether they fit 64 bits."""
+    text = f"CAST({value} AS VARCHAR)"
+    whole = f"CASE WHEN TRY_CAST({text} AS BIGINT) IS NULL THEN 'LARGE' ELSE 'BIGINT' END"
+    return (
+        f"CASE json_type({value}) WHEN 'BIGINT' THEN {whole} WHEN 'UBIGINT' THEN {whole} "
+        f"WHEN 'DOUBLE' THEN CASE WHEN regexp_full_match({text}, '-?[0-9]+') THEN 'LARGE' ELSE 'DOUBLE' END "
+        f"ELSE json_type({value}) END"
+    )
 
 
 def _listed(kinds: set[str]) -> str:
