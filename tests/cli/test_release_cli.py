@@ -401,7 +401,7 @@ class TestMoney:
         (["--set", "floor"], 2, "a setting is written NAME=VALUE; 'floor' was given."),
         (["--report", "r.txt"], 1, "A report is a page: give a name that ends in .html instead of r.txt."),
         (["--segment", "north"], 1, "--segment lists the values of a column: say which one by --by."),
-        (["--by", "product"], 1, "Everyone must have one value in the column 'product'"),
+        (["--by", "product"], 1, "everyone must have one value in the column 'product' (--by)"),
         (["--lengths", "two"], 2, "lengths are a number such as 3"),
         (["--lengths", "0"], 2, "or a range such as 2-4 or 2-, from 1 on; '0' was given."),
         (["--lengths", "3-2"], 2, "from 1 on; '3-2' was given."),

@@ -54,8 +54,8 @@ class Strange:
         ),
         (
             {"by": "region"},
-            "by is a segment for each person, as a list in the order of the baskets; 'region' was given. Naming a "
-            "column is for the command line (`discreet release FILE --by COLUMN`): here, hand over what it holds.",
+            "by is 'region', but the baskets were read with no segments beside them: read them with "
+            "discreet.read(…, by='region'), or hand over a segment for each person as a list.",
         ),
         ({"epsilon": "1e-300"}, "epsilon is a number between 10^-60 and 10^60; 1e-300 was given."),
         ({"epsilon": "1e400"}, "epsilon is a number between 10^-60 and 10^60; 1e400 was given."),

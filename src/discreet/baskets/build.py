@@ -21,7 +21,7 @@ from ..kernels.jit import in_threads, threads
 from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
 from ..kernels.truncate import keep_some
 from .arrow import as_arrow, as_numpy
-from .core import Baskets, Codes, Offsets, Pairs, Sequences, Vocabulary
+from .core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,7 @@ class Rows:
     moments: Codes | None = None
     pairs: Pairs | None = None
     repeated_pairs: int = 0
+    segments: Segments | None = None
 
 
 class Collector:
@@ -258,7 +259,7 @@ def finish(
     if merged:
         what = "an item in a basket" if rows.pairs is None else "a pair of a person"
         log.info("%s: merged %s of %s.", name, f"{merged:,} repeat{'' if merged == 1 else 's'}", what)
-    baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged)
+    baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged, rows.segments)
     return baskets if max_items is None else cap(baskets, max_items, seed)
 
 
@@ -284,7 +285,7 @@ def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
         kept = _held(pairs.offsets, pairs.first, offsets, codes)
         kept &= _held(pairs.offsets, pairs.second, offsets, codes)
         pairs = Pairs(_recount(pairs.offsets, kept), pairs.first[kept], pairs.second[kept])
-    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged)
+    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged, baskets.segments)
 
 
 def _split(offsets: Offsets) -> list[tuple[int, int]]:

@@ -172,6 +172,34 @@ class Pairs:
         return isinstance(other, Pairs) and _same(self, other, ("offsets", "first", "second"))
 
 
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The one segment each person is in, such as a region: `vocabulary.label(codes[i])` for person i.
+
+    `column` is what it was called in the data.
+    """
+
+    column: str
+    codes: Codes
+    vocabulary: Vocabulary
+
+    def __post_init__(self) -> None:
+        _freeze(self.codes)
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Segments) and _same(self, other, ("column", "codes"))
+        return same and self.vocabulary == other.vocabulary  # type: ignore[attr-defined]
+
+    def take(self, people: NDArray[Any]) -> Segments:
+        """Return the segments of some people, in the order given."""
+        return Segments(self.column, self.codes[people], self.vocabulary)
+
+    def of_people(self) -> list[Item]:
+        """Return the segment of each person."""
+        segments: list[Item] = self.vocabulary.take(self.codes).to_pylist()
+        return segments
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets:
     """Everyone's baskets: row i is the sorted set of item codes person i holds.
@@ -187,6 +215,8 @@ class Baskets:
         The order of events and the given relations, where the data have them.
     merged
         How many repeats of an item within a basket were merged when the data were read.
+    segments
+        The segment each person is in, where the data were read with ``by=``.
     """
 
     offsets: Offsets
@@ -195,6 +225,7 @@ class Baskets:
     sequences: Sequences | None = None
     pairs: Pairs | None = None
     merged: int = field(default=0, compare=False)
+    segments: Segments | None = None
 
     def __post_init__(self) -> None:
         _freeze(self.offsets, self.codes)
@@ -206,6 +237,7 @@ class Baskets:
             and self.vocabulary == other.vocabulary
             and self.sequences == other.sequences
             and self.pairs == other.pairs
+            and self.segments == other.segments
         )
 
     def __len__(self) -> int:
@@ -223,7 +255,8 @@ class Baskets:
 
     def __repr__(self) -> str:
         mean = len(self.codes) / len(self) if len(self) else 0.0
-        beside = [name for name, held in (("order", self.sequences), ("pairs", self.pairs)) if held is not None]
+        kinds = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
+        beside = [name for name, held in kinds if held is not None]
         kept = f", with {' and '.join(beside)}" if beside else ""
         return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} a basket{kept})"
 

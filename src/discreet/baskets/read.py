@@ -48,6 +48,7 @@ def read(
     item: str | None = None,
     time: str | None = None,
     pair: tuple[str, str] | None = None,
+    by: str | None = None,
     query: str | None = None,
     format: Format | None = None,  # noqa: A002
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None,
@@ -92,6 +93,9 @@ def read(
     pair
         Two columns: each row that has both gives its person a pair, kept as `Baskets.pairs`. The basket is the items
         of the pairs, and those of `item` where that is given too.
+    by
+        A column with the segment of each person, such as a region, kept as `Baskets.segments` for a release by
+        segment. Everyone must have one value there, in one row or more.
     query
         SQL for a database, or for DuckDB over files.
     format
@@ -144,6 +148,7 @@ def read(
         item=item,
         time=time,
         pair=pair,
+        by=by,
         query=query,
         format=format,
         labels=labels,
@@ -183,7 +188,7 @@ def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> 
 
 
 # The options that only a table has a use for.
-_TABLE = ("person", "item", "time", "pair", "nulls")
+_TABLE = ("person", "item", "time", "pair", "by", "nulls")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +202,7 @@ class _Call:
     item: str | None = None
     time: str | None = None
     pair: tuple[str, str] | None = None
+    by: str | None = None
     query: str | None = None
     format: str | None = None
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None
@@ -207,7 +213,7 @@ class _Call:
     otherwise: str | None = None
 
     def __post_init__(self) -> None:
-        for option in ("person", "item", "time", "query"):
+        for option in ("person", "item", "time", "by", "query"):
             given = getattr(self, option)
             if given is not None and not isinstance(given, str):
                 what = "SQL, as text" if option == "query" else "the name of one column, as text"
@@ -229,7 +235,7 @@ class _Call:
             and self.pair[0] != self.pair[1]
         ):
             raise MisuseError(f'pair is {self.pair!r}; it is two different columns, as in pair=("before", "after").')
-        for option, given in (("time", self.time), ("pair", self.pair)):
+        for option, given in (("time", self.time), ("pair", self.pair), ("by", self.by)):
             if given is not None and self.person is None:
                 raise MisuseError(f"{option}= needs person=, the column that says whose rows they are.")
         if self.person is not None and self.item is None and self.pair is None:
@@ -297,7 +303,7 @@ class _Call:
 
     def _wanted(self) -> list[str]:
         """Return the columns that are named."""
-        return [name for name in (self.person, self.item, self.time, *(self.pair or ())) if name is not None]
+        return [name for name in (self.person, self.item, self.time, self.by, *(self.pair or ())) if name is not None]
 
     def _address(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
@@ -430,6 +436,7 @@ class _Call:
                 person=person,
                 items=tuple(items),
                 time=None if self.time is None else table.find(self.time, "time"),
+                by=None if self.by is None else table.find(self.by, "by"),
                 labels=self._kind(),
                 nulls=self.nulls,
                 progress=self.progress,

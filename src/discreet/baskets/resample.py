@@ -17,7 +17,7 @@ _BLOCK = 65_536
 def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     """Draw whole people uniformly, with replacement.
 
-    Order and given pairs come along. The vocabulary stays as it is, so an item may end up in no basket.
+    Order, given pairs and segments come along. The vocabulary stays as it is, so an item may end up in no basket.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
         first = _rows(pairs.offsets, pairs.first, drawn, places)
         pairs = Pairs(places, first, _rows(pairs.offsets, pairs.second, drawn, places))
     codes = _rows(baskets.offsets, baskets.codes, drawn, offsets)
-    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs)
+    segments = None if baskets.segments is None else baskets.segments.take(drawn)
+    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, segments=segments)
 
 
 def _rows(offsets: Offsets, codes: Codes, drawn: NDArray[np.int64], places: Offsets) -> Codes:

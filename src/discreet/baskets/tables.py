@@ -21,7 +21,7 @@ from ..errors import InputError, NobodyError
 from ..kernels.rows import scatter, translate
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
-from .core import Codes, Item, Offsets, Pairs, Vocabulary
+from .core import Codes, Item, Offsets, Pairs, Segments, Vocabulary
 from .databases import Column, Table, Workspace
 from .memory import column_labels
 from .streams import Progress
@@ -262,6 +262,7 @@ def group(
     person: Column,
     items: tuple[Column, ...],
     time: Column | None,
+    by: Column | None,
     labels: Labels,
     nulls: Literal["error", "drop"],
     progress: Progress,
@@ -276,15 +277,18 @@ def group(
     columns += [f"{value} AS item{i}" for i, value in enumerate(events.item_values(labels))]
     if time is not None:
         columns.append(f"{events.time_value(time)} AS time")
+    if by is not None:
+        columns.append(f"{_Events(work, table, (by,)).item_values(None)[0]} AS segment")
     work.run(table.name, f"CREATE TABLE events AS SELECT {', '.join(columns)} FROM {table.sql}")  # noqa: S608
     _check_nulls(events, nulls)
     if progress is not None:
         progress(0.4)
     count = " + ".join(f"count(item{i})" for i in range(len(items)))
+    segment = ", min(segment) AS segment, max(segment) AS other" if by is not None else ""
     work.run(
         table.name,
-        "CREATE TABLE people AS SELECT person, held, row_number() OVER (ORDER BY person) - 1 AS row "  # noqa: S608
-        f"FROM (SELECT person, {count} AS held FROM events GROUP BY person)",
+        "CREATE TABLE people AS SELECT *, row_number() OVER (ORDER BY person) - 1 AS row "  # noqa: S608
+        f"FROM (SELECT person, {count} AS held{segment} FROM events GROUP BY person)",
     )
     union = " UNION ALL ".join(f"SELECT item{i} AS item FROM events" for i in range(len(items)))  # noqa: S608
     work.run(
@@ -308,7 +312,20 @@ def group(
         moments=moments,
         pairs=pairs,
         repeated_pairs=repeated,
+        segments=None if by is None else _segments(work, table.name, by.name),
     )
+
+
+def _segments(work: Workspace, name: str, column: str) -> Segments:
+    """Return the segment of each person, who must have one and no more."""
+    if work.row(name, "SELECT count(*) FROM people WHERE segment IS NULL OR segment <> other")[0]:
+        raise InputError(f"{name}: everyone must have one value in the column {column!r} (by=), not none or several.")
+    found = "SELECT segment, CAST(row_number() OVER (ORDER BY segment) - 1 AS INTEGER) AS code FROM (%s)"
+    distinct = "SELECT DISTINCT segment FROM people"
+    work.run(name, f"CREATE TABLE segments AS {found % distinct}")
+    batches = work.batches(name, "SELECT code FROM people JOIN segments USING (segment) ORDER BY row")
+    codes = np.concatenate([np.empty(0, np.int32), *(as_numpy(batch.column(0)) for batch in batches)])
+    return Segments(column, codes, _vocabulary(work, name, "SELECT segment FROM segments ORDER BY code"))
 
 
 def _unlisted(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:
@@ -416,10 +433,10 @@ def _joined(blocks: list[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.empty(0, np.int64), *blocks])
 
 
-def _vocabulary(work: Workspace, name: str) -> Vocabulary:
+def _vocabulary(work: Workspace, name: str, sql: str = "SELECT item FROM items ORDER BY code") -> Vocabulary:
     import pyarrow as pa
 
-    batches = list(work.batches(name, "SELECT item FROM items ORDER BY code"))
+    batches = list(work.batches(name, sql))
     if not sum(map(len, batches)):
         return Vocabulary([])
     labels = pa.chunked_array([batch.column(0) for batch in batches])

@@ -52,8 +52,8 @@ class Reading:
         """Return what the data have beside baskets, where the command wants it."""
         return {}
 
-    def baskets(self, otherwise: str | None = None) -> Baskets:
-        """Read the data; with `otherwise` to say what to do, rows that may repeat a person are refused."""
+    def baskets(self, otherwise: str | None = None, by: str | None = None) -> Baskets:
+        """Read the data, with segments `by` a column; with `otherwise`, rows that may repeat a person are refused."""
         from ..baskets.read import read, read_people
 
         if self.file is None and self.query is None:
@@ -62,6 +62,7 @@ class Reading:
             options: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
+                "by": by,
                 "query": self.query,
                 "format": self.input_format,
                 "labels": self.labels.value if self.labels is not None else None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, MisuseError, NobodyError
+from ..errors import MisuseError, NobodyError
 from . import options as given
 from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
@@ -103,12 +103,12 @@ class Paying:
         ),
     ] = False
 
-    def baskets(self, reading: Reading) -> Baskets:
+    def baskets(self, reading: Reading, by: str | None) -> Baskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
         try:
-            return reading.baskets(None if self.one_row_a_person else _WHOSE)
+            return reading.baskets(None if self.one_row_a_person else _WHOSE, by)
         except NobodyError:
             from ..baskets.core import nobody
 
@@ -203,10 +203,10 @@ def release(
     }
     read = places_read(reading, paying.ledger, paying.items)
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
-    baskets = paying.baskets(reading)
+    baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
         question[name] = paying.read_items(texts, baskets)
-    question |= _segmented(reading, by, segments, len(baskets))
+    question |= _segmented(by, segments)
     from ..publish import prepare
 
     _answer(baskets, prepare(baskets, **question), paying, delivery, dry_run)
@@ -240,9 +240,9 @@ def count(
     question = paying.budget()
     read = places_read(reading, paying.ledger, paying.items, itemsets)
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
-    baskets = paying.baskets(reading)
+    baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)
-    question |= _segmented(reading, by, segments, len(baskets))
+    question |= _segmented(by, segments)
     from ..publish import prepare_count
 
     _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
@@ -272,24 +272,11 @@ def settings_of(texts: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _segmented(reading: Reading, by: str | None, segments: list[str] | None, people: int) -> dict[str, Any]:
-    """Return the one value each person has in a column, and the values that were typed, as the column has them."""
-    if by is None:
-        if segments:
-            raise MisuseError("--segment lists the values of a column: say which one by --by.")
-        return {}
-    if reading.person is None:
-        raise MisuseError("--by needs a table with a person in each row: say which column by --person.")
-    try:
-        values = replace(reading, item=by).baskets()
-    except NobodyError:
-        return {"by": [], "segments": typed(segments) or None}
-    except InputError as error:
-        raise InputError(str(error).replace("(item=)", "(by=)")) from None
-    if len(values) != people or (values.sizes != 1).any():
-        raise InputError(f"Everyone must have one value in the column {by!r}: some people have none, or several.")
-    found: list[Item] = values.vocabulary.take(values.codes).to_pylist()
-    return {"by": found, "segments": typed(segments) or None}
+def _segmented(by: str | None, segments: list[str] | None) -> dict[str, Any]:
+    """Return the column of the segments, and those that were typed."""
+    if by is None and segments:
+        raise MisuseError("--segment lists the values of a column: say which one by --by.")
+    return {"by": by, "segments": typed(segments) or None}
 
 
 def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:

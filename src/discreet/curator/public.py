@@ -139,7 +139,8 @@ def rows(baskets: Baskets, kept: NDArray[np.int64]) -> Baskets:
     from ..exact.itemsets import Itemsets
 
     held = Itemsets(baskets.offsets, baskets.codes).take(kept)
-    return Baskets(held.offsets, held.codes, baskets.vocabulary)
+    segments = None if baskets.segments is None else baskets.segments.take(kept)
+    return Baskets(held.offsets, held.codes, baskets.vocabulary, segments=segments)
 
 
 def _recoded(baskets: Baskets, table: NDArray[np.int32], vocabulary: Vocabulary) -> Baskets:
@@ -151,7 +152,7 @@ def _recoded(baskets: Baskets, table: NDArray[np.int32], vocabulary: Vocabulary)
         codes, offsets = codes[kept], before[offsets]
     if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
         sort_rows(offsets.copy(), codes, 0, len(baskets), np.empty(len(baskets), np.int32))
-    return Baskets(offsets, codes, vocabulary)
+    return Baskets(offsets, codes, vocabulary, segments=baskets.segments)
 
 
 def lengths_for(top: int, least: int) -> int:

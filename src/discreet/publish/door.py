@@ -139,7 +139,8 @@ def release(
         ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
         to twice as large, but for counts of patterns in whole baskets.
     by, segments
-        A segment for each person, such as a region: one release a segment, for the price of one, as nobody is in
+        A segment for each person, such as a region, as a list or as the column that :func:`discreet.read` was told to
+        keep by ``by=``: one release a segment, for the price of one, as nobody is in
         two. `segments` lists them; without it those found in the data are declared public.
     ledger
         The account that pays: a path or an open ledger. It is written before anything is computed.
@@ -163,7 +164,8 @@ def release(
     >>> len(release.patterns), release.guarantee.epsilon
     (3, Fraction(1, 1))
     """
-    held = everyone(baskets, person=person, item=item)  # once: what is compared with the ledger is what is released
+    # Once: what is compared with the ledger is what is released.
+    held = everyone(baskets, by=by, person=person, item=item)
     jobs = prepare(
         held,
         top=top,
@@ -238,7 +240,7 @@ def count(
     >>> len(counted.patterns)
     2
     """
-    held = everyone(baskets, person=person, item=item)
+    held = everyone(baskets, by=by, person=person, item=item)
     jobs = prepare_count(
         held,
         itemsets,

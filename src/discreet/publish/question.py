@@ -147,10 +147,12 @@ def prepare(
     return _segmented(job, by, segments)
 
 
-def everyone(baskets: Baskets | Any, **reading: Any) -> Baskets:
-    """Read the data; where there is nobody in them, that is no error, as it would tell."""
+def everyone(baskets: Baskets | Any, *, by: Any = None, **reading: Any) -> Baskets:
+    """Read the data, and the column of segments if `by` names one; that there is nobody in them is no error."""
     from ..baskets.read import read_people
 
+    if isinstance(by, str) and reading.get("person") is not None:
+        reading["by"] = by
     try:
         return read_people(baskets, otherwise=_WHOSE, **reading)
     except NobodyError:
@@ -257,10 +259,12 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
         raise MisuseError(
             "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment."
         )
-    if isinstance(by, str) or not isinstance(by, Iterable):
+    if isinstance(by, str):
+        by = _kept(job.baskets, by)
+    if not isinstance(by, Iterable):
         raise MisuseError(
-            f"by is a segment for each person, as a list in the order of the baskets; {by!r:.80} was given. Naming a "
-            "column is for the command line (`discreet release FILE --by COLUMN`): here, hand over what it holds."
+            "by is the column that was kept by discreet.read(…, by=), or a segment for each person, as a list in the "
+            f"order of the baskets; {by!r:.80} was given."
         )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
     if len(values) != len(job.baskets):
@@ -293,3 +297,16 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
         )
         for name in named
     }
+
+
+def _kept(baskets: Baskets, column: str) -> list[Item]:
+    """Return the segment of each person that was read with the baskets; where there is nobody, that is no error."""
+    if baskets.segments is not None and baskets.segments.column == column:
+        return baskets.segments.of_people()
+    if not len(baskets):
+        return []
+    held = "no segments" if baskets.segments is None else f"the segments {baskets.segments.column!r}"
+    raise MisuseError(
+        f"by is {column!r}, but the baskets were read with {held} beside them: read them with "
+        f"discreet.read(…, by={column!r}), or hand over a segment for each person as a list."
+    )
