@@ -37,8 +37,8 @@ def compared(name: str) -> Iterator[list[str]]:
     import numpy as np
 
     from discreet import plan
-    from discreet.catalogue import everything
     from discreet.lab.datasets import load
+    from discreet.registry import everything
 
     baskets = load(name)
     public: dict[str, Any] = {

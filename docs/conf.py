@@ -55,9 +55,9 @@ def write_proofs(app):
         place.write_text(page.read_text())
 
 
-def write_catalogue(app):
+def write_registry(app):
     """Write a table of all mechanisms, one of all protocols and one of all oracles, each linked to its proof page."""
-    from discreet.catalogue import mechanisms, oracles, protocols
+    from discreet.registry import mechanisms, oracles, protocols
 
     source = Path(discreet.__file__).parent
     for name, entries in {"mechanisms": mechanisms(), "protocols": protocols(), "oracles": oracles()}.items():
@@ -91,5 +91,5 @@ def display_math(writer, node):
 def setup(app):
     app.connect("builder-inited", write_command_help)
     app.connect("builder-inited", write_proofs)
-    app.connect("builder-inited", write_catalogue)
+    app.connect("builder-inited", write_registry)
     app.add_html_math_renderer("mathml", (inline_math, None), (display_math, None))

@@ -23,7 +23,7 @@ _HOMES = {
     "release": "publish",
     "plan": "planning",
     "audit": "auditing",
-    "mechanisms": "catalogue",
+    "mechanisms": "registry",
     "count": "publish",
     "rank": "curator.rank",
     "simulate": "local.simulate",
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from .auditing import audit
     from .baskets.core import Baskets, Vocabulary
     from .baskets.read import read
-    from .catalogue import mechanisms
     from .curator.rank import rank
     from .curator.release import Release
     from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError, NobodyError
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     from .privacy.guarantee import Guarantee
     from .privacy.ledger import Ledger
     from .publish import count, release
+    from .registry import mechanisms
 
 
 def __getattr__(name: str) -> Any:

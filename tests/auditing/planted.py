@@ -32,6 +32,10 @@ class Planted(Mechanism):
     summary: ClassVar[str] = "Has a bug."
     citation: ClassVar[str] = ""
     answers: ClassVar[tuple[Answers, ...]] = ("threshold",)
+    proof: ClassVar[str] = "planted.md"
+
+    def __init_subclass__(cls) -> None:
+        cls.proof = "planted.md"  # a page of its own, or the audit would not run it
 
     def plan(self, asked: Asked) -> Plan:
         return [("counting", ALL)]

@@ -22,9 +22,9 @@ from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.oracle import Answered, weighed
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.protocols.known import protocols
 from discreet.local.protocols.protocol import Protocol
 from discreet.local.questions import Candidates, Which
+from discreet.registry import protocols
 from naive import enumerating
 
 ONE = Fraction(1)
@@ -60,6 +60,8 @@ def test_every_protocol_stands(name, epsilon):
 @dataclass(frozen=True, kw_only=True)
 class SharedDummy(GRR):
     """A3: one dummy for all of the padding. Right: as many as the padding."""
+
+    proof: ClassVar[str] = "planted.md"
 
     @classmethod
     def make(cls, epsilon, size, *, pad=1, single=False):
@@ -108,6 +110,8 @@ def test_a_shared_dummy_is_found_in_sets_too():
 class HalfOLH(OLH):
     """A4: g = ceil(e^epsilon + 1) buckets with the own one by a fair coin. Right: its weight follows from g."""
 
+    proof: ClassVar[str] = "planted.md"
+
     @classmethod
     def make(cls, epsilon, size, *, pad=1, single=False):
         buckets = ceil(exp(epsilon) + 1)
@@ -149,6 +153,10 @@ class Asking(Protocol):
     name: ClassVar[str] = "asking"
     summary: ClassVar[str] = "Asks."
     citation: ClassVar[str] = "Nobody."
+    proof: ClassVar[str] = "planted.md"
+
+    def __init_subclass__(cls):
+        cls.proof = "planted.md"
 
     def __post_init__(self):
         pass
@@ -302,6 +310,7 @@ def test_what_is_refused(given, more, message):
 def test_an_oracle_whose_devices_are_not_known():
     class Other(GRR):
         name: ClassVar[str] = "other"
+        proof: ClassVar[str] = "planted.md"
 
     with pytest.raises(MisuseError) as caught:
         audit(Other)

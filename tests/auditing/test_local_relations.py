@@ -16,7 +16,7 @@ from discreet.local.asking import Ask, Who
 from discreet.local.loss import WORD
 from discreet.local.oracles.known import means, oracles
 from discreet.local.pair_questions import HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
-from discreet.local.protocols.known import protocol
+from discreet.registry import protocol
 from naive import relating as naive
 
 EVERYONE, ONE = Who(0, WORD), Fraction(1)

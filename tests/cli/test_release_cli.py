@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.catalogue import everything, mechanisms
+from discreet.registry import everything, mechanisms
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 

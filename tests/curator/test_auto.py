@@ -11,7 +11,6 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.catalogue import mechanism
 from discreet.curator import auto
 from discreet.curator.auto import Auto
 from discreet.curator.bases import Bases
@@ -20,6 +19,7 @@ from discreet.lab.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.source import SimulationSource
+from discreet.registry import mechanism
 
 ADD = Neighbours.ADD_REMOVE
 SHOP = groceries(500, seed=3)

@@ -259,7 +259,7 @@ def test_the_law_of_a_real_run():
         ({"top": 2, "settings": {"selecting": 1}}, "selecting lies between 0 and 1; 1 was given."),
         (
             {"top": 2, "settings": {"way": "dice"}},
-            "way is 'exponential' or 'gumbel' or 'permute-and-flip'; 'dice' was given.",
+            "the setting way of exponential is exponential, gumbel or permute-and-flip; 'dice' was given.",
         ),
         (
             {"top": 2, "settings": {"shares": 1}},

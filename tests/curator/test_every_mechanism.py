@@ -1,4 +1,4 @@
-"""What holds for every mechanism of the catalogue; a new one joins by being in it.
+"""What holds for every mechanism of the registry; a new one joins by being in it.
 
 The law of a release: once a budget is spent, adding one person changes nothing but charged results. Odd data are no
 trouble. What the noise that was drawn costs adds up to the guarantee. Intervals hold the true counts.
@@ -21,7 +21,6 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
-from discreet.catalogue import mechanisms
 from discreet.cli import main
 from discreet.curator.release import Release
 from discreet.privacy import meter as metering
@@ -29,6 +28,7 @@ from discreet.privacy.budget import Charge, Neighbours, compose
 from discreet.privacy.meter import Meter
 from discreet.privacy.source import SimulationSource
 from discreet.publish import Job, carry_out, metered, prepare
+from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())
 ITEMS = 4

@@ -1,4 +1,4 @@
-"""What there is, is documented: every command and option, every entry of the catalogue, every error, every picture."""
+"""What there is, is documented: every command and option, every entry of the registry, every error, every picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from discreet import catalogue, errors
+from discreet import errors, registry
 from discreet.cli.app import app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,7 +35,7 @@ def generated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs")
     building = SimpleNamespace(srcdir=folder)
     conf = loaded("conf")
-    for write in (conf.write_command_help, conf.write_proofs, conf.write_catalogue):
+    for write in (conf.write_command_help, conf.write_proofs, conf.write_registry):
         write(building)
     return folder / "_build" / "generated"
 
@@ -74,14 +74,14 @@ def test_every_command_is_shown_in_use_somewhere():
 
 
 KINDS = {
-    "mechanisms": ("mechanisms.md", catalogue.mechanisms),
-    "protocols": ("local.md", catalogue.protocols),
-    "oracles": ("local.md", catalogue.oracles),
+    "mechanisms": ("mechanisms.md", registry.mechanisms),
+    "protocols": ("local.md", registry.protocols),
+    "oracles": ("local.md", registry.oracles),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_entry_of_the_catalogue_is_on_its_page_with_its_proof(kind, generated):
+def test_every_entry_of_the_registry_is_on_its_page_with_its_proof(kind, generated):
     page, entries = KINDS[kind]
     assert f"```{{include}} _build/generated/{kind}.md" in (DOCS / page).read_text()
     rows = dict(re.findall(r"^\| \[`([\w-]+)`\]\(([^)]+)\) \|", (generated / f"{kind}.md").read_text(), re.MULTILINE))

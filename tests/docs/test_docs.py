@@ -23,7 +23,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet import catalogue
+from discreet import registry
 from discreet.baskets.generate import groceries_rows
 from discreet.cli.app import app
 
@@ -54,9 +54,9 @@ def install(folder: Path) -> None:
 
 
 def forget() -> None:
-    """Let the catalogue look again at what is installed."""
+    """Let the registry look again at what is installed."""
     importlib.invalidate_caches()
-    for known in (catalogue.mechanisms, catalogue.protocols, catalogue.oracles):
+    for known in (registry.mechanisms, registry.protocols, registry.oracles):
         known.cache_clear()
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.catalogue import mechanisms
 from discreet.cli import main
 from discreet.lab.datasets import DATA_SETS, load, path
+from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())
 DATA = ["retail", "mushroom", "T10I4D100K", "BMS-POS_275k", "kosarak_100k"]

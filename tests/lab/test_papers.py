@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.catalogue import mechanisms, protocols
 from discreet.curator.levels import estimate_longest
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
@@ -26,11 +25,11 @@ from discreet.lab.ladder import FIGURE_3, FIGURE_4, as_line
 from discreet.lab.measures import Run, comparators, measured
 from discreet.lab.papers import experiment, experiments, of_paper
 from discreet.lab.relations import compared
-from discreet.local.protocols.known import protocol
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.source import SimulationSource
+from discreet.registry import mechanisms, protocol, protocols
 
 ROOT = Path(__file__).parents[2]
 GROCERIES = Data(name="made-up-groceries", people=400)

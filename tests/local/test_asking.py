@@ -13,8 +13,8 @@ from discreet.errors import InputError, MisuseError
 from discreet.lab.published import PublishedLDPMiner
 from discreet.local.asking import Ask, Estimate, Learnt, Line, Wanted, Who, converse, most_asked, promised, replay
 from discreet.local.loss import WORD
-from discreet.local.protocols.known import protocol
 from discreet.local.questions import Candidates, HowMany, Which
+from discreet.registry import protocol
 
 ONE = Fraction(1)
 ITEMS = Which(Candidates(items=4))

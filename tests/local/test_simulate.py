@@ -18,9 +18,9 @@ from discreet.lab.published import PublishedLDPMiner
 from discreet.local.asking import Ask, Estimate, Learnt, Who
 from discreet.local.loss import WORD
 from discreet.local.outcome import as_patterns
-from discreet.local.protocols.known import protocols
 from discreet.local.questions import Candidates, HowMany, Which
 from discreet.local.simulate import Crowd, simulate
+from discreet.registry import protocols
 
 NAMES = ["ldpminer", "svim", "svim-better", "svsm", "svsm-better"]
 ITEMS = 60
@@ -233,7 +233,7 @@ class TestRefused:
             simulate([["a", "b"]] * 9, "svsm", **self.ASKED | given)
         assert str(error.value) == (
             message
-            or "svsm has no setting 'pad'; it has shares, items, candidates, size_oracle, oracle, padding, percentile, "
+            or "svsm has no setting 'pad': it has shares, items, candidates, size_oracle, oracle, padding, percentile, "
             "corrected, sizes, shrunk."
         )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import ceil, comb, exp, inf, log
 
 import pytest
 
 from discreet.errors import MisuseError
+from discreet.lab import formulas
 from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_epsilon
 from discreet.planning.bounds import bounds
 
@@ -17,16 +18,35 @@ def test_the_example_of_the_paper():
 
 
 def test_few_items_by_hand():
-    # 2 ceil(0.25 * 10) + 2 = 8 people turn one answer into another; 2^2 - 1 = 3 answers are not empty.
-    assert least_epsilon(2, 10, slack=0.25, doubt=0.25) == pytest.approx(log(3 * 3) / 8)
+    # 2 * 0.25 * 10 + 2 = 7 people are enough to turn one answer into another; 2^2 - 1 = 3 answers are not empty.
+    assert least_epsilon(2, 10, slack=0.25, doubt=0.25) == pytest.approx(log(3 * 3) / 7)
     # Sets of 1 or 2 of 3 items, in baskets of one item each.
-    expected = max(log(3 * 0.9) / 8, log(3 * 0.9) / 16)
+    expected = max(log(3 * 0.9) / 7, log(3 * 0.9) / 14)
     assert least_epsilon_of_short(3, 10, 1, slack=0.25, doubt=0.1) == pytest.approx(expected)
 
 
 def test_slack_is_the_number_that_was_written():
-    # 0.07 * 100 is a little over 7 in binary: taken for that, 18 people would be added instead of 16.
+    # 0.07 * 100 is a little over 7 in binary, and exactly 7 as it is written.
     assert least_epsilon(10, 100, slack=0.07, doubt=0.5) == pytest.approx(log(1023) / 16)
+
+
+def test_the_lab_and_the_forecast_state_one_theorem():
+    # They said 482 and 386 here. From the last count under 0.8 * 7, which is 5, to the first over 1.2 * 7, which is 9,
+    # 4 people are enough; what is printed, 2 * 0.2 * 7 + 2 = 4.8, is no less, so it holds. Rounded up it is 6.
+    assert least_epsilon(3_340, 7) == pytest.approx(482.3, abs=0.1)
+    assert formulas.least_epsilon(3_340, 7, "0.2", "0.5")["epsilon"] == least_epsilon(3_340, 7)
+    short = formulas.least_epsilon(3_340, 7, "0.2", "0.5", longest=10)["epsilon"]
+    assert short == least_epsilon_of_short(3_340, 7, 10)
+    assert formulas.enough_epsilon(3_340, 7, "0.2", "0.5", 10)["epsilon"] == sufficient_epsilon(3_340, 7, 10)
+
+
+@pytest.mark.parametrize("items", [1, 2, 5, 30, 101])
+@pytest.mark.parametrize("doubt", [0.01, 0.5, 0.999])
+def test_the_best_size_is_the_best_of_all(items, doubt):
+    for longest in range(1, items + 1):
+        every = [(log(comb(items, size)) + log(1 - doubt)) / (6 * ceil(size / longest)) for size in range(1, items + 1)]
+        found = least_epsilon_of_short(items, 10, longest, slack=0.2, doubt=doubt)
+        assert found == pytest.approx(max(0.0, *every), abs=1e-12)
 
 
 @pytest.mark.parametrize("longest", [1, 5, 40])
@@ -77,7 +97,7 @@ def test_what_they_say_of_an_epsilon(epsilon, more, end):
 def test_one_person_holds_one_item():
     assert bounds(3_340, 1, 1).in_words(1000) == (
         "To show on any data what at least 1 person holds, give or take 20%, and be right in 50% of the cases, a pure "
-        "epsilon of 579 is needed whatever the algorithm; 1.86 if no basket has more than 1 item. There is as much."
+        "epsilon of 965 is needed whatever the algorithm; 3.09 if no basket has more than 1 item. There is as much."
     )
 
 

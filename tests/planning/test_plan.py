@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet import catalogue
+from discreet import registry
 from discreet.baskets.generate import groceries
-from discreet.catalogue import Entry
 from discreet.curator.mechanism import Answers, Found, Mechanism, from_tuples
 from discreet.errors import LimitError, MisuseError
 from discreet.exact.engine import LocalEngine
@@ -29,6 +28,7 @@ from discreet.planning.forecast import Forecast, Outlook
 from discreet.planning.planner import _entries
 from discreet.planning.trying import Asked, Tried, Truth, interval_of, itemsets_of, judged, truth, visible
 from discreet.privacy.budget import Budget, Neighbours
+from discreet.registry import Entry, entries
 
 SMALL = {"people": 40_000, "items": 60, "sizes": 3, "top": 10, "epsilon": 1}
 NAMES = ["auto", "exponential", "count", "svim", "svsm"]
@@ -239,8 +239,8 @@ def test_a_mechanism_of_another_package_is_forecast_as_it_is(monkeypatch, tmp_pa
     page = tmp_path / "everything.md"
     page.write_text("# everything")
     theirs = Entry(name="everything", what="mechanism", kind=Everything, proof=page, package="theirs")
-    known = {**catalogue.mechanisms(), "everything": theirs}
-    monkeypatch.setattr(catalogue, "mechanisms", lambda: known)
+    known = {**registry.mechanisms(), "everything": theirs}
+    monkeypatch.setattr(entries, "mechanisms", lambda: known)
     forecast = discreet.plan(**(SMALL | {"lengths": 1}), names=["everything", "exponential"])
     assert forecast["everything"].precision > 0.9
     # Sixty counts at epsilon 1: Laplace noise of scale 60.

@@ -10,11 +10,11 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.catalogue import mechanism
 from discreet.cli.delivery import names_of
 from discreet.curator.paying import Receipt
 from discreet.curator.public import CHOICES
 from discreet.publish import answer, prepare, prepare_count
+from discreet.registry import mechanism
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
 ASKED = {"top": 2, "epsilon": 1, "items": "public"}

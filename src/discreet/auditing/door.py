@@ -7,7 +7,6 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from ..catalogue import entry as entry_of
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
 from ..exact.checks import is_whole, positive
@@ -16,6 +15,7 @@ from ..local.oracles.oracle import Oracle
 from ..local.protocols.protocol import Protocol
 from ..privacy.budget import Budget, Neighbours
 from ..publish import Relation
+from ..registry import entry, proven
 from . import local, local_talk
 from .coupled import coupled
 from .exact import exact
@@ -44,7 +44,7 @@ def audit(
     Parameters
     ----------
     mechanism
-        A name of the catalogue, or a mechanism or protocol itself; an oracle, or its class for several small questions.
+        A name of the registry, or a mechanism or protocol itself; an oracle, or its class for several small questions.
     epsilon, delta
         The claim. Without a delta it is pure, or 0.001 where the mechanism needs one.
     neighbours
@@ -100,11 +100,18 @@ def audit(
 def _given(named: Any, settings: Mapping[str, Any] | None) -> Any:
     """Return what is to be audited: an object, or a class of oracles."""
     if isinstance(named, str):
-        entry = entry_of(named)
-        return entry.kind if entry.what == "oracle" and not settings else entry.make(settings)
+        known = entry(named)
+        return known.kind if known.what == "oracle" and not settings else known.make(settings)
     if settings:
         what = "protocol" if isinstance(named, Protocol) else "mechanism"
         raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
+    kind = named if isinstance(named, type) else type(named)
+    if not issubclass(kind, Mechanism | Protocol | Oracle | MeanOracle):
+        raise MisuseError(
+            "A mechanism, protocol or oracle is audited, or the name of one, such as 'exponential'; "
+            f"{named!r:.80} was given."
+        )
+    proven(kind)
     return named
 
 

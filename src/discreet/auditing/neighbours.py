@@ -88,6 +88,7 @@ class Question:
             delta=budget.delta,
             neighbours=next(name for name, relation in RELATIONS.items() if relation is neighbours),
             items=self.items if self.listed else None,
+            trying=True,
             **self.words,
         )
         return next(iter(jobs.values()))

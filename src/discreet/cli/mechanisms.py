@@ -38,7 +38,7 @@ def mechanisms(
     form: given.ViewOption = given.View.table,
 ) -> None:
     """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
-    from ..catalogue import entry, everything
+    from ..registry import entry, everything
 
     entries = [entry(name)] if name is not None else list(everything().values())
     told: list[dict[str, Any]] = [
@@ -51,7 +51,7 @@ def mechanisms(
             "summary": f"{one.unproven} It is not run." if one.unproven else one.summary,
             "settings": {setting: _plain(value) for setting, value in one.settings.items()},
             "citation": one.citation,
-            "proof": None if one.unproven else one.proof.name,
+            "proof": one.proof.name if one.proof is not None and not one.unproven else None,
             "package": one.package,
         }
         for one in entries

@@ -133,14 +133,14 @@ def simulate(
     [bold]simulated[/bold]: it is for finding out what a study would learn, not for publishing. A score against the
     truth says how near it came.
     """
-    from ..catalogue import protocol as entry_of
     from ..local.simulate import simulate as run
+    from ..registry import protocol as protocol_of
 
     if top is None:
         raise MisuseError("Say how many patterns are wanted: --top 64.")
     if epsilon is None:
         raise MisuseError("Say how much one report may give away: --epsilon 1 is usual, less protects more.")
-    plan = entry_of(protocol).make(settings_of(settings))
+    plan = protocol_of(protocol, settings_of(settings))
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
     seeded = reading.seeded()

@@ -74,10 +74,10 @@ def _publish() -> None:
     from fractions import Fraction
 
     from ..baskets.generate import groceries
-    from ..catalogue import mechanisms
     from ..lab.trial import trial
     from ..privacy.noise import discrete_laplace
     from ..privacy.source import SystemSource
+    from ..registry import mechanisms
 
     # The words of the system's source cannot be written to, which is another type to the compiler.
     discrete_laplace(SystemSource(), Fraction(3), 10)

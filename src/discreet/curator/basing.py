@@ -19,7 +19,7 @@ from ..errors import MisuseError
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..exact.query import LARGEST_BASIS, Cells, Kth, Supports
-from ..privacy.budget import Budget, exact, shown
+from ..privacy.budget import Budget, shown
 from ..privacy.meter import Candidates, Meter, Noisy, Way
 from ..report.text import number_of
 from .adding import I64, Sums
@@ -82,7 +82,7 @@ class Basing(Mechanism):
     many_share: ClassVar[Fraction]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spare", exact(self.spare, "spare"))
+        super().__post_init__()
         if not 1 <= self.spare <= 2:
             raise MisuseError(f"spare lies between 1 and 2; {shown(self.spare)} was given.")
         if not 2 <= self.largest <= LARGEST_BASIS:

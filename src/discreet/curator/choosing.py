@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import MisuseError
 from ..exact.engine import Engine
 from ..exact.query import Kth, Supports
-from ..privacy.budget import Budget, exact
+from ..privacy.budget import Budget, shown
 from ..privacy.meter import Candidates, Meter, Way
 from ..report.text import number_of
 from .mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
@@ -47,11 +47,11 @@ class Choosing(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("top",)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("selecting", "doubt", "floor"):
-            value = exact(getattr(self, name), name)
+            value: Fraction = getattr(self, name)
             if not 0 < value < 1 and not (name == "floor" and value == 0):
-                raise MisuseError(f"{name} lies between 0 and 1; {getattr(self, name)} was given.")
-            object.__setattr__(self, name, value)
+                raise MisuseError(f"{name} lies between 0 and 1; {shown(value)} was given.")
 
     @abstractmethod
     def choice(self) -> Way:

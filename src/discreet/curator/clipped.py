@@ -94,6 +94,7 @@ class ClippedCounting(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not is_whole(self.pairs) or not 1 <= self.pairs <= 1_000:
             raise MisuseError(f"pairs is a whole number from 1 to 1,000; {self.pairs!r} was given.")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..errors import MisuseError
 from ..privacy.meter import Way
 from .choosing import Choosing
 
@@ -30,11 +29,6 @@ class Exponential(Choosing):
         "Picks the patterns one after the other, the frequent ones exponentially likelier, and counts the picks with "
         "noise."
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.way not in _WAYS:
-            raise MisuseError(f"way is {' or '.join(map(repr, _WAYS))}; {self.way!r} was given.")
 
     def choice(self) -> Way:
         """Pick in the way that was set."""

@@ -118,6 +118,7 @@ class Levels(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("threshold",)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_shares(self, "coverage")
         check_numbers(self, "upper", "longest_size", "candidates", *([] if self.longest is None else ["longest"]))
         check_choice("bound", self.bound, Bound)

@@ -1,6 +1,6 @@
 """What a mechanism is: a frozen value with its settings, asked one question over an engine and a meter.
 
-A mechanism lives in one file of this room, with its proof page beside it. The catalogue finds it there.
+A mechanism lives in one file of this room, with its proof page beside it. The registry finds it there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
+from ..registry.settings import settle
 
 Answers: TypeAlias = Literal["top", "threshold", "itemsets"]
 Plan: TypeAlias = list[tuple[str, Fraction]]
@@ -120,6 +121,9 @@ class Mechanism(ABC):
     # Whether it finds its items itself, where no list of them is public.
     finds: ClassVar[bool] = False
     model: ClassVar[Literal["central"]] = "central"
+
+    def __post_init__(self) -> None:
+        settle(self)
 
     def check(self, asked: Asked, budget: Budget) -> None:
         """Refuse what this mechanism cannot do, from public values alone and before anything is spent."""

@@ -18,7 +18,7 @@ from ..errors import MisuseError
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..exact.query import Kth, Supports
-from ..privacy.budget import Budget, exact, shown
+from ..privacy.budget import Budget, shown
 from ..privacy.meter import Candidates, Meter, Way
 from .choosing import check_top
 from .clipping import DEVIATIONS, I64, LAST, count_clipped, falling
@@ -60,7 +60,7 @@ class Peeling(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("top",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "selecting", exact(self.selecting, "selecting"))
+        super().__post_init__()
         if not 0 < self.selecting < 1:
             raise MisuseError(f"selecting lies between 0 and 1; {shown(self.selecting)} was given.")
 

@@ -1,7 +1,7 @@
 """Ranking anything by private scores: the general form of section 5 of Bhaskar et al. (2010).
 
 Patterns are ranked by how many people hold them; here the labels and their scores are yours, and you say by how much
-one person can change a score. Not a mechanism of the catalogue, as no baskets come in. The proof is in `rank.md`.
+one person can change a score. Not a mechanism of the registry, as no baskets come in. The proof is in `rank.md`.
 """
 
 from __future__ import annotations

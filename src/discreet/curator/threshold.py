@@ -59,6 +59,7 @@ class Threshold(Mechanism):
     finds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 1 <= self.kept <= 1_000:
             raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
 

@@ -48,6 +48,7 @@ class TruncatedItems(Mechanism):
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_shares(self, "coverage")
         check_numbers(self, "longest_size")
         check_choice("keep", self.keep, Keep)

@@ -65,7 +65,7 @@ class Line:
     label
         What figures call it.
     name
-        A mechanism, a protocol or an oracle of the catalogue, or what the measure of the experiment knows by this name.
+        A mechanism, a protocol or an oracle of the registry, or what the measure of the experiment knows by this name.
     settings
         Its settings.
     asked

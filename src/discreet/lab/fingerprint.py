@@ -2,7 +2,7 @@
 
 The fingerprint of a module is a hash over its syntax tree and those of all modules of the package that it imports, at
 the top or inside functions. Comments, docstrings and layout do not count. What is found by name at run time, as the
-catalogue does, is not followed: the caller names that module.
+registry does, is not followed: the caller names that module.
 """
 
 from __future__ import annotations

@@ -36,31 +36,18 @@ def least_epsilon(items: int, count: int, slack: str, failing: str, longest: int
     """Return the epsilon below which no miner of single items is useful (002, theorem 3; theorem 6 with `longest`).
 
     Useful is to be right about counts that lie over or under the threshold by a share `slack` of it, but with a
-    probability of `failing`. Where baskets have `longest` items at most, the form of C14 with the number of items that
-    gives most.
+    probability of `failing`: what a forecast says too.
     """
-    from math import ceil, lgamma, log
+    from ..planning import bounds
 
-    wrong = float(failing)
-    people = 2 * float(slack) * count + 2
+    useful = {"slack": float(slack), "doubt": float(failing)}
     if longest is None:
-        return {"epsilon": (items * log(2) + log((1 - wrong) / wrong)) / people}
-
-    def choices(k: int) -> float:
-        return lgamma(items + 1) - lgamma(k + 1) - lgamma(items - k + 1)
-
-    # The k items of which baskets are made lie in ceil(k / longest) baskets, each of which is added as often.
-    best = max((choices(k) + log(1 - wrong)) / ceil(k / longest) for k in range(1, items + 1))
-    return {"epsilon": max(0.0, best) / people}
+        return {"epsilon": bounds.least_epsilon(items, count, **useful)}
+    return {"epsilon": bounds.least_epsilon_of_short(items, count, longest, **useful)}
 
 
 def enough_epsilon(items: int, count: int, slack: str, failing: str, longest: int) -> dict[str, float]:
-    """Return the epsilon at which noisy counts of single items are useful (002, the proof of theorem 5).
+    """Return the epsilon at which noisy counts of single items are useful, as for `least_epsilon` (002, theorem 5)."""
+    from ..planning import bounds
 
-    As for `least_epsilon`: each of the items is on the wrong side with a probability below exp(-slack count epsilon /
-    longest), and all are right with 1 - `failing`.
-    """
-    from math import expm1, log, log1p
-
-    wrong = -expm1(log1p(-float(failing)) / items)
-    return {"epsilon": -longest * log(wrong) / (float(slack) * count)}
+    return {"epsilon": bounds.sufficient_epsilon(items, count, longest, slack=float(slack), doubt=float(failing))}

@@ -157,8 +157,8 @@ def relations(run: Run) -> Numbers:
     ``longest`` is 3 where relations ((a, b), c) are wanted too, of all lines; ``theta`` is the same in every round.
     """
     from ..exact.metrics import score_relations
-    from ..local.protocols.known import protocol
     from ..local.simulate import simulate
+    from ..registry import protocol
 
     asked, settings = {"speed": "aggregated"} | dict(run.asked), dict(run.line.settings)
     longest = asked.pop("longest", 2)
@@ -237,7 +237,7 @@ def comparators() -> dict[str, Callable[..., Any]]:
 _RUN_BY: Mapping[str, tuple[str, ...]] = {
     "discreet.lab.trial": ("release",),
     "discreet.local.simulate": ("simulation", "relations"),
-    "discreet.local.protocols.known": ("simulation", "relations"),
+    "discreet.registry.entries": ("release", "simulation", "relations"),
     "discreet.exact.relating": ("relations",),
     "discreet.lab.overhead": ("overhead",),
     "discreet.lab.formulas": ("formula",),
@@ -258,9 +258,9 @@ def modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
     elif name in known:
         own = (known[name],)
     else:
-        from .. import catalogue
+        from ..registry import entry
 
-        found = catalogue.mechanism(name) if measure == "release" else catalogue.protocol(name)
+        found = entry(name, "mechanism" if measure == "release" else "protocol")
         own = (found.kind.__module__,)
     apart = {module for module, measures in _RUN_BY.items() if measure not in measures} | set(known.values())
     always = {"discreet.lab.datasets", "discreet.report"}

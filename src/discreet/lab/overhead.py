@@ -19,9 +19,9 @@ from ..exact.relating import checked_how
 from ..local.asking import Ask, Estimate, Wanted, converse
 from ..local.loss import WORD
 from ..local.oracles.oracle import Answered
-from ..local.protocols.known import protocol
 from ..local.simulate import Crowd
 from ..local.stream import seed_of
+from ..registry import protocol
 from .experiment import Line
 
 _TIMES = 5

@@ -16,7 +16,7 @@ from .measures import comparators, loaded
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets
-    from ..catalogue import Entry
+    from ..registry import Entry, What
 
 # The settings that say which relations are wanted: equal for all lines, or they could not be compared.
 _WANTED = ("how", "items", "support")
@@ -106,9 +106,9 @@ def at_points(experiment: Experiment, points: Sequence[str]) -> Experiment:
 
 
 def with_line(experiment: Experiment, name: str) -> Experiment:
-    """Return the same experiment with one more line: a mechanism or protocol of the catalogue, as it is by default.
+    """Return the same experiment with one more line: a mechanism or protocol of the registry, as it is by default.
 
-    It is asked what all lines of the catalogue are asked. Where lines are compared under different relations of
+    It is asked what all lines of the registry are asked. Where lines are compared under different relations of
     neighbours, its label says which is its own.
 
     Parameters
@@ -138,15 +138,15 @@ def with_line(experiment: Experiment, name: str) -> Experiment:
 
 
 def _entry(experiment: Experiment, name: str) -> Entry:
-    """Return what the catalogue has of that name, of the side that the experiment is about."""
-    from .. import catalogue
+    """Return what the registry has of that name, of the side that the experiment is about."""
+    from ..registry import entry, mechanisms, protocols
 
-    rooms = {"mechanism": catalogue.mechanisms(), "protocol": catalogue.protocols()}
-    wanted = "mechanism" if experiment.measure == "release" else "protocol"
+    rooms = {"mechanism": mechanisms(), "protocol": protocols()}
+    wanted: What = "mechanism" if experiment.measure == "release" else "protocol"
     for what, known in rooms.items():
         if what != wanted and name in known and name not in rooms[wanted]:
             raise MisuseError(f"{name} is a {what}, and {experiment.name} compares {wanted}s: add one of those to it.")
-    return catalogue.mechanism(name) if wanted == "mechanism" else catalogue.protocol(name)
+    return entry(name, wanted)
 
 
 def _shared(several: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -28,5 +28,5 @@ def trial(baskets: Any, *, seed: int, **question: Any) -> Release:
     >>> one.simulated, len(one.patterns)
     (True, 2)
     """
-    jobs = prepare(baskets, **question)
+    jobs = prepare(baskets, trying=True, **question)
     return carry_out(next(iter(jobs.values())), SimulationSource(seed))

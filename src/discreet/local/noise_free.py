@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets
 from ..privacy.budget import Budget
+from ..registry import protocol as protocol_of
 from .asking import Ask, Estimate, Learnt, Wanted, converse
 from .oracles.mean import MeanOracle
-from .protocols.known import protocol as protocol_of
 from .protocols.protocol import Protocol
 from .simulate import Crowd
 
@@ -87,7 +87,7 @@ def learn_without_noise(
     seed
         Who is asked what.
     """
-    plan = protocol_of(protocol, settings)
+    plan: Protocol = protocol_of(protocol, settings)
     wanted = Wanted(items=baskets.items, top=top, epsilon=Budget.of(epsilon).epsilon)
     plan.check(wanted)
     crowd = Truthful(baskets=baskets, seed=seed, speed="person")

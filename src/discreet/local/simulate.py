@@ -22,10 +22,10 @@ from ..exact.relating import checked_how
 from ..kernels.devices import tickets
 from ..kernels.jit import in_threads
 from ..privacy.budget import Budget
+from ..registry import protocol as protocol_of
 from .asking import Ask, Estimate, Learnt, Wanted, converse, most_asked, promised
 from .oracles.oracle import Answered, Counts
 from .outcome import Outcome, Round, as_patterns, as_rules
-from .protocols.known import protocol as protocol_of
 from .protocols.protocol import Protocol
 from .stream import seed_of
 
@@ -123,7 +123,7 @@ def simulate(
         from ..baskets.read import read
 
         baskets = read(baskets, **reading)
-    plan = protocol_of(protocol, settings)
+    plan: Protocol = protocol_of(protocol, settings)
     wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):
         raise MisuseError(f"speed is 'person' or 'aggregated'; {speed!r} was given.")

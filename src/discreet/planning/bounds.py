@@ -9,7 +9,8 @@ person who is added or removed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, comb, expm1, log, log1p
+from fractions import Fraction
+from math import expm1, lgamma, log, log1p
 
 from ..errors import MisuseError
 from ..exact.checks import positive
@@ -17,9 +18,6 @@ from ..privacy.budget import exact
 
 # What is called useful where nothing else is said: the numbers of the paper's own example.
 SLACK, DOUBT = 0.2, 0.5
-
-# Beyond so many items of a set, the bound for short baskets is tried at few sizes only.
-_TRIED = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +80,7 @@ def bounds(items: int, threshold: int, longest: int) -> Bounds:
 def least_epsilon(items: int, threshold: int, *, slack: float = SLACK, doubt: float = DOUBT) -> float:
     """Return the epsilon that every useful algorithm needs at least (lemma 1 and theorem 3).
 
-    ln((2^items - 1) (1 - doubt) / doubt) over 2 ceil(slack threshold) + 2: the proof adds so many whole baskets.
+    ln((2^items - 1) (1 - doubt) / doubt) over 2 slack threshold + 2, as printed.
 
     Parameters
     ----------
@@ -106,7 +104,7 @@ def least_epsilon_of_short(
 ) -> float:
     """Return the same where no basket has more than `longest` items (theorem 6 as its proof gives it, C14).
 
-    ln(C(items, size) (1 - doubt)) over (2 ceil(slack threshold) + 2) ceil(size / longest), for the best size of a set.
+    ln(C(items, size) (1 - doubt)) over (2 slack threshold + 2) ceil(size / longest), for the best size of a set.
 
     Examples
     --------
@@ -114,13 +112,18 @@ def least_epsilon_of_short(
     0.52
     """
     _check(items, threshold, slack, doubt)
-    longest = min(positive("longest", longest), items)
-    whole = range(longest, items + 1, max(longest, longest * (items // (longest * _TRIED))))
-    sizes = {*range(1, min(longest, _TRIED) + 1), *whole}
-    found: list[float] = [
-        (log(comb(items, size)) + log(1 - doubt)) / (_added(threshold, slack) * -(-size // longest)) for size in sizes
-    ]
-    return max(0.0, *found)
+    longest, half = min(positive("longest", longest), items), max(1, items // 2)
+    best, parts = 0.0, 0
+    # The logarithm is concave in the size, so its share of one part rises to the best one and falls from there on.
+    while parts * longest < half:
+        parts += 1
+        size = min(parts * longest, half)
+        outputs = lgamma(items + 1) - lgamma(size + 1) - lgamma(items - size + 1)
+        found = (outputs + log(1 - doubt)) / parts
+        if 0 < found < best:
+            break
+        best = max(best, found)
+    return best / _added(threshold, slack)
 
 
 def sufficient_epsilon(
@@ -140,9 +143,14 @@ def sufficient_epsilon(
     return -float(min(positive("longest", longest), items)) * log(missed) / (slack * threshold)
 
 
-def _added(threshold: int, slack: float) -> int:
-    """Return how many people lift an item from below the slack to above it."""
-    return 2 * ceil(exact(slack, "slack") * threshold) + 2
+def _added(threshold: int, slack: float) -> float:
+    """Return how many people lift an item from below the slack to above it, or a little more.
+
+    From the last count under (1 - slack) threshold to the first one over (1 + slack) threshold, both whole, it is 2
+    floor(slack threshold) + 2, as in the proof of theorem 6. The proof of lemma 1 rounds up, which is more than it
+    needs; the number that the paper prints lies between the two, so what it prints holds.
+    """
+    return float(2 * Fraction(exact(slack, "slack")) * threshold + 2)
 
 
 def _check(items: int, threshold: int, slack: float, doubt: float) -> None:

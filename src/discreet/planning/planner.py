@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..catalogue import Entry, entry, mechanisms, protocols
 from ..curator.universe import Universe
 from ..errors import DiscreetError, MisuseError
 from ..exact.checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..privacy.budget import Budget, Neighbours, exact, shown
+from ..registry import Entry, entry, mechanisms, protocols
 from .bounds import bounds
 from .crowd import F64, I64, MOST, Crowd, imagine, sizes_of, zipf
 from .forecast import Forecast, Outlook

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..catalogue import Entry
 from ..curator.mechanism import from_tuples
 from ..curator.truncating import rising
 from ..errors import LimitError, MisuseError
@@ -30,6 +29,7 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
 from ..privacy.source import SimulationSource
 from ..publish import metered, prepare
+from ..registry import Entry
 from .crowd import Crowd, ScaledEngine
 
 F64 = NDArray[np.float64]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
-from ..catalogue import mechanism as entry_of
 from ..curator.mechanism import Asked, Mechanism, settings_of
 from ..curator.public import CHOICES, item_list, like, names, onto, rows
 from ..errors import LimitError, MisuseError, NobodyError
 from ..exact.checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
+from ..registry import mechanism as mechanism_of
 from ..report.text import number_of
 from .job import Job, Relation
 
@@ -52,8 +52,12 @@ def prepare(
     neighbours: Relation = "add-remove",
     by: Sequence[Item] | NDArray[Any] | None = None,
     segments: Iterable[Item] | None = None,
+    trying: bool = False,
 ) -> dict[Item, Job]:
-    """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here."""
+    """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here.
+
+    `trying` is for seeded noise alone: then a mechanism needs no proof page.
+    """
     budget = Budget.of(epsilon, delta)
     if budget.epsilon < _SMALLEST:
         raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
@@ -62,7 +66,7 @@ def prepare(
     if top is not None and positive("top", top) > _MOST:
         raise MisuseError(f"top is at most {_MOST:,} in a release; {top} was given.")
     relation = Neighbours.typed(neighbours)
-    how = _mechanism(mechanism, settings)
+    how: Mechanism = mechanism_of(mechanism, settings, trying=trying)
     if itemsets is None:
         _one_of(top, min_support, min_count)
     least, longest = (1, None) if lengths is None else span(lengths)
@@ -162,21 +166,6 @@ def everyone(baskets: Baskets | Any, *, by: Any = None, **reading: Any) -> Baske
 def _public_asked(job: Job, items: int) -> Asked:
     """Return the question as far as it is public, for the check: with a threshold of 1 where it is a fraction."""
     return job.asked(items, job.people or 1)
-
-
-def _mechanism(given: str | Mechanism, settings: Mapping[str, Any] | None) -> Mechanism:
-    if settings is not None and not isinstance(settings, Mapping):
-        raise MisuseError(f"settings are values by name, such as {{'selecting': '0.3'}}; {settings!r} was given.")
-    if isinstance(given, Mechanism):
-        if settings:
-            raise MisuseError("Settings belong to a mechanism given by name: put them into the object instead.")
-        return given
-    if not isinstance(given, str):
-        raise MisuseError(
-            f"mechanism is one of the names that discreet.mechanisms() lists, such as 'auto'; {given!r:.80} was given."
-        )
-    made: Mechanism = entry_of(given).make(settings)
-    return made
 
 
 def _one_of(top: Any, min_support: Any, min_count: Any) -> None:

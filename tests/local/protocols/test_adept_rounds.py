@@ -15,8 +15,8 @@ from discreet.errors import MisuseError
 from discreet.exact.metrics import cumulative_rank
 from discreet.local.asking import Estimate, Wanted, converse, most_asked, promised
 from discreet.local.loss import WORD
-from discreet.local.protocols.known import protocol
 from discreet.local.simulate import Crowd, simulate
+from discreet.registry import protocol
 
 
 @pytest.fixture(scope="module")

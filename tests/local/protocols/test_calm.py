@@ -14,8 +14,8 @@ import discreet
 from discreet.errors import MisuseError
 from discreet.local.asking import Wanted
 from discreet.local.protocols.calm import agreeing, covering
-from discreet.local.protocols.known import protocol
 from discreet.local.simulate import simulate
+from discreet.registry import protocol
 
 QUIET = settings(derandomize=True, max_examples=40, deadline=None)
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

@@ -15,8 +15,8 @@ import pytest
 
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.local.asking import Wanted, converse, most_asked, replay
-from discreet.local.protocols.known import protocol, protocols
 from discreet.local.simulate import Crowd, simulate
+from discreet.registry import protocol, protocols
 
 ALL = list(protocols())
 ITEMS = 8
@@ -52,7 +52,7 @@ def laid(rows: list[list[int]]) -> Baskets:
 
 def kinds(name: str) -> list[dict[str, str]]:
     """Return settings under which a protocol is tried: every kind of relation it knows, if it is about relations."""
-    hint = get_type_hints(protocols()[name]).get("how")
+    hint = get_type_hints(protocols()[name].kind).get("how")
     return [{"how": how} for how in get_args(hint)] if hint is not None else [{}]
 
 

@@ -17,13 +17,13 @@ from discreet.exact.metrics import score_relations
 from discreet.exact.relating import relations
 from discreet.local.asking import Wanted
 from discreet.local.outcome import as_rules
-from discreet.local.protocols.known import protocol
 from discreet.local.protocols.pairs import Pairs as PairsProtocol
 from discreet.local.protocols.pairs import Singles
 from discreet.local.protocols.priors import Law, two_part, under
 from discreet.local.protocols.rounds import Estimated
 from discreet.local.questions import Candidates
 from discreet.local.simulate import simulate
+from discreet.registry import protocol
 
 PEOPLE = 300_000
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

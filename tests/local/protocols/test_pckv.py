@@ -18,8 +18,8 @@ from discreet.local.holding import held
 from discreet.local.oracles.known import oracles
 from discreet.local.oracles.oracle import Answered
 from discreet.local.pair_questions import Items, Relations, Valued
-from discreet.local.protocols.known import protocol
 from discreet.local.simulate import simulate
+from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 KNOWN = 6

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +12,11 @@ from discreet.errors import InputError, MisuseError
 from discreet.lab.datasets import load, path
 from discreet.local.asking import Ask, Estimate, Learnt, Wanted, Who, converse
 from discreet.local.loss import WORD
-from discreet.local.protocols.known import protocol, protocols
-from discreet.local.protocols.protocol import typed
 from discreet.local.protocols.rounds import Sizes
 from discreet.local.questions import Candidates, HowMany
 from discreet.local.simulate import Crowd
+from discreet.registry import protocol, protocols
+from discreet.registry.settings import typed
 
 WANTED = Wanted(items=40, top=3, epsilon=Fraction(2))
 
@@ -205,7 +203,7 @@ class TestRefused:
         with pytest.raises(MisuseError) as error:
             protocol("ldpminer", {"pad": 3})
         assert str(error.value) == (
-            "ldpminer has no setting 'pad'; it has shares, candidates, first_oracle, first_padding, size_oracle, "
+            "ldpminer has no setting 'pad': it has shares, candidates, first_oracle, first_padding, size_oracle, "
             "oracle, padding, percentile, corrected, sizes."
         )
 
@@ -225,13 +223,13 @@ class TestRefused:
         assert str(error.value) == (
             f"There is no protocol 'svms'; there are {', '.join(protocols())}. Did you mean 'svsm'?"
         )
-        with pytest.raises(MisuseError, match=r"^There is no protocol 3; there are"):
-            protocol(3)  # type: ignore[arg-type]
+        with pytest.raises(MisuseError, match=r"^protocol is one of the names that "):
+            protocol(3)
 
     def test_settings_beside_a_protocol(self):
         with pytest.raises(MisuseError) as error:
             protocol(protocol("svim"), {"candidates": 3})
-        assert str(error.value) == "Settings go into the protocol that is given, not beside it."
+        assert str(error.value) == "Settings belong to a protocol given by name: put them into the object instead."
 
     def test_the_published_form_is_not_there_by_name(self):
         assert "ldpminer-published" not in protocols()
@@ -247,11 +245,9 @@ def test_settings_as_typed_on_a_command_line():
 
 
 def test_every_protocol_of_ours_has_its_proof_page():
-    for name, kind in protocols().items():
-        if kind.__module__.startswith("discreet."):
-            home = sys.modules[kind.__module__].__file__
-            assert home is not None
-            assert Path(home).with_name(f"{name}.md").is_file(), name
+    for name, one in protocols().items():
+        if one.package == "discreet":
+            assert (one.proof.name, one.unproven) == (f"{name}.md", "")
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from discreet import MisuseError
 from discreet.lab.ladder import FIGURE_3, FIGURE_4
 from discreet.local.asking import Ask, Estimate, Learnt, Wanted, converse
 from discreet.local.loss import WORD
-from discreet.local.protocols.known import protocol
 from discreet.local.protocols.protocol import Protocol
 from discreet.local.protocols.svsm import SVSM, guessed, longest, shrunk
 from discreet.local.simulate import simulate
+from discreet.registry import protocol
 
 quick = settings(derandomize=True, max_examples=100, deadline=None)
 

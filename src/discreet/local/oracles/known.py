@@ -1,47 +1,33 @@
-"""Every oracle by name: those of this room, and those other packages bring along."""
+"""Which oracle a question is asked with: the one that is named, or the best of those that the registry knows."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
+from typing import Any
 
+from ... import registry
 from ...errors import MisuseError
 from .mean import MeanOracle
 from .oracle import LARGEST, Oracle, grown
 
-GROUP = "discreet.oracles"
 ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
 
 
 @cache
 def oracles() -> dict[str, type[Oracle]]:
-    """Return every frequency oracle by name."""
-    found = {kind.name: kind for kind in _classes() if issubclass(kind, Oracle)}
-    for point in entry_points(group=GROUP):
-        found[point.name] = point.load()
-    return dict(sorted(found.items()))
+    """Return every frequency oracle that the registry has a proof for, by name."""
+    return {name: kind for name, kind in _proven().items() if issubclass(kind, Oracle)}
 
 
 @cache
 def means() -> dict[str, type[MeanOracle]]:
-    """Return every mean oracle by name."""
-    return {kind.name: kind for kind in sorted(_classes(), key=lambda kind: kind.name) if issubclass(kind, MeanOracle)}
+    """Return every mean oracle that the registry has a proof for, by name."""
+    return {name: kind for name, kind in _proven().items() if issubclass(kind, MeanOracle)}
 
 
-def _classes() -> list[type[Oracle] | type[MeanOracle]]:
-    """Return the oracles that the modules of this room define."""
-    found: list[type[Oracle] | type[MeanOracle]] = []
-    here = __package__ or ""
-    for module in iter_modules(import_module(here).__path__):
-        home = import_module(f"{here}.{module.name}")
-        for value in vars(home).values():
-            ours = isinstance(value, type) and issubclass(value, Oracle | MeanOracle)
-            if ours and value.__module__ == home.__name__ and hasattr(value, "name"):
-                found.append(value)
-    return found
+def _proven() -> dict[str, type[Any]]:
+    return {name: one.kind for name, one in registry.oracles().items() if not one.unproven}
 
 
 def make(name: str, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:
@@ -52,6 +38,8 @@ def make(name: str, epsilon: Fraction, size: int, *, pad: int = 1, single: bool 
         return grr_or_olh(epsilon, size, pad=pad, single=single)
     known = oracles()
     if name not in known:
+        if name in registry.oracles() and name not in means():
+            registry.entry(name, "oracle")  # says why it is not used
         raise MisuseError(f"There is no oracle {name!r}; there are adaptive, grr-or-olh, {', '.join(known)}.")
     return known[name].make(epsilon, size, pad=pad, single=single)
 

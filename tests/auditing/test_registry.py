@@ -1,4 +1,4 @@
-"""Every mechanism of the catalogue stands the audit; a new one joins by being in the catalogue."""
+"""Every mechanism of the registry stands the audit; a new one joins by being in the registry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from discreet.auditing.coupled import coupled
 from discreet.auditing.exact import exact
 from discreet.auditing.statistical import statistical
-from discreet.catalogue import mechanisms
 from discreet.privacy.budget import Budget, Neighbours
+from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())
 CHOICES = ["exponential", "permute-and-flip"]  # gumbel has the law of the first

@@ -1,4 +1,4 @@
-"""The catalogue: what it finds, what it refuses, and mechanisms of other packages."""
+"""The registry: what it finds, what it refuses, and mechanisms of other packages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+import discreet
 from discreet import MisuseError, curator
-from discreet.catalogue import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
+from discreet.curator.exponential import Exponential
+from discreet.lab.trial import trial
 from discreet.local import protocols as protocol_room
 from discreet.local.client import ANSWERS
 from discreet.local.loss import LOSSES
+from discreet.registry import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
@@ -55,6 +60,18 @@ class Plain(Mechanism):
             itemsets=every.take(kept), estimates=values, low=values - noisy.margin(), high=values + noisy.margin()
         )
 '''
+
+
+# Derived from one that has a page, which says nothing about this one.
+HASTY = (
+    STRANGER.replace("class Plain", "class Careful")
+    + '''
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Careful):
+    """Settings of `plain`."""
+'''
+)
 
 
 # A protocol and an oracle of somebody else: ours under another name.
@@ -224,8 +241,13 @@ class TestOtherPackages:
                 "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
                 "it.",
             ),
+            (
+                {"code": HASTY},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: say which one in its "
+                "attribute proof; the one it inherits is about another.",
+            ),
         ],
-        ids=["no page", "none named", "a protocol"],
+        ids=["no page", "none named", "a protocol", "an inherited page"],
     )
     def test_one_without_its_page_stands_in_the_way_of_no_other(self, tmp_path, change, message):
         install(tmp_path, **change)
@@ -246,6 +268,20 @@ class TestOtherPackages:
                 "rename one, or uninstall its package.",
             ),
             (
+                {"code": ASKING.replace('"plain"\n', '"svsm"\n', 1), "group": "discreet.protocols"},
+                "There are two protocols called svsm, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
+                {
+                    "code": TWO.replace('= "plain"', '= "adaptive"'),
+                    "value": "stranger:Two",
+                    "group": "discreet.oracles",
+                },
+                "There are two oracles called adaptive, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
                 {"value": "nowhere:Plain"},
                 "The mechanism plain of the package stranger-mechanisms cannot be loaded (ModuleNotFoundError: No "
                 "module named 'nowhere'): mend or uninstall that package.",
@@ -256,7 +292,7 @@ class TestOtherPackages:
                 "subclasses of Mechanism with a name. Mend or uninstall that package.",
             ),
         ],
-        ids=["duplicate", "broken", "no mechanism"],
+        ids=["duplicate", "a protocol of ours", "a word of ours", "broken", "no mechanism"],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
         done = run(install(tmp_path, **change), DISCREET, "mechanisms")
@@ -338,6 +374,96 @@ class TestOtherPackagesOnTheLocalSide:
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
 
 
+class TestNothingUnprovenIsRun:
+    """By no route: not by name, and not as an object."""
+
+    def test_a_protocol_or_its_oracle_by_name(self, tmp_path):
+        # Each of these ran what the list of mechanisms says is not run.
+        oracle = TWO.replace('= "plain"', '= "bare"').replace("class Two", "class Bare")
+        install(tmp_path, ASKING + oracle, group="discreet.protocols", proof=False)
+        with (tmp_path / "stranger_mechanisms-1.0.dist-info" / "entry_points.txt").open("a") as points:
+            points.write("[discreet.oracles]\nbare = stranger:Bare\n")
+        code = """
+import discreet
+from discreet import registry
+from discreet.local.noise_free import learn_without_noise
+
+shop = discreet.read([{"tea"}] * 50)
+for route in (
+    lambda: discreet.simulate(shop, "plain", top=1, epsilon=1, seed=1),
+    lambda: discreet.simulate(shop, "svim", top=1, epsilon=1, seed=1, settings={"oracle": "bare"}),
+    lambda: learn_without_noise(shop, "plain", top=1, epsilon=1, seed=1),
+    lambda: discreet.plan(people=50, items=2, top=1, epsilon=1, names=["plain"]),
+    lambda: discreet.audit("plain"),
+    lambda: discreet.audit("bare"),
+    lambda: discreet.audit(registry.oracles()["bare"].kind),
+    lambda: discreet.simulate(shop, registry.protocols()["plain"].kind(), top=1, epsilon=1, seed=1),
+):
+    try:
+        print(route())
+    except discreet.MisuseError as refused:
+        print(str(refused).split(":")[0])
+"""
+        done = run(tmp_path, sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
+        plain, bare = (
+            f"The {what} of the package {{}} has no proof page" for what in ("protocol plain", "oracle bare")
+        )
+        theirs, its_module = "stranger-mechanisms", "stranger"
+        assert done.stdout.splitlines() == [
+            plain.format(theirs),
+            bare.format(theirs),
+            plain.format(theirs),
+            plain.format(theirs),
+            plain.format(theirs),
+            bare.format(theirs),
+            bare.format(its_module),
+            plain.format(its_module),
+        ]
+
+    def test_an_object(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Hasty(Exponential):
+            name: ClassVar[str] = "hasty"
+
+        shop, asked = [{"tea"}] * 50, {"top": 1, "epsilon": 1, "items": ["tea"]}
+        message = (
+            f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
+            "attribute proof. To try it on known data, with seeded noise and marked as simulated: discreet.lab.trial."
+        )
+        for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
+            with pytest.raises(MisuseError) as caught:
+                route()
+            assert str(caught.value) == message
+        assert trial(shop, seed=1, mechanism=Hasty(), **asked).simulated
+
+    def test_a_page_of_the_parent_says_nothing(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Proven(Exponential):
+            name: ClassVar[str] = "proven"
+            proof: ClassVar[str] = "proven.md"
+
+        class Derived(Proven):
+            pass
+
+        with pytest.raises(MisuseError, match="say which one in its attribute proof; the one it inherits is about"):
+            discreet.release([{"tea"}], top=1, epsilon=1, items=["tea"], mechanism=Derived())
+        with pytest.raises(MisuseError, match=r"has no proof page: proven\.md has to lie beside it"):
+            discreet.release([{"tea"}], top=1, epsilon=1, items=["tea"], mechanism=Proven())
+
+    def test_what_is_no_mechanism_at_all(self):
+        with pytest.raises(MisuseError) as caught:
+            discreet.audit(3)
+        assert str(caught.value) == (
+            "A mechanism, protocol or oracle is audited, or the name of one, such as 'exponential'; 3 was given."
+        )
+        with pytest.raises(MisuseError) as caught:
+            protocol(3)
+        assert str(caught.value) == (
+            "protocol is one of the names that discreet.registry.protocols() lists, such as 'adept'; 3 was given."
+        )
+
+
 def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     (tmp_path / "plain_one.py").write_text(ASKING)
     monkeypatch.setattr(protocol_room, "__path__", [*protocol_room.__path__, str(tmp_path)])
@@ -370,7 +496,7 @@ def test_everything_has_one_name():
     assert entry("svsm").settings["shares"] == ("0.5", "0.1", "0.4")
     assert entry("olh").settings == {}
     assert [entry(name).answers for name in ("svsm", "olh", "pm")] == [("top",), ("frequencies",), ("mean",)]
-    assert protocol("svim").make({"candidates": "3"}).candidates == 3
+    assert protocol("svim", {"candidates": "3"}).candidates == 3
     with pytest.raises(MisuseError) as caught:
         entry("olh").make()
     assert str(caught.value) == "olh is an oracle: it is made for one question, by its class."
@@ -436,7 +562,7 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 )
 def test_settings_may_be_typed(name, typed, value):
     (setting,) = typed
-    assert getattr(mechanism(name).make(typed), setting) == value
+    assert getattr(mechanism(name, typed), setting) == value
 
 
 @pytest.mark.parametrize(
@@ -450,5 +576,5 @@ def test_settings_may_be_typed(name, typed, value):
 )
 def test_settings_that_cannot_be(name, typed, message):
     with pytest.raises(MisuseError) as caught:
-        mechanism(name).make(typed)
+        mechanism(name, typed)
     assert str(caught.value) == message

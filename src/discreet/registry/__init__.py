@@ -1,0 +1,20 @@
+"""Mechanisms, protocols and oracles by name, ours and other packages', and the one parser of their settings."""
+
+from __future__ import annotations
+
+from .entries import Entry, What, entry, everything, mechanism, mechanisms, oracles, protocol, protocols, proven
+from .settings import settle
+
+__all__ = [
+    "Entry",
+    "What",
+    "entry",
+    "everything",
+    "mechanism",
+    "mechanisms",
+    "oracles",
+    "protocol",
+    "protocols",
+    "proven",
+    "settle",
+]
