@@ -86,6 +86,7 @@ class TestShow:
             "  budget     epsilon 1, add or remove one person",
             "  spent      epsilon 0",
             "  remaining  epsilon 1",
+            f"  head       {Ledger.open(path).head}",
             "  nothing was spent yet",
         ]
 
@@ -100,6 +101,7 @@ class TestShow:
             "  budget     epsilon 1, add or remove one person",
             "  spent      epsilon 5/6",
             "  remaining  epsilon 1/6",
+            f"  head       {second.head}",
             "",
             f'1  {first.at}  user  laplace  epsilon 0.5  {"released":<{len(lost)}}  {{"top": 10}}',
             f'2  {second.at}  user  laplace  epsilon 1/3  {lost}  {{"top": 10}}',
@@ -121,7 +123,7 @@ class TestShow:
             "  spent      rho 0.005: epsilon 0.445198 at delta 1e-06",
             "  remaining  rho 0.0179374: a release may ask for epsilon 0.849073, and bring a delta of its own of 4e-07",
         ]
-        assert "epsilon 0.1, delta 1e-07, rho 0.005  spent, no release recorded" in told[5]
+        assert "epsilon 0.1, delta 1e-07, rho 0.005  spent, no release recorded" in told[6]
 
     def test_who_was_killed_between_spend_and_release(self, path):
         Ledger.create(path, epsilon=1)
@@ -149,6 +151,55 @@ class TestShow:
             1,
             "",
             f"discreet: {path} is not a ledger, or so damaged that it cannot be told; put back a copy if it was one.\n",
+        )
+
+
+class TestAnchor:
+    def test_from_create_to_show(self, path, tmp_path):
+        kept = tmp_path / "head"
+        assert run("create", path, "--epsilon", "1", "--anchor", kept).stdout == (
+            f"Made {path}: epsilon 1, add or remove one person. Keep it as you keep the data. Its head is kept in "
+            f"{kept} too.\n"
+        )
+        assert f"\n  anchor     {kept}\n" in run("show", path).stdout
+        before = path.read_bytes()
+        spend(path, "0.5")
+        now = path.read_bytes()
+        path.write_bytes(before)
+        for command in ("show", "export"):
+            for more in ((), ("--anchor", kept)):
+                done = run(command, path, *more)
+                assert (done.returncode, done.stdout) == (1, "")
+                assert done.stderr.startswith(f"discreet: {path} is older than its anchor {kept}, or another ledger: ")
+        path.write_bytes(now)
+        second = tmp_path / "second"
+        done = run("anchor", path, second)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"The head of {path} is {Ledger.open(path).head}, and is kept in {second} from now on.\n"
+        assert second.read_text() == f"{Ledger.open(path).head}\n"
+        second.unlink()
+        assert run("anchor", path, second).returncode == 1
+        assert run("anchor", path, second, "--anew").returncode == 0
+
+    def test_a_release_says_the_head(self, path, tmp_path):
+        kept, data, scores = tmp_path / "head", tmp_path / "a.dat", tmp_path / "scores.csv"
+        data.write_text("1 2\n" * 50)
+        scores.write_text("page,visitors\na,3\nb,9\n")
+        Ledger.create(path, epsilon=1, anchor=kept)
+        release = ("release", data, "--top", "1", "--epsilon", "0.1", "--items", "3", "--one-row-a-person")
+        rank = ("rank", scores, "--label", "page", "--score", "visitors", "--top", "1", "--epsilon", "0.1")
+        for number, command in enumerate((release, rank), 1):
+            given = [DISCREET, *map(str, command), "--ledger", str(path), "--anchor", str(kept)]
+            done = subprocess.run(given, capture_output=True, text=True)
+            assert (done.returncode, Ledger.open(path).state().spends) == (0, number)
+            assert done.stderr.splitlines()[-1] == f"The head of {path} is {kept.read_text().strip()}"
+            assert Ledger.open(path).head not in done.stdout
+            dry = subprocess.run([*given, "--dry-run"], capture_output=True, text=True)
+            assert (dry.returncode, dry.stderr) == (0, "")
+            assert f"The ledger {path} allows it" in dry.stdout.replace("\n", " ")
+        lonely = subprocess.run([DISCREET, *map(str, release), "--anchor", "x"], capture_output=True, text=True)
+        assert lonely.stderr == (
+            "discreet: --anchor is where the head of a ledger is kept: say which one by --ledger.\n"
         )
 
 
@@ -194,6 +245,8 @@ def test_help_teaches_with_examples():
         ("create", "create budget.db --epsilon 1"),
         ("show", "show budget.db"),
         ("export", "export"),
+        ("anchor", "anchor budget.db /mnt/other/budget.head"),
+        ("upgrade", "upgrade budget.db"),
     ):
         told = run(command, "--help").stdout
         assert "Examples" in told

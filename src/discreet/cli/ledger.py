@@ -14,7 +14,7 @@ from ..errors import MisuseError
 from . import options as given
 
 if TYPE_CHECKING:
-    from ..privacy.ledger import Spend, State
+    from ..privacy.ledger import Ledger, Spend, State
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +33,14 @@ class Export(StrEnum):
 
 
 Place = Annotated[Path, typer.Argument(metavar="LEDGER", show_default=False, help="The file of the ledger.")]
+AnchorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|command:…",
+        help="Where the last head is kept besides: a ledger older than that is refused.  \\[default: as it remembers]",
+        show_default=False,
+    ),
+]
 
 
 @app.command(
@@ -55,23 +63,36 @@ def create(
         typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
     ] = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="What you call the data.", show_default=False)] = "",
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|command:…",
+            help="Keep its last head there besides, so that an older copy is found out.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Make the ledger of a data set. It is kept for life, as it is made."""
     from ..privacy.ledger import Ledger
 
-    made = Ledger.create(path, epsilon=epsilon, delta=delta, neighbours=neighbours.typed, most=most, name=name)
-    typer.echo(f"Made {path}: {_budget(made.state())}. Keep it as you keep the data.")
+    made = Ledger.create(
+        path, epsilon=epsilon, delta=delta, neighbours=neighbours.typed, most=most, name=name, anchor=anchor
+    )
+    state = made.state()
+    kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
+    typer.echo(f"Made {path}: {_budget(state)}. Keep it as you keep the data.{kept}")
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
     path: Place,
     view: given.ViewOption = given.View.table,
+    anchor: AnchorOption = None,
 ) -> None:
-    """Show the budget, what is spent and what remains, and each spend."""
+    """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
     from ..privacy.ledger import Ledger
 
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, anchor=anchor)
     state, spends = ledger.state(), ledger.spends()
     if view is given.View.json:
         each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
@@ -98,12 +119,13 @@ def export(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
     ] = None,
+    anchor: AnchorOption = None,
 ) -> None:
     """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
     from ..exact.writing import written
     from ..privacy.ledger import Ledger
 
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, anchor=anchor)
     if output is None:
         text = io.BytesIO()
         ledger.export(text, (form or Export.json).value)
@@ -114,6 +136,55 @@ def export(
         raise MisuseError(f"{output} is the ledger itself: write to another file.")
     with written(output) as stream:
         ledger.export(stream, chosen.value)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet ledger anchor budget.db /mnt/other/budget.head\n\n"
+    "discreet ledger anchor budget.db 'command:keep-head budget'"
+)
+def anchor(
+    path: Place,
+    place: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|command:…",
+            show_default=False,
+            help="A file, best on another disk; or a command, which keeps the head on its standard input, if any, and "
+            "prints the last one it has kept.",
+        ),
+    ],
+    anew: Annotated[
+        bool,
+        typer.Option(
+            "--anew",
+            help="Begin anew: the anchor so far is lost, or this is an older copy, put back on purpose. Then spend "
+            "again what was released since.",
+        ),
+    ] = False,
+) -> None:
+    """Keep the head of the chain somewhere else too, so that an older copy of the ledger is refused."""
+    from ..privacy.ledger import Ledger
+
+    ledger = Ledger(path)
+    ledger.anchor(place, anew=anew)
+    typer.echo(f"The head of {path} is {ledger.head}, and is kept in {ledger.state().anchor} from now on.")
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
+def upgrade(path: Place) -> None:
+    """Bring a ledger that an earlier discreet has made up to date, with all its spends."""
+    from ..privacy.ledger import Ledger
+    from ..privacy.upgrading import upgrade as bring_up
+
+    bring_up(path)
+    typer.echo(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
+
+
+def tell_head(ledger: Ledger | None) -> None:
+    """Say where the chain of a ledger stands, to whoever has just spent from it."""
+    if ledger is not None:
+        typer.echo(f"The head of {ledger} is {ledger.head}", err=True)
 
 
 def _export_format(form: Export | None, output: Path) -> Export:
@@ -154,6 +225,9 @@ def _account(path: Path, state: State) -> list[str]:
             f"{rounded(state.epsilon_left, ROUND_FLOOR)}, and bring a delta of its own of "
             f"{rounded(state.delta_left, ROUND_FLOOR)}"
         )
+    lines.append(f"  head       {state.head}")
+    if state.anchor is not None:
+        lines.append(f"  anchor     {state.anchor}")
     if not state.spends:
         return [*lines, "  nothing was spent yet"]
     return [*lines, ""]

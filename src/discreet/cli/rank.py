@@ -11,10 +11,12 @@ import typer
 
 from ..errors import InputError
 from . import options as given
-from .release import user
+from .ledger import AnchorOption, tell_head
+from .release import paying_ledger, user
 
 if TYPE_CHECKING:
     from ..curator.rank import Contest, Ranking
+    from ..privacy.ledger import Ledger
 
 app = typer.Typer()
 
@@ -51,6 +53,7 @@ def rank(
     ledger: Annotated[
         Path | None, typer.Option(metavar="LEDGER", help="The account that pays.", show_default=False)
     ] = None,
+    anchor: AnchorOption = None,
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who asks, for the ledger.", show_default=False)
     ] = None,
@@ -73,20 +76,22 @@ def rank(
         "counts": scores,
         "neighbours": neighbours.value,
     }
+    account = paying_ledger(ledger, anchor)
     if dry_run:
         # The labels are public; that each has a score of 0 is as good as any other score here.
-        _forecast(prepare(dict.fromkeys(_column(file, label, score), 0), **question), ledger, form)
+        _forecast(prepare(dict.fromkeys(_column(file, label, score), 0), **question), account, form)
         return
     made = choose(
         _column(file, label, score),
         **question,
-        ledger=ledger,
-        who=(who or user()) if ledger is not None else "",
+        ledger=account,
+        who=(who or user()) if account is not None else "",
     )
     if form is given.View.json:
         typer.echo(json.dumps(made.to_dict(), indent=2))
     else:
         _show(made)
+    tell_head(account)
 
 
 def _column(file: Path, label: str, score: str) -> dict[str, str]:
@@ -123,7 +128,7 @@ def _column(file: Path, label: str, score: str) -> dict[str, str]:
     return found
 
 
-def _forecast(contest: Contest, ledger: Path | None, form: given.View) -> None:
+def _forecast(contest: Contest, ledger: Ledger | None, form: given.View) -> None:
     """Say what a ranking would spend."""
     from ..privacy.budget import shown
 

@@ -13,11 +13,13 @@ from ..errors import MisuseError, NobodyError
 from . import options as given
 from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
+from .ledger import tell_head
 from .progress import Bar
 from .words import labels, lengths_of, public_itemsets, typed
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
+    from ..privacy.ledger import Ledger
     from ..publish import Job
 
 _PRIVACY = "What may be lost, and who pays"
@@ -72,6 +74,16 @@ class Paying:
         typer.Option(
             metavar="LEDGER",
             help="The account that pays: see `discreet ledger create`.",
+            rich_help_panel=_PRIVACY,
+            show_default=False,
+        ),
+    ] = None
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|command:…",
+            help="Where the last head of the ledger is kept besides: an older ledger is refused.  \\[default: as the "
+            "ledger remembers]",
             rich_help_panel=_PRIVACY,
             show_default=False,
         ),
@@ -137,9 +149,19 @@ class Paying:
 
     def account(self) -> dict[str, Any]:
         """Return who pays."""
-        if self.ledger is None:
-            return {}
-        return {"ledger": self.ledger, "who": self.who or user(), "same_data": self.same_data}
+        ledger = paying_ledger(self.ledger, self.anchor)
+        return {} if ledger is None else {"ledger": ledger, "who": self.who or user(), "same_data": self.same_data}
+
+
+def paying_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
+    """Return the ledger that pays, if one does."""
+    if path is None:
+        if anchor is not None:
+            raise MisuseError("--anchor is where the head of a ledger is kept: say which one by --ledger.")
+        return None
+    from ..privacy.ledger import Ledger
+
+    return Ledger(path, anchor)
 
 
 def user() -> str:
@@ -256,9 +278,11 @@ def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery
         return
     from ..publish import answer
 
+    account = paying.account()
     with delivery.guarded(), Bar("releasing") as bar:
-        done = answer(baskets, jobs, **paying.account(), progress=bar, stage=bar.stage, paid=delivery.paid)
+        done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)
     delivery.hand_over(done)
+    tell_head(account.get("ledger"))
 
 
 def settings_of(texts: list[str] | None) -> dict[str, str]:
@@ -299,8 +323,9 @@ def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> Non
     console.print(table)
     if len(jobs) > 1:
         console.print(f"\n{len(jobs)} segments, for the price of one.")
-    if paying.ledger is not None:
+    ledger = paying_ledger(paying.ledger, paying.anchor)
+    if ledger is not None:
         from ..publish import affordable
 
-        console.print(f"\n{affordable(job, baskets, paying.ledger, paying.same_data)}")
+        console.print(f"\n{affordable(job, baskets, ledger, paying.same_data)}")
     console.print("\nNothing was spent.")

@@ -90,8 +90,9 @@ def pay(
 
 
 def ledger_of(given: Any) -> Ledger:
-    """Return the ledger that was given, open or by its path."""
+    """Return the ledger that was given, as an object or by its path; whatever is asked of it opens the file."""
     from os import PathLike
+    from pathlib import Path
 
     from ..privacy.ledger import Ledger
 
@@ -101,4 +102,4 @@ def ledger_of(given: Any) -> Ledger:
         raise MisuseError(
             f"ledger is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given."
         )
-    return Ledger.open(given)
+    return Ledger(Path(given))

@@ -33,7 +33,8 @@ class Spend:
     """One use of a budget, as it stands in the ledger.
 
     `changed` says that the data were not those of the spend before. It depends on the data: it is for the operator, and
-    must not enter a release.
+    must not enter a release. `head` is the head of the ledger's chain right after the spend: it depends on this and
+    on every entry before it, on nothing private, and may be shown to anyone.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Spend:
     changed: bool
     state: Progress
     release: str | None
+    head: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that may be handed on, numbers as exact text: all but `changed`."""
@@ -64,7 +66,8 @@ class State:
     releases so far promise together, at the budget's delta, if none was chosen by what others had shown; what holds in
     any case is the budget. `epsilon_left` is the most that a release may still ask for, in zCDP accounting with a delta
     up to the budget's; `delta_left` is how much delta of their own releases may still bring. `unrecorded` counts the
-    spends of which no release was recorded.
+    spends of which no release was recorded. `head` is the head of the chain, and `anchor` where the ledger says that it
+    is kept besides: a path, ``"command:…"`` with the name of a program, or None.
     """
 
     name: str
@@ -80,6 +83,8 @@ class State:
     delta_left: Fraction
     spends: int
     unrecorded: int
+    head: str
+    anchor: str | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, numbers as exact text."""
@@ -130,6 +135,8 @@ class Account:
     most: Fraction | None
     key: bytes = field(repr=False)
     known: Fingerprint | None
+    head: str
+    anchor: str | None
 
     def check(self, spends: Sequence[Spend], asked: Asked) -> None:
         """Raise unless one more release at this cost is of the right kind and within the budget."""
@@ -218,6 +225,8 @@ class Account:
             delta_left=delta_left,
             spends=len(spends),
             unrecorded=sum(not (isinstance(spend, Spend) and spend.state == "released") for spend in spends),
+            head=self.head,
+            anchor=self.anchor,
         )
 
     def _sums(self, spends: Sequence[Spend | Asked]) -> tuple[Fraction, Fraction]:

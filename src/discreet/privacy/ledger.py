@@ -12,18 +12,19 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from ..errors import MisuseError
-from . import sealed
-from .account import Account, Asked, Spend, State, sensible
+from ..errors import DiscreetError, InputError, MisuseError
+from . import book, sealed
+from .account import Asked, Spend, State, sensible
+from .anchor import COMMAND, Anchor, anchor_of
+from .book import AMOUNTS, FORM, Book, load
 from .budget import Budget, Neighbours, exact, shown
-from .fingerprint import Fingerprint, Rows
+from .fingerprint import Rows
 from .source import SystemSource
 
 if TYPE_CHECKING:
@@ -32,43 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "Spend", "State"]
 
 _LONGEST = 200  # characters of a name
-_AMOUNTS = ("epsilon", "delta", "rho", "own_delta")
 _KEY_WORDS = 4  # of 64 bits: the key of the fingerprint
-
-_FORM = sealed.Form(
-    version=1,
-    tables={
-        "account": """
-create table account (        -- one row: whose budget this is, and how large
-    name text not null,       -- what the operator calls the data
-    created text not null,    -- when, in UTC
-    accounting text not null, -- 'pure': epsilons add up; 'zcdp': rhos do. For life: it follows from delta
-    neighbours text not null, -- the relation every spend must have, in words
-    epsilon text not null,    -- the budget, an exact fraction
-    delta text not null,      -- likewise; 0 in pure accounting
-    most text,                -- the largest epsilon one release may take; null for no limit
-    key blob not null,        -- secret: 32 random bytes that key the fingerprint
-    digest blob,              -- fingerprint: of all rows; null until a spend came with its data
-    distinct_rows integer,    -- fingerprint: how many rows differ
-    sketch blob               -- fingerprint: the smallest hashes of rows
-)""",
-        "spend": """
-create table spend (                -- one row a release that was paid for
-    number integer primary key,     -- 1, 2, 3 …
-    at text not null,               -- when, in UTC
-    who text not null,              -- who asked
-    what text not null,             -- the mechanism
-    parameters text not null,       -- its public parameters, as JSON
-    epsilon text not null,          -- what the release promises, rounded up; what it costs in pure accounting
-    delta text not null,            -- what the release promises; never a cost by itself
-    rho text not null,              -- what it costs in zCDP accounting, rounded up
-    own_delta text not null,        -- the chance that the promise fails besides: comes off the account's delta
-    changed integer not null,       -- 1 if the data were not those of the spend before
-    state text not null check (state in ('spent', 'released')),
-    release text                    -- the digest of what was released; null until that is recorded
-)""",
-    },
-)
+_FORMULA = "=+-@＝＋－＠"  # what a spreadsheet takes for the beginning of a formula
 
 
 class Ledger:
@@ -93,11 +59,16 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, anchor: str | os.PathLike[str] | None = None) -> None:
         self.path = path
+        self.head = ""  # of the chain, as this object has last seen it
+        self._anchor = None if anchor is None else anchor_of(anchor)
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r})"
+
+    def __str__(self) -> str:
+        return str(self.path)
 
     @classmethod
     def create(
@@ -109,6 +80,7 @@ class Ledger:
         neighbours: Neighbours | Literal["add-remove", "replace"] = "add-remove",
         most: Any = None,
         name: str = "",
+        anchor: str | os.PathLike[str] | None = None,
     ) -> Ledger:
         """Make the ledger of a data set. It is kept for life, as it is made.
 
@@ -125,6 +97,8 @@ class Ledger:
             The largest epsilon one release may take.
         name
             What you call the data.
+        anchor
+            Where the head of its chain is kept besides, as for :meth:`anchor`.
 
         Privacy: the file holds a secret key and a fingerprint of the data; keep it as you keep the data.
         """
@@ -134,7 +108,9 @@ class Ledger:
             raise MisuseError(
                 f"most is {shown(limit)}, but it must be over 0 and at most the whole budget, {shown(budget.epsilon)}."
             )
-        row = {
+        content = {
+            "kind": "ledger",
+            "identity": _random(),
             "name": _text(name, "name", least=0),
             "created": _now(),
             "accounting": "pure" if budget.pure else "zcdp",
@@ -142,21 +118,56 @@ class Ledger:
             "epsilon": str(budget.epsilon),
             "delta": str(budget.delta),
             "most": None if limit is None else str(limit),
-            "key": SystemSource().words(_KEY_WORDS).tobytes(),
-            "digest": None,
-            "distinct_rows": None,
-            "sketch": None,
         }
-        place = Path(path)
-        sealed.create(place, _FORM, lambda connection: _insert(connection, "account", row))
-        return cls(place)
+        kept_at = None if anchor is None else anchor_of(anchor)
+        if kept_at is not None:
+            _check_free(kept_at)
+
+        def fill(connection: sqlite3.Connection) -> None:
+            book.insert(connection, "private", {"key": bytes.fromhex(_random())})
+            book.append(connection, [], content)
+
+        ledger = cls(Path(path))
+        sealed.create(ledger.path, FORM, fill)
+        if kept_at is not None:
+            try:
+                ledger._anchor_at(kept_at, anew=False)
+            except BaseException:
+                # Nothing was spent, and whoever asked for an anchor would take it for anchored.
+                ledger.path.unlink()
+                raise
+        return ledger
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Ledger:
-        """Return the ledger in a file, if it is one and whole."""
-        ledger = cls(Path(path))
-        ledger.spends()
+    def open(cls, path: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | None = None) -> Ledger:
+        """Return the ledger in a file, if it is one and whole, and not older than its anchor.
+
+        Parameters
+        ----------
+        path
+            The file of the ledger.
+        anchor
+            Where the head of its chain is kept besides, as for :meth:`anchor`. A ledger remembers where that is, so
+            this may be left out; but whoever could put another file in its place could also make it forget. What is
+            given here always holds.
+        """
+        ledger = cls(Path(path), anchor)
+        ledger._seen()
         return ledger
+
+    def anchor(self, place: str | os.PathLike[str], *, anew: bool = False) -> None:
+        """Keep the head of the chain somewhere else too, from now on: a ledger older than that is refused.
+
+        Parameters
+        ----------
+        place
+            A file, best on another disk; or ``"command:…"``, a command that is run without a shell, keeps the head on
+            its standard input, if there is any, and prints the last one that it has kept.
+        anew
+            Begin anew although the anchor so far is lost, or this is an older copy that you have put back yourself.
+            Spend again first of all what was released since.
+        """
+        self._anchor_at(anchor_of(place), anew)
 
     def spend(
         self,
@@ -198,23 +209,27 @@ class Ledger:
         """
         asked = Asked.of(epsilon, delta, rho, own_delta, neighbours)
         told = {"who": _text(who, "who", least=0), "what": _text(what, "what"), "parameters": _as_json(parameters)}
-        with sealed.opened(self.path, _FORM) as file:
+        with sealed.opened(self.path, FORM) as file:
             rows = self._hashed(file, baskets)  # hashing large data must not keep others from the ledger
             with file.writing() as connection:
-                account, spends = _load(file)
-                changed = self._check(account, spends, asked, rows, same_data)
-                _insert(
-                    connection,
-                    "spend",
-                    {"number": len(spends) + 1, "at": _now()}
-                    | told
-                    | {name: str(getattr(asked, name)) for name in _AMOUNTS}
-                    | {"changed": int(changed), "state": "spent", "release": None},
-                )
+                held = load(file)
+                anchor = self._checked(held)
+                if anchor is not None:
+                    anchor.check()
+                changed = self._check(held, asked, rows, same_data)
+                amounts = {name: str(getattr(asked, name)) for name in AMOUNTS}
+                content = {"kind": "spend", "number": len(held.spends) + 1, "at": _now()} | told | amounts
+                book.append(connection, held.entries, content, changed)
                 # Nobody is part of any data set, so forgetting the rows for an empty one would let any other in later.
-                if rows is not None and (account.known is None or len(rows.distinct)):
-                    _keep(connection, rows.fingerprint())
-                return _load(file)[1][-1]
+                if rows is not None and (held.account.known is None or len(rows.distinct)):
+                    book.keep(connection, rows.fingerprint())
+                spend = load(file).spends[-1]
+            self.head = spend.head
+            if anchor is not None:
+                self._bring_up(
+                    file, spend.head, f"Spend {spend.number} of {self.path} stands, but nothing was released"
+                )
+            return spend
 
     def check(
         self,
@@ -229,40 +244,43 @@ class Ledger:
     ) -> State:
         """Return the state that :meth:`spend` would leave, or raise what it would raise. Nothing is spent."""
         asked = Asked.of(epsilon, delta, rho, own_delta, neighbours)
-        with sealed.opened(self.path, _FORM) as file:
+        with sealed.opened(self.path, FORM) as file:
             rows = self._hashed(file, baskets)
-            with file.reading():
-                account, spends = _load(file)
-            self._check(account, spends, asked, rows, same_data)
-            return account.state([*spends, asked])
+            held = self._read(file)
+            self._check(held, asked, rows, same_data)
+            return held.account.state([*held.spends, asked])
 
     def record(self, spend: Spend, digest: str) -> None:
         """Write down that the release which `spend` paid for has left the building, by its digest."""
         digest = _text(digest, "digest")
-        with sealed.opened(self.path, _FORM) as file, file.writing() as connection:
-            _, spends = _load(file)
-            kept = spends[spend.number - 1] if 0 < spend.number <= len(spends) else None
-            if kept is None or (kept.at, kept.who, kept.what) != (spend.at, spend.who, spend.what):
-                raise MisuseError(f"Spend {spend.number} is not one of {self.path}: record it where it was spent.")
-            if kept.release not in (None, digest):
-                raise MisuseError(
-                    f"Spend {spend.number} of {self.path} has another release recorded already; each release needs a "
-                    "spend of its own."
-                )
-            connection.execute(
-                "update spend set state = 'released', release = ? where number = ?", (digest, spend.number)
-            )
+        with sealed.opened(self.path, FORM) as file:
+            with file.writing() as connection:
+                held = load(file)
+                anchor = self._anchor_of(held)
+                kept = held.spends[spend.number - 1] if 0 < spend.number <= len(held.spends) else None
+                if kept is None or kept.head != spend.head:
+                    raise MisuseError(f"Spend {spend.number} is not one of {self.path}: record it where it was spent.")
+                if kept.release not in (None, digest):
+                    raise MisuseError(
+                        f"Spend {spend.number} of {self.path} has another release recorded already; each release needs "
+                        "a spend of its own."
+                    )
+                if kept.release is None:
+                    # Without the time: how long a release took may depend on the data.
+                    content = {"kind": "release", "spend": spend.number, "digest": digest}
+                    book.append(connection, held.entries, content)
+            self.head = held.entries[-1].head
+            if anchor is not None:
+                self._bring_up(file, self.head, f"The release of spend {spend.number} of {self.path} is recorded")
 
     def spends(self) -> tuple[Spend, ...]:
         """Return all spends, in order."""
-        with sealed.opened(self.path, _FORM) as file, file.reading():
-            return tuple(_load(file)[1])
+        return tuple(self._seen().spends)
 
     def state(self) -> State:
         """Return where the account stands."""
-        with sealed.opened(self.path, _FORM) as file, file.reading():
-            account, spends = _load(file)
-            return account.state(spends)
+        held = self._seen()
+        return held.account.state(held.spends)
 
     def export(self, stream: BinaryIO, format: Literal["json", "csv"] = "json") -> None:  # noqa: A002
         """Write the account and its spends for others to read: nothing in it depends on the data.
@@ -272,35 +290,123 @@ class Ledger:
         stream
             Where to; bytes.
         format
-            ``"json"``: one object with `ledger` and `spends`. ``"csv"``: a line a spend.
+            ``"json"``: one object with `ledger`, `spends` and the `chain` they are read from, an entry and its head
+            each, from which anyone can compute the heads again. ``"csv"``: a line a spend.
         """
-        with sealed.opened(self.path, _FORM) as file, file.reading():
-            account, spends = _load(file)
+        held = self._seen()
+        spends = [spend.to_dict() for spend in held.spends]
         if format == "json":
-            told = {"ledger": account.state(spends).to_dict(), "spends": [spend.to_dict() for spend in spends]}
+            chain = [{"entry": entry.text, "head": entry.head} for entry in held.entries]
+            told = {"ledger": held.account.state(held.spends).to_dict(), "spends": spends, "chain": chain}
             stream.write(json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
         elif format == "csv":
             text = io.StringIO()
             lines = csv.writer(text, lineterminator="\n")
             lines.writerow(name for name in Spend.__dataclass_fields__ if name != "changed")
             for spend in spends:
-                lines.writerow((spend.to_dict() | {"parameters": _as_json(spend.parameters)}).values())
+                cells = spend | {"parameters": book.as_text(spend["parameters"])}
+                lines.writerow(map(_cell, cells.values()))
             stream.write(text.getvalue().encode())
         else:
             raise MisuseError(f"A ledger is exported as json or csv; {format!r} was given.")
+
+    def _seen(self) -> Book:
+        with sealed.opened(self.path, FORM) as file:
+            return self._read(file)
+
+    def _read(self, file: sealed.Sealed) -> Book:
+        """Read what stands there, after what the anchor has: others may spend in the meantime."""
+        with file.reading():
+            held = load(file)
+        anchor = self._anchor_of(held)
+        if anchor is not None:
+            last = anchor.read()
+            with file.reading():
+                held = load(file)
+            self._compare(held, anchor, last)
+        self.head = held.entries[-1].head
+        return held
+
+    def _anchor_of(self, held: Book) -> Anchor | None:
+        """Return where the last head is kept: as was given, else as the ledger remembers."""
+        if self._anchor is not None or held.account.anchor is None:
+            return self._anchor
+        if held.account.anchor.startswith(COMMAND):
+            # Never run: a file that was handed over must not decide what is run here.
+            raise MisuseError(
+                f"{self.path} is anchored by a command, {held.account.anchor.removeprefix(COMMAND)}. A ledger keeps "
+                "no commands: give it again, as anchor='command:…'."
+            )
+        return anchor_of(Path(held.account.anchor))
+
+    def _checked(self, held: Book) -> Anchor | None:
+        """Compare with the anchor, which nobody else writes while the ledger is locked for writing; return it."""
+        anchor = self._anchor_of(held)
+        if anchor is not None:
+            self._compare(held, anchor, anchor.read())
+        return anchor
+
+    def _compare(self, held: Book, anchor: Anchor, last: str | None) -> None:
+        again = f"`discreet ledger anchor {self.path} {anchor.place} --anew`"
+        if last is None:
+            raise InputError(
+                f"There is no head of {self.path} in the anchor {anchor.place}. Nothing was spent. If its disk is not "
+                f"mounted, mount it; if it is lost, or was never begun, say {again}."
+            )
+        if last not in held:
+            raise InputError(
+                f"{self.path} is older than its anchor {anchor.place}, or another ledger: its chain does not have the "
+                "head that is kept there. Nothing was spent. Give the newest file of the ledger. If that is lost, say "
+                f"{again}, and then spend again what was released since this copy was made."
+            )
+
+    def _bring_up(self, file: sealed.Sealed, head: str, done: str) -> None:
+        """Keep the last head in the anchor, with the ledger locked, so that the last to write it has the last head.
+
+        The ledger comes first: whoever dies in between leaves an anchor whose head the chain has, and can go on. The
+        result is shown after both.
+        """
+        try:
+            with file.holding():
+                held = load(file)
+                anchor = self._checked(held)
+                if anchor is None or head not in held:
+                    raise InputError(f"{self.path} was replaced by another file in the meantime.")
+                anchor.keep(held.entries[-1].head)
+        except (DiscreetError, sqlite3.Error) as error:
+            reason = str(error) if isinstance(error, DiscreetError) else f"{self.path} cannot be locked any more."
+            raise InputError(f"{done}: the head of the chain cannot be anchored. {reason}") from error
+
+    def _anchor_at(self, anchor: Anchor, anew: bool) -> None:
+        with sealed.opened(self.path, FORM) as file:
+            with file.writing() as connection:
+                held = load(file)
+                if self._anchor is None and held.account.anchor == anchor.place:
+                    self._anchor = anchor  # it begins where it was
+                if not anew:
+                    self._checked(held)
+                there = anchor.read()
+                if there is not None and not anew:
+                    self._compare(held, anchor, there)
+                anchor.check()
+                # Before the entry that says so: a ledger which remembers an anchor has one, whoever dies when.
+                anchor.keep(held.entries[-1].head)
+                if held.account.anchor != anchor.place:
+                    book.append(connection, held.entries, {"kind": "anchor", "place": anchor.place})
+            self._anchor, self.head = anchor, held.entries[-1].head
+            self._bring_up(file, self.head, f"{self.path} remembers its new anchor")
 
     def _hashed(self, file: sealed.Sealed, baskets: Baskets | None) -> Rows | None:
         if baskets is None:
             return None
         with file.reading():
-            key = _load(file)[0].key
+            key = load(file).account.key
         return Rows.of(baskets, key)
 
-    def _check(
-        self, account: Account, spends: Sequence[Spend], asked: Asked, rows: Rows | None, same_data: bool
-    ) -> bool:
+    def _check(self, held: Book, asked: Asked, rows: Rows | None, same_data: bool) -> bool:
         """Raise unless the account allows it and the data are its own; say whether they have changed."""
-        account.check(spends, asked)
+        account = held.account
+        account.check(held.spends, asked)
         if rows is None or account.known is None:
             return False
         likeness = rows.likeness(account.known)
@@ -313,53 +419,6 @@ class Ledger:
         return likeness != "same"
 
 
-def _load(file: sealed.Sealed) -> tuple[Account, list[Spend]]:
-    try:
-        (row,) = _rows_of(file.connection, "account")
-        known = None
-        if row["digest"] is not None:
-            known = Fingerprint(digest=row["digest"], distinct=row["distinct_rows"], sketch=row["sketch"])
-        account = Account(
-            name=row["name"],
-            created=row["created"],
-            accounting="pure" if row["accounting"] == "pure" else "zcdp",
-            neighbours=Neighbours(row["neighbours"]),
-            budget=Budget(epsilon=Fraction(row["epsilon"]), delta=Fraction(row["delta"])),
-            most=None if row["most"] is None else Fraction(row["most"]),
-            key=row["key"],
-            known=known,
-        )
-        spends = [
-            Spend(
-                **row
-                | {name: Fraction(row[name]) for name in _AMOUNTS}
-                | {"parameters": json.loads(row["parameters"]), "changed": bool(row["changed"])}
-            )
-            for row in _rows_of(file.connection, "spend")
-        ]
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        # Sealed, and yet not what was written: someone has edited the file.
-        raise sealed.damaged(file.path) from None
-    return account, spends
-
-
-def _rows_of(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    cursor = connection.execute(f"select * from {table} order by rowid")  # noqa: S608
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
-
-
-def _insert(connection: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
-    places = ", ".join(f":{name}" for name in row)
-    connection.execute(f"insert into {table} ({', '.join(row)}) values ({places})", row)  # noqa: S608
-
-
-def _keep(connection: sqlite3.Connection, known: Fingerprint) -> None:
-    connection.execute(
-        "update account set digest = ?, distinct_rows = ?, sketch = ?", (known.digest, known.distinct, known.sketch)
-    )
-
-
 def _text(value: str, name: str, least: int = 1) -> str:
     """Return a text that can be kept, and shown in a terminal."""
     if not isinstance(value, str) or not least <= len(value) <= _LONGEST or not value.isprintable():
@@ -369,22 +428,30 @@ def _text(value: str, name: str, least: int = 1) -> str:
     return value
 
 
-def _as_json(parameters: Mapping[str, Any]) -> str:
-    def plain(value: Any) -> int | str:
-        if isinstance(value, Integral):  # numpy's
-            return int(value)
-        if isinstance(value, Fraction):
-            return str(value)
-        raise TypeError
-
+def _as_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        text = json.dumps(dict(parameters), default=plain, ensure_ascii=False, allow_nan=False, sort_keys=True)
-        text.encode()
+        kept: dict[str, Any] = json.loads(book.as_text(dict(parameters)))
     except (TypeError, ValueError):
         raise MisuseError(
             "Parameters are kept as JSON: texts, finite numbers, true, false, lists and objects of these."
         ) from None
-    return text
+    return kept
+
+
+def _cell(value: Any) -> Any:
+    """Return a value that a spreadsheet shows as it is: what looks like a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in _FORMULA and value.strip() else value
+
+
+def _check_free(anchor: Anchor) -> None:
+    """Raise unless a new ledger can be anchored there."""
+    if anchor.read() is not None:
+        raise MisuseError(f"The anchor {anchor.place} holds the head of another ledger: give each a place of its own.")
+    anchor.check()
+
+
+def _random() -> str:
+    return SystemSource().words(_KEY_WORDS).tobytes().hex()
 
 
 def _now() -> str:

@@ -296,7 +296,7 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
     return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
 
 
-def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str], same_data: bool = False) -> str:
+def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
     left = ledger_of(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
     return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
