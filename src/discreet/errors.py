@@ -1,4 +1,4 @@
-"""Everything discreet raises on purpose, in one tree.
+"""Everything discreet raises on purpose, in one tree, and how its messages name options.
 
     DiscreetError
     ├── InputError      what was read is not what it should be (a file, a table, a column)
@@ -9,18 +9,135 @@
 
 A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
 of them; status 2 is kept for a command line that cannot be parsed. A private value never enters a message.
+
+What to type differs: ``min_count=5`` in Python is ``--min-count 5`` on the command line. `told` writes a message for
+both, with options as fields; what was given is inserted after that, so that no file name is ever taken for an option.
 """
 
 from __future__ import annotations
 
+import ast
+import re
+import shlex
+from dataclasses import dataclass
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+# The parameters of the Python API that the command line has as options, and what they are called there.
+_SHARED = [
+    "anchor", "by", "contains", "counts", "delta", "epsilon", "excludes", "exponent", "frequencies", "item", "items",
+    "itemsets", "kind", "labels", "least", "ledger", "lengths", "limit", "max_items", "mechanism", "memory",
+    "min_confidence", "min_count", "min_lift", "min_support", "monotone", "most", "neighbours", "nulls", "ordered",
+    "pair", "people", "person", "protocol", "query", "runs", "same_data", "score", "seed", "sensitivity", "side",
+    "sizes", "speed", "time", "top", "who",
+]  # fmt: skip
+OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED} | {
+    "format": "--input-format",
+    "names": "--name",
+    "segments": "--segment",
+    "settings": "--set",
+}
+
+_FORMS = Formatter()
+_WORD = re.compile(r"[\w.,:/@%+-]+")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is told, in the words of Python and as it is typed on the command line; made by `told`."""
+
+    python: str
+    typed: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
+def told(text: str, /, **values: object) -> Message:
+    """Return a message in both languages: a field that is not among the values is an option.
+
+    ``{min_count}`` is min_count or --min-count, ``{lengths=}`` is lengths= or --lengths, ``{labels="names"}`` is
+    labels="names" or --labels names, and ``{limit=more}`` is limit= or --limit with the value `more`. A value that is
+    a message or an error of ours speaks both languages too; any other is inserted as it is, and never looked into.
+    """
+    for name in values.keys() & OPTIONS.keys():
+        raise TypeError(f"A value of a message is not called {name}, which is an option.")
+    python: list[str] = []
+    typed: list[str] = []
+    for literal, field, form, conversion in _FORMS.parse(text):
+        python.append(literal)
+        typed.append(literal)
+        if field is None:
+            continue
+        name, equals, given = field.partition("=")
+        if equals or name not in values:
+            said = _option(name, equals, given, form or "", values)
+        else:
+            said = _value(values[name], form or "", conversion)
+        python.append(said.python)
+        typed.append(said.typed)
+    return Message("".join(python), "".join(typed))
+
+
+def named(*names: str, equals: str = "") -> Message:
+    """Return the names of options (or what else was named) one after another, for a message about some of several."""
+    words = [name + equals for name in names]
+    options = [OPTIONS.get(name, name + equals) for name in names]
+    return Message(" and ".join(words), " and ".join(options))
+
+
+def assigned(name: str, value: object, written: str = "") -> Message:
+    """Return an option with a value that Python writes as `written`: top=5 or --top 5."""
+    python = f"{name}={written or repr(value)}"
+    if name not in OPTIONS:
+        return Message(python, python)
+    if value is True:
+        words = []
+    elif isinstance(value, str | tuple | list):
+        words = [_word(str(each)) for each in ([value] if isinstance(value, str) else value)]
+    else:
+        words = [written or repr(value)]
+    return Message(python, " ".join([OPTIONS[name], *words]))
+
+
+def _value(value: object, form: str, conversion: str | None) -> Message:
+    if isinstance(value, DiscreetError):
+        value = value.message
+    if isinstance(value, Message):
+        return value
+    shown = format(_FORMS.convert_field(value, conversion), form)
+    return Message(shown, shown)
+
+
+def _option(name: str, equals: str, given: str, form: str, values: dict[str, object]) -> Message:
+    if name not in OPTIONS:
+        raise KeyError(f"{name} is neither a value of this message nor an option.")
+    if not given:
+        return named(name, equals=equals)
+    if given.isidentifier() and given in values:
+        return assigned(name, values[given], format(values[given], form) if form else "")
+    return assigned(name, ast.literal_eval(given), given)
+
+
+def _word(text: str) -> str:
+    """Return a text as one word of a shell; in double quotes where that reads better and means the same."""
+    if _WORD.fullmatch(text):
+        return text
+    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
+
 
 class DiscreetError(Exception):
-    """The base of all errors raised on purpose."""
+    """The base of all errors raised on purpose.
+
+    `message` has what is told in both languages; as text, an error speaks Python.
+    """
+
+    def __init__(self, message: str | Message = "") -> None:
+        super().__init__(str(message))
+        self.message = message if isinstance(message, Message) else Message(message, message)
 
 
 class InputError(DiscreetError):
@@ -48,7 +165,7 @@ class BudgetError(DiscreetError):
 
     def __init__(
         self,
-        message: str,
+        message: str | Message,
         requested: Fraction,
         spent: Fraction,
         remaining: Fraction,
@@ -63,4 +180,4 @@ class BudgetError(DiscreetError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An exception that cannot be unpickled takes a pool of processes down with it.
-        return type(self), (str(self), self.requested, self.spent, self.remaining, self.unit)
+        return type(self), (self.message, self.requested, self.spent, self.remaining, self.unit)

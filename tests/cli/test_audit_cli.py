@@ -60,7 +60,7 @@ def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
     [
         (["count", "--epsilon", "0"], "--epsilon must be over 0, such as 0.5 or 1; 0 was given."),
         (["count", "--set", "way=best"], "count has no setting 'way': it has none."),
-        (["count", "--runs", "0"], "runs is 0, but it must be a whole number, 1 or more."),
+        (["count", "--runs", "0"], "--runs is 0, but it must be a whole number, 1 or more."),
     ],
 )
 def test_what_is_refused(arguments, message):

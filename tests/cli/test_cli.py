@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.cli.run import as_options
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
@@ -357,31 +356,3 @@ def test_help_teaches_with_examples():
         assert f"discreet {command} retail.dat" in done.stdout
     assert "--install-completion" in run("--help").stdout
     assert run("--version").stdout == f"discreet {discreet.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    ("python", "typed"),
-    [
-        ("use min_count=1.", "use --min-count 1."),
-        ("Raise min_count, ask for shorter ones (lengths=)", "Raise --min-count, ask for shorter ones (--lengths)"),
-        ('pass labels="names" or nulls="drop".', "pass --labels names or --nulls drop."),
-        ("give person= and item=, or query='select …'", "give --person and --item, or --query 'select …'"),
-        ("cap baskets with max_items= or raise memory=; see", "cap baskets with --max-items or raise --memory; see"),
-        ("or raise limit= if memory allows", "or raise --limit if memory allows"),
-        ("the top of the format", "the top of the format"),
-        ("say so with same_data=True.", "say so with --same-data."),
-        ("list them with segments=.", "list them with --segment."),
-        ("top is 0, but it must be", "--top is 0, but it must be"),
-        ("epsilon must be over 0", "--epsilon must be over 0"),
-        ("give top, not min_support or min_count.", "give --top, not --min-support or --min-count."),
-        ("give min_support or min_count, not top.", "give --min-support or --min-count, not --top."),
-        ("exactly one of top (how many)", "exactly one of --top (how many)"),
-        ("is public as it is: leave people out.", "is public as it is: leave --people out."),
-        ("names were given in contains or excludes.", "names were given in --contains or --excludes."),
-        ("segments of by=: give that too", "segments of --by: give that too"),
-        ("pair= has no time=; use ordered=True.", "--pair has no --time; use --ordered."),
-        ('as in pair=("before", "after").', "as in --pair before after."),
-    ],
-)  # fmt: skip
-def test_messages_speak_the_language_of_the_command_line(python, typed):
-    assert as_options(python) == typed

@@ -166,7 +166,7 @@ class TestMoney:
         (
             TABLE,
             {"sensitivity": 0},
-            "sensitivity is by how much one person can change a score, over 0; 0 was given.",
+            "--sensitivity is by how much one person can change a score, over 0; 0 was given.",
         ),
         ('page,visitors\n"home,1\n', {}, "{file} cannot be read as CSV in UTF-8: it holds something else."),
     ],

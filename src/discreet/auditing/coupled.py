@@ -19,7 +19,7 @@ import numpy as np
 from ..baskets.core import Baskets, Item
 from ..curator.mechanism import Mechanism
 from ..curator.release import Release
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..privacy.budget import Budget, Neighbours, compose, epsilon_for
 from ..privacy.meter import Meter
@@ -40,23 +40,29 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
         try:
             broken = trial.ask(question)
         except MisuseError as refusal:
-            trial.refused.append(str(refusal))
+            trial.refused.append(refusal)
             continue
         if broken is not None:
             pair, why = broken
-            told = f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps"
+            tried = f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps"
             return Attempt(
                 means="coupled",
                 stands=False,
                 loss=trial.loss,
-                tried=told,
+                tried=tried,
                 pair=str(pair),
                 question=str(question),
                 why=why,
                 seconds=perf_counter() - begun,
             )
     if not trial.pairs:
-        raise MisuseError(f"{mechanism.name} refused every question of the audit, the last one so: {trial.refused[-1]}")
+        raise MisuseError(
+            told(
+                "{name} refused every question of the audit, the last one so: {why}",
+                name=mechanism.name,
+                why=trial.refused[-1],
+            )
+        )
     return Attempt(
         means="coupled",
         stands=True,
@@ -77,7 +83,7 @@ class _Trial:
         self.generator = np.random.default_rng(seed)
         self.engines = Engines()
         self.pairs = self.steps = 0
-        self.refused: list[str] = []
+        self.refused: list[MisuseError] = []
         self.loss = 0.0
         self.worst: tuple[Pair, Question] | None = None
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..curator.mechanism import Mechanism
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import is_whole, positive
 from ..local.oracles.mean import MeanOracle
 from ..local.oracles.oracle import Oracle
@@ -122,7 +122,7 @@ def _settings(how: Any) -> tuple[tuple[str, str], ...]:
 def _local(how: Any, budget: Budget, runs: int, seed: int) -> Verdict:
     """Audit a protocol or an oracle: reports by themselves, and for a protocol all that is around them."""
     if not budget.pure:
-        raise MisuseError(f"{how.name} promises a pure epsilon: leave delta out.")
+        raise MisuseError(told("{name} promises a pure epsilon: leave {delta} out.", name=how.name))
     attempts: tuple[Attempt, ...] = ()
     if isinstance(how, Protocol):
         around, cases = local_talk.coupled(how, budget.epsilon, seed)

@@ -15,7 +15,7 @@ from math import comb, inf
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..local.asking import Ask
 from ..local.client import ANSWERS
 from ..local.draws import Draws
@@ -109,7 +109,9 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
         return [case for one in made for case in cases_of(one, epsilon)]
     known(oracle)
     if oracle.epsilon != epsilon:
-        raise MisuseError(f"This {oracle.name} claims epsilon={oracle.epsilon}: audit it with that.")
+        raise MisuseError(
+            told("This {name} claims {epsilon=claimed}: audit it with that.", name=oracle.name, claimed=oracle.epsilon)
+        )
     if isinstance(oracle, MeanOracle):
         span = oracle.span
         numbers = sorted({-2 * span, -span, 1 - span, -1, 0, 1, span // 2, span})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, named, told
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
 from ..kernels.truncate import keep_some
@@ -150,7 +150,9 @@ class Collector:
 
 def mixture(name: str) -> InputError:
     """Return the error for items of both kinds."""
-    return InputError(f'{name}: the items are a mixture of numbers and names; labels="names" reads all as names.')
+    return InputError(
+        told('{name}: the items are a mixture of numbers and names; {labels="names"} reads all as names.', name=name)
+    )
 
 
 def shown(value: object) -> str:
@@ -167,9 +169,18 @@ def check_cap(max_items: Any, seed: Any) -> None:
     for name, value, least in (("max_items", max_items, 1), ("seed", seed, 0)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):
-            raise MisuseError(f"{name} is {shown(value)}; it must be a whole number, {least} or more.")
+            raise MisuseError(
+                told(
+                    "{option} is {given}; it must be a whole number, {fewest} or more.",
+                    option=named(name),
+                    given=shown(value),
+                    fewest=least,
+                )
+            )
     if seed is not None and max_items is None:
-        raise MisuseError("seed= is for the choice that max_items makes; give max_items too, or leave seed= out.")
+        raise MisuseError(
+            told("{seed=} is for the choice that {max_items} makes; give {max_items} too, or leave {seed=} out.")
+        )
 
 
 def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary, Codes]:
@@ -183,8 +194,12 @@ def sort_labels(found: pa.Array, labels: Labels, name: str) -> tuple[Vocabulary,
         numbers, bad = parse_labels(found)
         if numbers is None:
             raise InputError(
-                f"{name}: item {shown(bad)} is not a whole number that fits 64 bits; "
-                'labels="names" reads items as names.'
+                told(
+                    '{name}: item {bad} is not a whole number that fits 64 bits; {labels="names"} reads items as '
+                    "names.",
+                    name=name,
+                    bad=shown(bad),
+                )
             )
         found = numbers
     if not len(found):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
-from ..errors import InputError, LimitError, MisuseError, NobodyError
+from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
 from .streams import unpacked
 
@@ -57,12 +57,28 @@ class Table:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{self.name} has {len(found)} columns {name!r} ({option}=); rename all but one.")
+            raise InputError(
+                told(
+                    "{table} has {many} columns {name!r} ({option}); rename all but one.",
+                    table=self.name,
+                    many=len(found),
+                    name=name,
+                    option=named(option, equals="="),
+                )
+            )
         alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
         if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
             # DuckDB has numbered it, as it does not tell such names apart.
             raise InputError(f"{self.name} has columns that differ only in case, {alike[0]} and {name}; rename one.")
-        raise InputError(f"{self.name} has no column {name!r} ({option}=); {self.listing}.")
+        raise InputError(
+            told(
+                "{table} has no column {name!r} ({option}); {listing}.",
+                table=self.name,
+                name=name,
+                option=named(option, equals="="),
+                listing=self.listing,
+            )
+        )
 
     @property
     def listing(self) -> str:
@@ -109,7 +125,7 @@ def _hidden(message: str, address: str) -> str:
 def check_memory(memory: object) -> None:
     """See that a limit on memory is one, also where nothing needs it."""
     if not isinstance(memory, str) or not re.fullmatch(r"(?=.*[1-9])\d+(\.\d+)? ?[KMGT]i?B", memory, re.IGNORECASE):
-        raise MisuseError(f'memory is {memory!r}; write it as "2GB" or "500MB".')
+        raise MisuseError(told('{memory} is {given!r}; write it as "2GB" or "500MB".', given=memory))
 
 
 @contextmanager
@@ -166,9 +182,13 @@ class Workspace:
             text = str(error)
             if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory Error" in text:
                 raise LimitError(
-                    f'{name}: grouping its rows takes more memory than {self._memory}; give more, as in memory="8GB".'
+                    told(
+                        '{name}: grouping its rows takes more memory than {allowed}; give more, as in {memory="8GB"}.',
+                        name=name,
+                        allowed=self._memory,
+                    )
                 ) from None
-            raise InputError(name + _reason(text.replace(f"{self._folder}/", ""))) from None
+            raise _failed(name, text.replace(f"{self._folder}/", "")) from None
 
     def run(self, name: str, sql: str) -> None:
         """Run a statement; an error names `name`."""
@@ -263,7 +283,7 @@ class Workspace:
                 for error in stopped:
                     if not isinstance(error, (pa.ArrowException, OSError)):
                         raise error from None
-                    raise InputError(name + _reason(str(error))) from None
+                    raise _failed(name, str(error)) from None
                 raise
             types = self._describe(name, "source")
         columns = (Column(name=column, sql=f"c{i}", type=types.get(f"c{i}", "")) for i, column in enumerate(names))
@@ -337,7 +357,7 @@ def _asked(kind: Literal["sqlite", "postgresql"], uri: str, name: str) -> Iterat
             yield cursor
     except Error as error:
         text = str(error) if kind == "sqlite" else _hidden(str(error), uri)
-        raise InputError(name + _reason(text)) from None
+        raise _failed(name, text) from None
 
 
 def is_list_type(type_: Any) -> bool:
@@ -395,13 +415,19 @@ def _header(path: Path, place: Path, delimiter: str) -> list[str]:
     return [name.strip() for name in header]
 
 
-def _reason(message: str) -> str:
+def _failed(name: str, message: str) -> InputError:
+    return InputError(told("{name}{reason}", name=name, reason=_reason(message)))
+
+
+def _reason(message: str) -> str | Message:
     """Return the telling part of a database's message, on one line, as what follows the name of the source."""
     line = re.search(_CSV_PROBLEM, message, re.DOTALL)
     if line is not None:
         return f", line {line[1]}: {line[2].strip().rstrip('.')}."
     if "json_read expected records" in message:
-        return " has lines that are not objects; with person= and item= each line is an object with these fields."
+        return told(
+            " has lines that are not objects; with {person=} and {item=} each line is an object with these fields."
+        )
     if "state machine reached an invalid state" in message:
         return (
             ": it cannot be cut into rows; all its lines must end alike (in a line feed, or all in a carriage return "

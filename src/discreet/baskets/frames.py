@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, told
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,10 @@ def _unreadable(problem: str) -> InputError:
     """Say why Arrow cannot take a frame, without the values it names."""
     if "Sparse" in problem:
         return InputError(
-            "A pandas frame with sparse columns cannot be read as it is: "
-            "give frame.sparse.to_coo() and labels=list(frame.columns)."
+            told(
+                "A pandas frame with sparse columns cannot be read as it is: "
+                "give frame.sparse.to_coo() and {labels=}list(frame.columns)."
+            )
         )
     if "Duplicate column names" in problem:
         return InputError("The table has several columns of the same name; rename all but one.")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, NobodyError
+from ..errors import InputError, MisuseError, NobodyError, told
 from .arrow import as_arrow
 from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
 from .core import Item, Vocabulary
@@ -69,8 +69,11 @@ class _Items:
             except OverflowError:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
                 raise InputError(
-                    f"{places[_row_of(sizes, wrong)]}: {shown(int(values[wrong]))} does not fit 64 bits; "
-                    'labels="names" reads items as names.'
+                    told(
+                        '{place}: {bad} does not fit 64 bits; {labels="names"} reads items as names.',
+                        place=places[_row_of(sizes, wrong)],
+                        bad=shown(int(values[wrong])),
+                    )
                 ) from None
             return
         try:
@@ -124,7 +127,11 @@ def read_iterable(source: Iterable[Any], *, labels: Labels, ordered: bool) -> Ro
                 if wrong:
                     raise _no_basket(number, kind)
                 raise MisuseError(
-                    f"ordered=True, but basket {number} is a {kind.__name__}, which has no order; give lists."
+                    told(
+                        "{ordered=True}, but basket {number} is a {kept_as}, which has no order; give lists.",
+                        number=number,
+                        kept_as=kind.__name__,
+                    )
                 )
         batch = [basket if hasattr(basket, "__len__") else list(basket) for basket in batch]
         names = _Names("Basket", range(done, done + len(batch)))
@@ -164,13 +171,25 @@ def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
 def column_labels(labels: Any, columns: int, what: str) -> Any:
     """Return the labels given for columns as an Arrow array, after the rules of a vocabulary."""
     if isinstance(labels, Set) or not isinstance(labels, Iterable):
-        raise MisuseError(f"labels is a {type(labels).__name__}; give a list with the name of each column, in order.")
+        raise MisuseError(
+            told(
+                "{labels} is a {given}; give a list with the name of each column, in order.",
+                given=type(labels).__name__,
+            )
+        )
     names = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
     if len(names) != columns:
-        raise MisuseError(f"labels has {len(names):,} names, but {what} has {columns:,} columns; give one for each.")
+        raise MisuseError(
+            told(
+                "{labels} has {given:,} names, but {what} has {columns:,} columns; give one for each.",
+                given=len(names),
+                what=what,
+                columns=columns,
+            )
+        )
     found = Vocabulary(names).labels
     if len(found.unique()) != len(found):
-        raise MisuseError("labels names an item twice; give each column a name of its own.")
+        raise MisuseError(told("{labels} names an item twice; give each column a name of its own."))
     return found
 
 
@@ -237,8 +256,13 @@ def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[A
         if "items" not in basket and "pairs" not in basket:
             there = ", ".join(map(repr, basket)) or "none"
             raise InputError(
-                f'{path}, line {number} has no list "items"; its fields are {there}. '
-                "For one record an item, give person= and item=."
+                told(
+                    '{path}, line {number} has no list "items"; its fields are {there}. '
+                    "For one record an item, give {person=} and {item=}.",
+                    path=path,
+                    number=number,
+                    there=there,
+                )
             )
         items = basket.get("items", [])
     if not isinstance(items, list):

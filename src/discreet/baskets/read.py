@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, Message, MisuseError, assigned, named, told
 from .build import Labels, Rows, cap, check_cap, finish, shown
 from .core import Baskets, Item
 from .databases import check_memory, public_name
@@ -35,9 +35,11 @@ _FORMATS: tuple[str, ...] = get_args(Format)
 _DELIMITERS = {"fimi": " ", "csv": ",", "tsv": "\t"}
 # What text that looks like a table has on every line, and how to read it.
 _TABLES = {
-    ",": 'commas each, as in a table (format="csv" reads one),',
-    ";": 'semicolons each, as in a table (write commas instead, and format="csv" reads it),',
-    "\t": 'tabs each, as in a table (format="tsv" reads one),',
+    ",": told('lines that have as many commas each, as in a table ({format="csv"} reads one),'),
+    ";": told(
+        'lines that have as many semicolons each, as in a table (write commas instead, and {format="csv"} reads it),'
+    ),
+    "\t": told('lines that have as many tabs each, as in a table ({format="tsv"} reads one),'),
 }
 
 
@@ -161,7 +163,12 @@ def read(
 
 
 def read_people(
-    source: Any = None, *, otherwise: str, max_items: int | None = None, seed: int | None = None, **options: Any
+    source: Any = None,
+    *,
+    otherwise: str | Message,
+    max_items: int | None = None,
+    seed: int | None = None,
+    **options: Any,
 ) -> Baskets:
     """Read as :func:`read` does, but ask who is who instead of taking rows for people.
 
@@ -179,7 +186,7 @@ def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> 
         return source if max_items is None else cap(source, max_items, seed)
     name, rows = call.rows(source)
     if call.ordered and rows.pairs is not None:
-        raise MisuseError(f"{name}: ordered=True does not go with given pairs, which have no order.")
+        raise MisuseError(told("{name}: {ordered=True} does not go with given pairs, which have no order.", name=name))
     ordered = call.ordered or call.time is not None
     baskets = finish(rows, name=name, ordered=ordered, max_items=max_items, seed=seed)
     if call.progress is not None:
@@ -210,53 +217,82 @@ class _Call:
     nulls: Literal["error", "drop"] = "error"
     memory: str = "2GB"
     progress: Progress = None
-    otherwise: str | None = None
+    otherwise: str | Message | None = None
 
     def __post_init__(self) -> None:
         for option in ("person", "item", "time", "by", "query"):
             given = getattr(self, option)
             if given is not None and not isinstance(given, str):
                 what = "SQL, as text" if option == "query" else "the name of one column, as text"
-                raise MisuseError(f"{option} is {shown(given)}; it is {what}.")
+                raise MisuseError(
+                    told("{option} is {given}; it is {what}.", option=named(option), given=shown(given), what=what)
+                )
         if self.query is not None and not self.query.strip().rstrip(";"):
-            raise MisuseError('The query is empty; write query="SELECT person, item FROM …".')
+            raise MisuseError(told('The query is empty; write {query="SELECT person, item FROM …"}.'))
         if self.nulls not in ("error", "drop"):
-            raise MisuseError(f'nulls is {self.nulls!r}; it is "error" or "drop".')
+            raise MisuseError(told('{nulls} is {given!r}; it is "error" or "drop".', given=self.nulls))
         if self.format is not None and self.format not in _FORMATS:
-            raise MisuseError(f"format is {self.format!r}; it is one of {', '.join(_FORMATS)}.")
+            raise MisuseError(
+                told("{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(_FORMATS))
+            )
         if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
-            raise MisuseError(f'labels is {self.labels!r}; it is "numbers" or "names".')
+            raise MisuseError(told('{labels} is {given!r}; it is "numbers" or "names".', given=self.labels))
         if self.pair is not None and self.time is not None:
-            raise MisuseError("pair= has no time=: give the person and the pair, and item= for what is held beside it.")
+            raise MisuseError(
+                told("{pair=} has no {time=}: give the person and the pair, and {item=} for what is held beside it.")
+            )
         if self.pair is not None and not (
             isinstance(self.pair, tuple | list)
             and len(self.pair) == 2
             and all(isinstance(column, str) for column in self.pair)
             and self.pair[0] != self.pair[1]
         ):
-            raise MisuseError(f'pair is {self.pair!r}; it is two different columns, as in pair=("before", "after").')
+            raise MisuseError(
+                told(
+                    '{pair} is {given!r}; it is two different columns, as in {pair=("before", "after")}.',
+                    given=self.pair,
+                )
+            )
         for option, given in (("time", self.time), ("pair", self.pair), ("by", self.by)):
             if given is not None and self.person is None:
-                raise MisuseError(f"{option}= needs person=, the column that says whose rows they are.")
+                raise MisuseError(
+                    told(
+                        "{option} needs {person=}, the column that says whose rows they are.",
+                        option=named(option, equals="="),
+                    )
+                )
         if self.person is not None and self.item is None and self.pair is None:
-            raise MisuseError("person= needs item=, the column of the items.")
+            raise MisuseError(told("{person=} needs {item=}, the column of the items."))
         if self.ordered and self.person is not None and self.time is None:
-            raise MisuseError("ordered=True is for a basket a line; rows of a table are put in order by time=.")
+            raise MisuseError(
+                told("{ordered=True} is for a basket a line; rows of a table are put in order by {time=}.")
+            )
 
     def refuse(self, what: str, *options: str) -> None:
         """Raise an error if one of `options` is given, since it means nothing for `what` is read."""
         for option in options:
             given = getattr(self, option)
             if given is not None and given is not False and (option, given) != ("nulls", "error"):
-                shown_as = f'"{given}"' if isinstance(given, str) else shown(given)
-                raise MisuseError(f"{what}, so {option}={shown_as} means nothing here; leave it out.")
+                written = f'"{given}"' if isinstance(given, str) else shown(given)
+                raise MisuseError(
+                    told(
+                        "{what}, so {option} means nothing here; leave it out.",
+                        what=what,
+                        option=assigned(option, given, written),
+                    )
+                )
 
-    def ask_whose(self, name: str, columns: str = "") -> None:
+    def ask_whose(self, name: str, columns: str | Message = "lines") -> None:
         """Ask for the person, unless every row was said to be one."""
         if self.otherwise is not None:
             raise MisuseError(
-                f"{name}: which column is the person? A release protects people, and {columns or 'lines'} may repeat "
-                f"one. {self.otherwise}"
+                told(
+                    "{name}: which column is the person? A release protects people, and {columns} may repeat one. "
+                    "{otherwise}",
+                    name=name,
+                    columns=columns,
+                    otherwise=self.otherwise,
+                )
             )
 
     def rows(self, source: Any) -> tuple[str, Rows]:
@@ -293,12 +329,12 @@ class _Call:
         if self.labels is None or isinstance(self.labels, str):
             return cast(Labels, self.labels)
         raise MisuseError(
-            'labels= lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".'
+            told('{labels=} lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".')
         )
 
     def _needed_query(self, what: str) -> str:
         if self.query is None:
-            raise MisuseError(f'There must be {what}: give query="SELECT person, item FROM …".')  # noqa: S608
+            raise MisuseError(told('There must be {what}: give {query="SELECT person, item FROM …"}.', what=what))
         return self.query.strip().rstrip(";")
 
     def _wanted(self) -> list[str]:
@@ -352,15 +388,24 @@ class _Call:
             return self._database(path, None if format_ == "database" else format_)
         if format_ is None:
             known = ", ".join(_FORMATS[:5])
-            raise MisuseError(f"The suffix of {path} does not tell its format; give format= as one of {known}.")
+            raise MisuseError(
+                told(
+                    "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
+                    path=path,
+                    known=known,
+                )
+            )
         if format_ == "onehot":
             raise MisuseError(f"{path} cannot be read as onehot, which is for data frames; read it with pandas first.")
         if format_ in ("database", "sqlite", "duckdb"):
             raise MisuseError(f"{path} is a compressed database; unpack it first.")
         if self.query is not None:
             raise MisuseError(
-                "query= goes with a database or with no source; to query a file, leave the source out and "  # noqa: S608
-                f"write query=\"SELECT … FROM '{path}'\"."
+                told(
+                    "{query=} goes with a database or with no source; to query a file, leave the source out and "
+                    "write {query=select}.",
+                    select=f"SELECT … FROM '{path}'",  # noqa: S608
+                )
             )
         if format_ == "fimi" or (format_ != "parquet" and self.person is None):
             return self._lines(path, compression, format_)
@@ -376,7 +421,11 @@ class _Call:
     def _lines(self, path: Path, compression: str | None, format_: str) -> Rows:
         if format_ != "fimi" and self.item is not None:
             raise MisuseError(
-                f"{path} is read a basket a line unless person= and item= are given; give both for a table, or neither."
+                told(
+                    "{path} is read a basket a line unless {person=} and {item=} are given; give both for a table, or "
+                    "neither.",
+                    path=path,
+                )
             )
         self.refuse(f"{path} is read a basket a line and has no columns", *_TABLE)
         if format_ == "json":
@@ -391,7 +440,7 @@ class _Call:
         if format_ != "fimi":
             self.ask_whose(str(path))
         elif self.otherwise is not None and (delimiter := delimited(path, compression)) is not None:
-            self.ask_whose(str(path), f"lines that have as many {_TABLES[delimiter]}")
+            self.ask_whose(str(path), _TABLES[delimiter])
 
         return read_lines(
             path, compression, delimiter=_DELIMITERS[format_], labels=self._kind(), progress=self.progress
@@ -402,7 +451,7 @@ class _Call:
 
         self.refuse("A sparse matrix has a row a basket, without order", *_TABLE, "ordered", "format")
         if isinstance(self.labels, str):
-            raise MisuseError("labels= of a sparse matrix is the list of its columns' names.")
+            raise MisuseError(told("{labels=} of a sparse matrix is the list of its columns' names."))
         return read_sparse(matrix, self.labels)
 
     def _frame(self, found: Stream) -> tuple[str, Rows]:
@@ -413,7 +462,9 @@ class _Call:
         if found.single:
             self.refuse("A single column has a basket a row", *_TABLE, "format")
         if self.format not in (None, "onehot"):
-            raise MisuseError(f"format={self.format!r} is for files; a data frame is read as it is, or as onehot.")
+            raise MisuseError(
+                told("{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format)
+            )
         if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
             self.refuse("A one-hot table has a row a basket, without order", *_TABLE, "ordered")
             return found.name, one_hot(found.name, found.reader, self.labels)
@@ -429,7 +480,11 @@ class _Call:
             if self.item is not None:
                 items.append(table.find(self.item, "item"))
                 if self.pair is not None and holds_lists(items[-1]):
-                    raise MisuseError(f"item={self.item!r} holds lists; beside pair= it is a column of single items.")
+                    raise MisuseError(
+                        told(
+                            "{item=given} holds lists; beside {pair=} it is a column of single items.", given=self.item
+                        )
+                    )
             return group(
                 work,
                 table,
@@ -447,8 +502,11 @@ class _Call:
             found = [column for column in table.columns if holds_lists(column)]
         if len(found) != 1 or not holds_lists(found[0]):
             raise MisuseError(
-                f"{table.name} needs person= and item=, the columns of the people and of what they hold; "
-                f"{table.listing}."
+                told(
+                    "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
+                    table=table.name,
+                    listing=table.listing,
+                )
             )
         others = [column.name for column in table.columns if column is not found[0]]
         if others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from .core import Baskets, Codes, Offsets, Pairs, Sequences, starts
 from .seeding import seeds
 
@@ -35,7 +35,7 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     1000
     """
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 0:
-        raise MisuseError(f"people is {people!r}; it must be a whole number, 0 or more.")
+        raise MisuseError(told("{people} is {given!r}; it must be a whole number, 0 or more.", given=people))
     if people > 0 and baskets.people == 0:
         raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
     source = np.random.default_rng(*seeds(seed, 1))

@@ -20,7 +20,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError, NobodyError
+from ..errors import InputError, LimitError, NobodyError, told
 
 Progress: TypeAlias = Callable[[float], object] | None
 
@@ -50,7 +50,11 @@ def check_file(path: Path) -> None:
         raise InputError(f"There is no file {shown!r}: its name has a null character.") from None
     if stat.S_ISDIR(mode):
         raise InputError(
-            f"{path} is a folder; give one file, or read several with query=\"SELECT … FROM '{path}/*.parquet'\"."  # noqa: S608
+            told(
+                "{path} is a folder; give one file, or read several with {query=select}.",
+                path=path,
+                select=f"SELECT … FROM '{path}/*.parquet'",  # noqa: S608
+            )
         )
     raise InputError(f"{path} is not a regular file but a pipe or a device; write it to a file first.")
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, NobodyError
+from ..errors import InputError, NobodyError, told
 from ..kernels.rows import scatter, translate
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
@@ -146,9 +146,15 @@ class _Events:
             blurred = f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {_BLURRED[kind]})"
             if rows := self.ask(blurred)[0]:
                 raise InputError(
-                    f"{self.table.name}: column {person.name!r} (person=) is floating point, and not a whole number "
-                    f"below {_BLURRED[kind]:,} in {_rows(rows)}: people might be taken for one another. Keep it as "
-                    "text, or as whole numbers, where it comes from."
+                    told(
+                        "{table}: column {column!r} ({person=}) is floating point, and not a whole number below "
+                        "{largest:,} in {rows}: people might be taken for one another. Keep it as text, or as whole "
+                        "numbers, where it comes from.",
+                        table=self.table.name,
+                        column=person.name,
+                        largest=_BLURRED[kind],
+                        rows=_rows(rows),
+                    )
                 )
             return f"CAST({number} AS BIGINT)"
         return self._number(person) if self.whole[person] else value
@@ -168,8 +174,13 @@ class _Events:
         if times == total:
             return f"CAST({value} AS TIMESTAMPTZ)"
         raise InputError(
-            f"{self.table.name}: column {time.name!r} (time=) has values that are no time "
-            f"(in {_rows(total - max(reals, times))}); write numbers, or dates and times as 2026-03-31 17:05:00."
+            told(
+                "{table}: column {column!r} ({time=}) has values that are no time (in {rows}); write numbers, or "
+                "dates and times as 2026-03-31 17:05:00.",
+                table=self.table.name,
+                column=time.name,
+                rows=_rows(total - max(reals, times)),
+            )
         )
 
     def item_values(self, labels: Labels) -> list[str]:
@@ -190,8 +201,13 @@ class _Events:
                 bad = self.ask(f"min({value}) FILTER (WHERE {wrong})")[0]
                 if bad is not None:
                     raise InputError(
-                        f"{self.table.name}: item {shown(bad)} in column {column.name!r} is not a whole number "
-                        'that fits 64 bits; labels="names" reads items as names.'
+                        told(
+                            "{table}: item {bad} in column {column!r} is not a whole number that fits 64 bits; "
+                            '{labels="names"} reads items as names.',
+                            table=self.table.name,
+                            bad=shown(bad),
+                            column=column.name,
+                        )
                     )
             return [f"CAST({value} AS BIGINT)" for value in values]
         return [f"CAST({value} AS VARCHAR)" for value in values]
@@ -233,8 +249,13 @@ class _Events:
             )
         if large:
             raise InputError(
-                f"{self.table.name}: column {column.name!r} has numbers that do not fit 64 bits (in {_rows(large)}); "
-                'labels="names" reads items as names.'
+                told(
+                    "{table}: column {column!r} has numbers that do not fit 64 bits (in {rows}); "
+                    '{labels="names"} reads items as names.',
+                    table=self.table.name,
+                    column=column.name,
+                    rows=_rows(large),
+                )
             )
         return self._number(column)
 
@@ -319,7 +340,13 @@ def group(
 def _segments(work: Workspace, name: str, column: str) -> Segments:
     """Return the segment of each person, who must have one and no more."""
     if work.row(name, "SELECT count(*) FROM people WHERE segment IS NULL OR segment <> other")[0]:
-        raise InputError(f"{name}: everyone must have one value in the column {column!r} (by=), not none or several.")
+        raise InputError(
+            told(
+                "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
+                name=name,
+                column=column,
+            )
+        )
     found = "SELECT segment, CAST(row_number() OVER (ORDER BY segment) - 1 AS INTEGER) AS code FROM (%s)"
     distinct = "SELECT DISTINCT segment FROM people"
     work.run(name, f"CREATE TABLE segments AS {found % distinct}")
@@ -361,8 +388,17 @@ def _check_nulls(events: _Events, nulls: Literal["error", "drop"]) -> None:
     for missing, what, column in ((persons, "person", events.person), (times, "time", events.time)):
         if missing and nulls == "error" and column is not None:
             raise InputError(
-                f"{name}: {missing:,} of {_rows(total)} {'has' if missing == 1 else 'have'} no {what} "
-                f'(column {column.name!r}); nulls="drop" leaves {"it" if missing == 1 else "them"} out.'
+                told(
+                    '{name}: {missing:,} of {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves '
+                    "{them} out.",
+                    name=name,
+                    missing=missing,
+                    rows=_rows(total),
+                    have="has" if missing == 1 else "have",
+                    what=what,
+                    column=column.name,
+                    them="it" if missing == 1 else "them",
+                )
             )
     if persons:
         events.work.run(name, "DELETE FROM events WHERE person IS NULL")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, told
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import parse_numbers, split_fields
 from .arrow import as_numpy
@@ -195,7 +195,14 @@ class _Lines:
             problem = "has a leading zero, which a number would lose"
         reason = "" if self._given else ", and the first line with items has only numbers"
         raise InputError(
-            f'{self._path}, line {line}: {shown(token)} {problem}{reason}; labels="names" reads items as names.'
+            told(
+                '{path}, line {line}: {token} {problem}{reason}; {labels="names"} reads items as names.',
+                path=self._path,
+                line=line,
+                token=shown(token),
+                problem=problem,
+                reason=reason,
+            )
         ) from None
 
 

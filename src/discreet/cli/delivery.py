@@ -231,6 +231,6 @@ def _said(error: Exception) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}."
     if isinstance(error, DiscreetError):
-        return str(error).removesuffix(" Nothing was changed.")
+        return error.message.typed.removesuffix(" Nothing was changed.")
     # What it says may hold a private value.
     return f"An error that should not happen: {type(error).__name__}. Set DISCREET_DEBUG=1 to see where."

@@ -226,7 +226,7 @@ def _changed(
     if not changed:
         raise refused[0]
     for why in refused:
-        typer.echo(f"left out: {why}", err=True)
+        typer.echo(f"left out: {why.message.typed}", err=True)
     return changed
 
 

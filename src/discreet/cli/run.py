@@ -10,37 +10,11 @@ import contextlib
 import io
 import json
 import os
-import re
 import sys
 from typing import NoReturn
 
 from ..errors import DiscreetError
 
-# Parameters that are also ordinary words are taken for an option only where an equals sign follows. A value of one
-# word loses its quotes: labels="names" is typed --labels names.
-_OPTIONS = re.compile(
-    r"\b(?:(min_support|min_count|min_confidence|min_lift|max_items)\b=?"
-    r"|(top|lengths|limit|kind|contains|excludes|itemsets|person|item|query|labels|nulls|format|memory|seed"
-    r"|epsilon|delta|items|people|mechanism|neighbours|by|ledger|time|pair)="
-    r")(?:[\"'](\w+)[\"'])?"
-)
-# A name that opens a message is an option too, and so is one that is to be left out.
-_OPENING = re.compile(
-    r"^(top|limit|epsilon|delta|items|people|itemsets|contains|excludes|by|mechanism|least|seed|lengths|sizes|exponent"
-    r"|frequencies)"
-    r"(?= (?:is|are|must|has|asks)\b)"
-    r"|(?<=\bleave )(people|delta|lengths|mechanism)(?= out\b)"
-    r"|(?<=\bgive )top(?=, not\b)|(?<=\bnot )top(?=\.)|(?<=; )top(?= and\b)|(?<= of )top(?=\.| \()"
-)
-_PHRASES = {
-    "contains and excludes": "--contains and --excludes",
-    "contains or excludes": "--contains or --excludes",
-    "epsilon or people": "--epsilon or --people",
-    "same_data=True": "--same-data",
-    "segments=": "--segment",
-    "ordered=True": "--ordered",
-    'pair=("before", "after")': "--pair before after",
-}
 _INTERRUPTED = "interrupted; no result was written."
 
 
@@ -58,9 +32,9 @@ def main() -> None:
     try:
         app()
     except DiscreetError as error:
-        _fail(as_options(str(error)))
+        _fail(error.message.typed)
     except Interrupted as told:
-        _fail(as_options(str(told)), 130)
+        _fail(str(told), 130)
     except KeyboardInterrupt:
         _fail(_INTERRUPTED, 130)
     except SystemExit as end:
@@ -86,23 +60,6 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
-
-
-def as_options(message: str) -> str:
-    """Return a message of the Python API in the words of the command line: ``min_count=5`` as ``--min-count 5``."""
-
-    def option(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        name = "input-format" if name == "format" else name.replace("_", "-")
-        follows = message[match.end() : match.end() + 1]
-        value = match[3] or ""
-        apart = "=" in match[0] and (value or (follows and follows not in " ),;:."))
-        return f"--{name}{' ' if apart else ''}{value}"
-
-    for python, typed in _PHRASES.items():
-        message = message.replace(python, typed)
-    message = _OPENING.sub(lambda match: f"--{match[0]}", message)
-    return _OPTIONS.sub(option, message)
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..exact.query import LARGEST_BASIS, Cells, Kth, Supports
@@ -113,8 +113,13 @@ class Basing(Mechanism):
         super().check(asked, budget)
         if asked.least > self.largest:
             raise MisuseError(
-                f"{self.name} finds patterns of at most {self.largest} items, and lengths asks for {asked.least} or "
-                "more: ask for shorter ones, or another mechanism."
+                told(
+                    "{name} finds patterns of at most {largest} items, and {lengths} asks for {asked} or more: "
+                    "ask for shorter ones, or another mechanism.",
+                    name=self.name,
+                    largest=self.largest,
+                    asked=asked.least,
+                )
             )
         if asked.top is not None:
             check_top(asked)

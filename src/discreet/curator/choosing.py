@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.query import Kth, Supports
 from ..privacy.budget import Budget, shown
@@ -63,8 +63,14 @@ class Choosing(Mechanism):
         check_top(asked)
         if Universe(asked.items, asked.least, asked.longest).bits > MOST_BITS:
             raise MisuseError(
-                f"{self.name} chooses among all itemsets of the items, and of {asked.least:,} to {asked.longest:,} "
-                "items there are too many to draw from: ask for shorter patterns (lengths=), or another mechanism."
+                told(
+                    "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
+                    "are "
+                    "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
+                    name=self.name,
+                    shortest=asked.least,
+                    longest=asked.longest,
+                )
             )
 
     def plan(self, asked: Asked) -> Plan:
@@ -94,8 +100,14 @@ def check_top(asked: Asked) -> None:
         span = f"{least:,} to {longest:,} items" if least < longest else number_of(longest, "item")
         among = " with the given ones" if asked.fixed else ""
         raise MisuseError(
-            f"top is {asked.top + more:,}, but {number_of(asked.items + asked.fixed, 'item has', 'items have')} only "
-            f"{number_of(many + more, 'itemset')} of {span}{among}: ask for at most so many."
+            told(
+                "{top} is {given:,}, but {listed} only {there} of {span}{among}: ask for at most so many.",
+                given=asked.top + more,
+                listed=number_of(asked.items + asked.fixed, "item has", "items have"),
+                there=number_of(many + more, "itemset"),
+                span=span,
+                among=among,
+            )
         )
 
 

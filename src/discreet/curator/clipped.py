@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import is_whole
 from ..exact.engine import Engine
 from ..exact.query import Kth, People
@@ -103,8 +103,13 @@ class ClippedCounting(Mechanism):
         super().check(asked, budget)
         if asked.least > LONGEST:
             raise MisuseError(
-                f"clipped finds patterns of at most {LONGEST} items, and lengths asks for {asked.least} or more: ask "
-                "for shorter ones, or another mechanism."
+                told(
+                    "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
+                    "for "
+                    "shorter ones, or another mechanism.",
+                    longest=LONGEST,
+                    asked=asked.least,
+                )
             )
         if asked.top is not None:
             check_top(asked)

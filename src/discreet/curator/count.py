@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.query import Supports
 from ..privacy.budget import Budget
@@ -32,8 +32,10 @@ class Count(Mechanism):
         """Refuse an empty list, and questions that name no itemsets."""
         if asked.itemsets is None:
             raise MisuseError(
-                "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
-                "`discreet count FILE --itemsets WANTED`; or leave mechanism out."
+                told(
+                    "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
+                    "`discreet count FILE --itemsets WANTED`; or leave {mechanism} out."
+                )
             )
         super().check(asked, budget)
         if not len(asked.itemsets):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget
@@ -128,13 +128,22 @@ class Mechanism(ABC):
     def check(self, asked: Asked, budget: Budget) -> None:
         """Refuse what this mechanism cannot do, from public values alone and before anything is spent."""
         if asked.top is not None and "top" not in self.answers:
-            raise MisuseError(f"{self.name} finds patterns over a threshold: give min_support or min_count, not top.")
+            raise MisuseError(
+                told(
+                    "{name} finds patterns over a threshold: give {min_support} or {min_count}, not {top}.",
+                    name=self.name,
+                )
+            )
         if asked.count is not None and "threshold" not in self.answers:
-            raise MisuseError(f"{self.name} finds the top patterns: give top, not min_support or min_count.")
+            raise MisuseError(
+                told("{name} finds the top patterns: give {top}, not {min_support} or {min_count}.", name=self.name)
+            )
         if self.delta is True and budget.pure:
-            raise MisuseError(f"{self.name} needs a delta over 0, such as delta=1e-6.")
+            raise MisuseError(told("{name} needs a delta over 0, such as {delta=1e-6}.", name=self.name))
         if self.delta is False and not budget.pure:
-            raise MisuseError(f"{self.name} is a pure mechanism and makes no use of a delta: leave delta out.")
+            raise MisuseError(
+                told("{name} is a pure mechanism and makes no use of a delta: leave {delta} out.", name=self.name)
+            )
 
     @abstractmethod
     def plan(self, asked: Asked) -> Plan:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ..errors import DiscreetError, MisuseError
+from ..errors import DiscreetError, MisuseError, told
 from ..privacy.budget import Budget, Neighbours, shown
 from ..privacy.meter import Meter
 from ..privacy.source import SystemSource
@@ -100,6 +100,10 @@ def ledger_of(given: Any) -> Ledger:
         return given
     if not isinstance(given, str | PathLike):
         raise MisuseError(
-            f"ledger is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given."
+            told(
+                "{ledger} is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was "
+                "given.",
+                given=given,
+            )
         )
     return Ledger(Path(given))

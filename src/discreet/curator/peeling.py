@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..baskets.core import starts
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
 from ..exact.query import Kth, Supports
@@ -70,10 +70,19 @@ class Peeling(Mechanism):
         check_top(asked)
         if asked.least > 1:
             raise MisuseError(
-                "peeling finds longer patterns by way of their parts: ask for lengths from 1 on, or another mechanism."
+                told(
+                    "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
+                    "mechanism."
+                )
             )
         if asked.top is not None and asked.top > MOST:
-            raise MisuseError(f"peeling picks at most {MOST:,} patterns; top is {asked.top:,}: ask for fewer.")
+            raise MisuseError(
+                told(
+                    "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
+                    allowed=MOST,
+                    given=asked.top,
+                )
+            )
 
     def plan(self, asked: Asked) -> Plan:
         """Pick with one share, count with the other; for the patterns alone all of it picks."""

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from ..baskets.build import parse_labels
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, told
 from ..exact.checks import is_whole
 from ..kernels.rows import sort_rows
 
 MOST_ITEMS = 10_000_000
-CHOICES = (
-    "Say which items there are, in one of three ways: give the list, items= a file with one item a line, a list, or a "
-    "number N for the items 0 to N - 1; or declare with items='public' that the items found in the data are public "
-    "knowledge; or allow a delta (such as delta=1e-6), and the items are found privately."
+CHOICES = told(
+    "Say which items there are, in one of three ways: give the list, {items=} a file with one item a line, a list, "
+    "or a "
+    "number N for the items 0 to N - 1; or declare with {items='public'} that the items found in the data are public "
+    "knowledge; or allow a delta (such as {delta=1e-6}), and the items are found privately."
 )
 
 
@@ -33,7 +34,13 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
         return baskets.vocabulary, _told(baskets.items, "as found in the data")
     if is_whole(items):
         if not 1 <= items <= MOST_ITEMS:
-            raise MisuseError(f"items is how many items there are, from 1 to {MOST_ITEMS:,}; {items} was given.")
+            raise MisuseError(
+                told(
+                    "{items} is how many items there are, from 1 to {many:,}; {given} was given.",
+                    many=MOST_ITEMS,
+                    given=items,
+                )
+            )
         return _numbered(int(items)), _told(int(items), "as declared")
     if isinstance(items, str | os.PathLike):
         labels = _from_file(Path(items))
@@ -41,9 +48,15 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
         labels = list(items)
         strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
         if strange:
-            raise MisuseError(f"items is a list of names or of numbers; {strange[0]!r:.80} is in it. {CHOICES}")
+            raise MisuseError(
+                told(
+                    "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
+                    strange=strange[0],
+                    choices=CHOICES,
+                )
+            )
     else:
-        raise MisuseError(f"{items!r} is not a list of items. {CHOICES}")
+        raise MisuseError(told("{given!r} is not a list of items. {choices}", given=items, choices=CHOICES))
     if not labels:
         raise MisuseError("The list of items is empty: there is nothing to find.")
     vocabulary = Vocabulary(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
@@ -60,7 +73,10 @@ def _from_file(path: Path) -> list[Item]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(
-            f"There is no file {path} with a list of items. For the items found in the data write items='public'."
+            told(
+                "There is no file {path} with a list of items. For the items found in the data write {items='public'}.",
+                path=path,
+            )
         ) from None
     except IsADirectoryError:
         raise InputError(f"{path} is a directory: give a file with one item a line as the list of items.") from None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import as_written, positive, switch
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
@@ -293,28 +293,41 @@ def prepare(
     """Check a question and put its scores on the grid. Nothing is spent here."""
     budget = Budget.of(epsilon, delta)
     if not _SMALLEST <= budget.epsilon <= _LARGEST:
-        raise MisuseError(f"epsilon must lie between 0.000001 and 10^60 in a ranking; {epsilon!s:.60} was given.")
+        raise MisuseError(
+            told("{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.", given=epsilon)
+        )
     if not budget.pure and budget.rho == 0:
         raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
     relation = Neighbours.typed(neighbours)
     if mechanism not in _WAYS:
-        raise MisuseError(f"mechanism is {' or '.join(map(repr, _WAYS))}; {mechanism!r} was given.")
+        raise MisuseError(
+            told("{mechanism} is {ways}; {given!r} was given.", ways=" or ".join(map(repr, _WAYS)), given=mechanism)
+        )
     most = exact(sensitivity, "sensitivity")
     if most <= 0:
-        raise MisuseError(f"sensitivity is by how much one person can change a score, over 0; {shown(most)} was given.")
+        raise MisuseError(
+            told(
+                "{sensitivity} is by how much one person can change a score, over 0; {given} was given.",
+                given=shown(most),
+            )
+        )
     if not Fraction(1, _LARGEST) <= most <= _LARGEST:
-        raise MisuseError("sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.")
+        raise MisuseError(
+            told("{sensitivity} lies between 10^-60 and 10^60: give scores and {sensitivity} in another unit.")
+        )
     if not isinstance(scores, Mapping) or not scores:
         # What was given may be scores, which are private: its type has to do.
-        told = (
+        what = (
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
         )
-        raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {told}.")
+        raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {what}.")
     if positive("top", top) > len(scores):
         there = f"{'are' if len(scores) > 1 else 'is'} only {number_of(len(scores), 'label')}"
-        raise MisuseError(f"top is {top:,}, but there {there}: ask for at most so many.")
+        raise MisuseError(
+            told("{top} is {given:,}, but there {there}: ask for at most so many.", given=top, there=there)
+        )
     if top > _MOST:
-        raise MisuseError(f"top is at most {_MOST:,} in a ranking; {top:,} was given.")
+        raise MisuseError(told("{top} is at most {many:,} in a ranking; {given:,} was given.", many=_MOST, given=top))
     grid = most / FINENESS
     return Contest(
         labels=tuple(scores),

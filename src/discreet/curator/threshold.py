@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import LARGEST
 from ..exact.engine import Engine
 from ..exact.itemsets import Itemsets
@@ -69,8 +69,13 @@ class Threshold(Mechanism):
         kept, longest = self._sizes(asked)
         if subsets(kept, longest) > LISTED:
             raise MisuseError(
-                f"A basket cut to {kept:,} items has more than {LISTED:,} subsets of up to {longest:,} items, too many "
-                "to look at: ask for shorter patterns (lengths=), or set kept lower."
+                told(
+                    "A basket cut to {kept:,} items has more than {listed:,} subsets of up to {longest:,} items, too "
+                    "many to look at: ask for shorter patterns ({lengths=}), or set kept lower.",
+                    kept=kept,
+                    listed=LISTED,
+                    longest=longest,
+                )
             )
 
     def _sizes(self, asked: Asked) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..exact.query import Sizes, Supports, Truncation
 from ..privacy.budget import Budget
@@ -58,12 +58,20 @@ class TruncatedItems(Mechanism):
         super().check(asked, budget)
         if asked.least > 1:
             raise MisuseError(
-                f"{self.name} finds single items, but patterns of at least {asked.least} items were asked for: leave "
-                "lengths out, or take the mechanism truncated."
+                told(
+                    "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
+                    "out, or take the mechanism truncated.",
+                    name=self.name,
+                    asked=asked.least,
+                )
             )
         if asked.top is not None and asked.top > asked.items:
             raise MisuseError(
-                f"top is {asked.top:,}, but there are only {asked.items:,} items: ask for at most so many."
+                told(
+                    "{top} is {given:,}, but there are only {there:,} items: ask for at most so many.",
+                    given=asked.top,
+                    there=asked.items,
+                )
             )
 
     def plan(self, asked: Asked) -> Plan:

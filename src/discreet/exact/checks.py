@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MisuseError
+from ..errors import Message, MisuseError, assigned, named, told
 
 # No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
 UNBOUNDED = 2**30
@@ -28,24 +28,31 @@ def positive(name: str, value: Any) -> int:
     """Return `value` if it is a whole number over 0."""
     if is_whole(value) and value > 0:
         return min(int(value), LARGEST)
-    raise MisuseError(f"{name} is {value!r}, but it must be a whole number, 1 or more.")
+    raise MisuseError(
+        told("{option} is {value!r}, but it must be a whole number, 1 or more.", option=named(name), value=value)
+    )
 
 
 def switch(name: str, value: Any) -> bool:
     """Return `value` if it is true or false: text that says no would count as yes."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise MisuseError(f"{name} is True or False; {value!r:.80} was given.")
+    raise MisuseError(told("{option} is True or False; {value!r:.80} was given.", option=named(name), value=value))
 
 
 def fraction(name: str, value: Any) -> float:
     """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
     if isinstance(value, int | float | np.number) and 0 <= value <= 1:
         return float(value)
-    hint = ""
+    hint: str | Message = ""
     if isinstance(value, int | float | np.number) and 1 < value <= 100:
-        hint = f" For {value:g} % type {name}={value / 100:g}."
-    raise MisuseError(f"{name} is {value!r}, but it must lie between 0 and 1.{hint}")
+        less = f"{value / 100:g}"
+        hint = told(" For {value:g} % type {instead}.", value=value, instead=assigned(name, float(less), less))
+    raise MisuseError(
+        told(
+            "{option} is {value!r}, but it must lie between 0 and 1.{hint}", option=named(name), value=value, hint=hint
+        )
+    )
 
 
 def support(value: Any) -> Fraction:
@@ -53,18 +60,28 @@ def support(value: Any) -> Fraction:
     exact = _bounded(as_written(value))
     if exact is None:
         raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given."
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given.",
+                value=value,
+            )
         )
     if exact > 1:
         percent = f"For {value} % write {float(exact / 100):g}; for" if exact <= 100 else "For"
         raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1; {value} was given. "
-            f"{percent} a number of people use min_count."
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1; {value} was given. "
+                "{percent} a number of people use {min_count}.",
+                value=value,
+                percent=percent,
+            )
         )
     if exact <= 0:
         raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1; {value} was given. "
-            "For every pattern that occurs at all use min_count=1."
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1; {value} was given. "
+                "For every pattern that occurs at all use {min_count=1}.",
+                value=value,
+            )
         )
     return exact
 
@@ -106,9 +123,17 @@ def several(items: Any, name: str) -> list[Any]:
         items = [items]
     held = list(items) if isinstance(items, Iterable) else None
     if held is None or not all(isinstance(item, str | Integral) for item in held):
-        raise MisuseError(f"{name} is an item or several items, each a name or a number; {items!r:.80} was given.")
+        raise MisuseError(
+            told(
+                "{option} is an item or several items, each a name or a number; {given!r:.80} was given.",
+                option=named(name),
+                given=items,
+            )
+        )
     if not all(is_text(item) for item in held if isinstance(item, str)):
-        raise MisuseError(f"{name} has a name that is not text (a lone surrogate): correct it first.")
+        raise MisuseError(
+            told("{option} has a name that is not text (a lone surrogate): correct it first.", option=named(name))
+        )
     # Numbers of numpy become Python's, which every format can write.
     return [int(item) if is_whole(item) else item for item in held]
 
@@ -121,8 +146,11 @@ def span(lengths: Any) -> tuple[int, int]:
     most = least if most is None else most
     if not (is_whole(least) and is_whole(most) and 1 <= least <= most):
         raise MisuseError(
-            "lengths is how many items a pattern has: a number such as 3, or the least and the most, such as (2, 4) "
-            f"or (2, None); {lengths!r} was given."
+            told(
+                "{lengths} is how many items a pattern has: a number such as 3, or the least and the most, such as "
+                "(2, 4) or (2, None); {given!r} was given.",
+                given=lengths,
+            )
         )
     endless = not is_whole(lengths) and lengths[1] is None
     return min(int(least), UNBOUNDED), UNBOUNDED if endless else min(int(most), UNBOUNDED)

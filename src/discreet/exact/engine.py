@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
-from ..errors import LimitError, MisuseError
+from ..errors import LimitError, MisuseError, told
 from ..kernels.cells import count_cells, count_in_columns
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
@@ -73,7 +73,7 @@ class LocalEngine(Engine):
         self._rows = Rows.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
         if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
             raise LimitError(
-                "These baskets hold more items in all than can be mined at once: cap them with max_items=."
+                told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
             )
         self._cut = lru_cache(maxsize=1)(self._truncated)
         self._copies = lru_cache(maxsize=1)(self._numbered)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import starts
-from ..errors import LimitError
+from ..errors import LimitError, told
 from ..kernels import counting, laying
 from ..kernels.jit import in_threads, threads
 
@@ -158,7 +158,9 @@ def lay_out(rows: Rows, labels: I32) -> tuple[Ranks, I32, I64]:
     rank = narrow(ranks_of(labels, len(rows.allowed)), len(labels))
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
     if len(flat) > np.iinfo(np.int32).max:
-        raise LimitError("These baskets hold more items in all than can be mined at once: cap them with max_items=.")
+        raise LimitError(
+            told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
+        )
 
     def lay(piece: tuple[int, int]) -> tuple[int, int]:
         base = int(rows.offsets[piece[0]]) + piece[0]

@@ -45,7 +45,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..baskets.core import Item
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from .checks import as_written
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def ranked(patterns: Given, top: int | None = None) -> list[Itemset]:
     """
     counts = counts_of(patterns)
     if top is not None and top < 1:
-        raise MisuseError(f"top is {top}; it must be 1 or more.")
+        raise MisuseError(told("{top} is {given}; it must be 1 or more.", given=top))
     return sorted(counts, key=lambda itemset: (-counts[itemset], len(itemset), _labels(itemset)))[:top]
 
 
@@ -347,9 +347,9 @@ def score(
     0.5
     """
     if (top is None) == (min_count is None):
-        raise MisuseError("Give what was asked for: top=64 or min_count=500, one of the two.")
+        raise MisuseError(told("Give what was asked for: {top=64} or {min_count=500}, one of the two."))
     if slack is not None and min_count is None:
-        raise MisuseError("slack is measured around min_count: give min_count as well, or leave slack out.")
+        raise MisuseError(told("slack is measured around {min_count}: give {min_count} as well, or leave slack out."))
     true, estimates = _of_lengths(counts_of(truth), lengths), _of_lengths(counts_of(found), lengths)
     if top is not None:
         estimates = {itemset: estimates[itemset] for itemset in ranked(estimates, top)}
@@ -448,7 +448,10 @@ def _of_lengths(counts: Counts, lengths: int | tuple[int, int] | None) -> Counts
     least, most = (lengths, lengths) if isinstance(lengths, int) else lengths
     if not 1 <= least <= most:
         raise MisuseError(
-            f"lengths is {lengths!r}; give one number such as 2, or the smallest and the largest: (2, 5)."
+            told(
+                "{lengths} is {given!r}; give one number such as 2, or the smallest and the largest: (2, 5).",
+                given=lengths,
+            )
         )
     return {itemset: count for itemset, count in counts.items() if least <= len(itemset) <= most}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..baskets.core import starts
-from ..errors import MisuseError
+from ..errors import MisuseError, named, told
 from ..kernels.counting import rows_holding
 from .checks import UNBOUNDED, is_whole, positive, several, span, support
 from .itemsets import Itemsets
@@ -96,9 +96,11 @@ def mine(
         return _count(held, itemsets)
     least, most = (1, UNBOUNDED) if lengths is None else span(lengths)
     if kind not in ("all", "closed", "maximal"):
-        raise MisuseError(f"kind is 'all', 'closed' or 'maximal', not {kind!r}.")
+        raise MisuseError(told("{kind} is 'all', 'closed' or 'maximal', not {given!r}.", given=kind))
     if kind == "maximal" and top is not None:
-        raise MisuseError("Maximal patterns are those at a threshold: give min_support or min_count instead of top.")
+        raise MisuseError(
+            told("Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}.")
+        )
     count = _threshold(held, min_support, min_count, top)
     rows = _rows(held, several(contains, "contains"), several(excludes, "excludes"))
     fixed = len(rows.prefix)
@@ -172,8 +174,10 @@ def threshold_of_rules(min_support: object, min_count: object) -> None:
     """See that there is one threshold for rules, before anything is read."""
     if (min_support is None) == (min_count is None):
         raise MisuseError(
-            "Say how many people must hold the items of a rule by one of min_support (a fraction of people) or "
-            "min_count (a number of people)."
+            told(
+                "Say how many people must hold the items of a rule by one of {min_support} (a fraction of people) or "
+                "{min_count} (a number of people)."
+            )
         )
 
 
@@ -184,10 +188,12 @@ def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> 
         if value is not None
     ]
     if len(given) != 1:
-        told = " and ".join(given) + " were" if given else "none of them was"
         raise MisuseError(
-            "Say which patterns are wanted by exactly one of min_support (a fraction of people), min_count (a number "
-            f"of people), top (how many patterns) or itemsets (count just these); {told} given."
+            told(
+                "Say which patterns are wanted by exactly one of {min_support} (a fraction of people), {min_count} (a "
+                "number of people), {top} (how many patterns) or {itemsets} (count just these); {those} given.",
+                those=told("{several} were", several=named(*given)) if given else "none of them was",
+            )
         )
     if top is not None:
         positive("top", top)
@@ -199,14 +205,24 @@ def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> 
 
 def _count_threshold(min_count: Any, people: int) -> int:
     if not is_whole(min_count):
-        hint = f"; for a fraction of people write min_support={min_count}" if isinstance(min_count, float) else ""
-        raise MisuseError(f"min_count is a whole number of people; {min_count!r} was given{hint}.")
+        hint = told("; for a fraction of people write {min_support=given}", given=min_count)
+        raise MisuseError(
+            told(
+                "{min_count} is a whole number of people; {given!r} was given{hint}.",
+                given=min_count,
+                hint=hint if isinstance(min_count, float) else "",
+            )
+        )
     if min_count < 1:
-        raise MisuseError(f"min_count is a number of people, at least 1; {min_count} was given.")
+        raise MisuseError(told("{min_count} is a number of people, at least 1; {given} was given.", given=min_count))
     if min_count > people > 0:
         raise MisuseError(
-            f"min_count is {min_count:,}, but there are only {people:,} people: no pattern can reach it. "
-            f"Give at most {people:,}."
+            told(
+                "{min_count} is {given:,}, but there are only {there:,} people: no pattern can reach it. "
+                "Give at most {there:,}.",
+                given=min_count,
+                there=people,
+            )
         )
     return int(min_count)
 
@@ -217,7 +233,11 @@ def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
     without = baskets.vocabulary.codes(excludes)
     both = sorted(set(contains) & set(excludes), key=str)
     if both:
-        raise MisuseError(f"{both[0]!r} is in both contains and excludes: no pattern can have it and not have it.")
+        raise MisuseError(
+            told(
+                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
+            )
+        )
     allowed = np.ones(len(baskets.vocabulary), np.bool_)
     allowed[prefix] = False
     allowed[without] = False
@@ -231,7 +251,7 @@ def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
 def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
     sets = [np.unique(baskets.vocabulary.codes(several(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
-        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
+        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     rows = Rows.plain(baskets.offsets, baskets.codes, len(baskets.vocabulary))
@@ -242,4 +262,4 @@ def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
 def _only(name: str, **others: Any) -> None:
     given = [other for other, value in others.items() if value is not None]
     if given:
-        raise MisuseError(f"{name} and {' and '.join(given)} exclude each other: give one of them.")
+        raise MisuseError(told("{several} exclude each other: give one of them.", several=named(name, *given)))

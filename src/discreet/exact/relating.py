@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Offsets, starts
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..kernels.jit import in_threads
 from ..kernels.relating import count_chains, pairs_after, pairs_given, pairs_together
 from .checks import positive
@@ -39,10 +39,15 @@ def checked_how(how: Any, baskets: Baskets) -> How:
     if how not in ("given", "after", "together"):
         raise MisuseError(f"A relation is 'given', 'after' or 'together'; {how!r} was given.")
     if how == "given" and baskets.pairs is None:
-        raise MisuseError("These data have no pairs: read them with pair=, two columns of items; or use 'together'.")
+        raise MisuseError(
+            told("These data have no pairs: read them with {pair=}, two columns of items; or use 'together'.")
+        )
     if how == "after" and baskets.sequences is None:
         raise MisuseError(
-            "These data have no order: read them with time=, a column of times, or ordered=True; or use 'together'."
+            told(
+                "These data have no order: read them with {time=}, a column of times, or {ordered=True}; "
+                "or use 'together'."
+            )
         )
     return how  # type: ignore[no-any-return]
 
@@ -175,7 +180,13 @@ def relations(
     many = baskets.items if items is None else min(positive("items", items), baskets.items)
     most = MOST_ITEMS if longest == 2 else MOST_CHAINED
     if many > most:
-        raise MisuseError(f"Relations are counted among up to {most:,} items; there are {many:,}: give items=64.")
+        raise MisuseError(
+            told(
+                "Relations are counted among up to {limit_is:,} items; there are {many:,}: give {items=64}.",
+                limit_is=most,
+                many=many,
+            )
+        )
     order = np.argsort(-counts, kind="stable")[:many].astype(np.int64)
     codes, held = pair_counts(baskets, order, how) if many else (np.empty(0, np.int64), np.empty(0, np.int64))
     alone = counts[order[codes // max(many, 1)]]

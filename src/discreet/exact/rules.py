@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Item, Vocabulary
-from ..errors import LimitError, MisuseError
+from ..errors import LimitError, MisuseError, named, told
 from .checks import fraction, positive, span
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, measure
@@ -201,7 +201,12 @@ class Rules(Shown):
             if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
                 known = ", ".join(f"min_{known}" for known in MEASURES)
                 raise MisuseError(
-                    f"where() has no condition {name!r}; there are antecedent, consequent, lengths, min_count, {known}."
+                    told(
+                        "where() has no condition {name!r}; there are antecedent, consequent, {lengths}, "
+                        "{min_count}, {known}.",
+                        name=name,
+                        known=known,
+                    )
                 )
             keep &= self.measure(name.removeprefix("min_")) >= _number(name, minimum)
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
@@ -450,12 +455,16 @@ def _stop(found: int, omitted: int, limit: int) -> NoReturn:
             "closed, maximal or top ones, or use consequents='one'."
         )
     raise LimitError(
-        f"These patterns give more than {limit:,} rules to look at. Raise min_confidence or the support the "
-        f"patterns were mined with, use consequents='one', or allow more with limit={10 * limit:_}."
+        told(
+            "These patterns give more than {allowed:,} rules to look at. Raise {min_confidence} or the support the "
+            "patterns were mined with, use consequents='one', or allow more with {limit=more:_}.",
+            allowed=limit,
+            more=10 * limit,
+        )
     )
 
 
 def _number(name: str, value: float) -> float:
     if isinstance(value, int | float | np.number) and not math.isnan(value):
         return float(value)
-    raise MisuseError(f"{name} is {value!r}, but it must be a number.")
+    raise MisuseError(told("{option} is {value!r}, but it must be a number.", option=named(name), value=value))

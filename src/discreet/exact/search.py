@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import starts
-from ..errors import LimitError
+from ..errors import LimitError, Message, told
 from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
 from ..kernels.pieces import pieces
@@ -199,13 +199,15 @@ def _check_longest(rows: Rows, wanted: Wanted) -> None:
             raise LimitError(_too_many(wanted))
 
 
-def _too_many(wanted: Wanted) -> str:
+def _too_many(wanted: Wanted) -> Message:
     what = "patterns" if wanted.kind == "all" else f"candidates for {wanted.kind} patterns"
     if wanted.top:
-        ask = "Ask for fewer (top=), for shorter ones (lengths=), or raise limit="
+        ask = told("Ask for fewer ({top=}), for shorter ones ({lengths=}), or raise {limit=}")
     else:
-        ask = "Raise min_count or min_support, ask for shorter ones (lengths=), or raise limit="
-    return f"There are more than {wanted.limit:,} {what}. {ask} if memory allows."
+        ask = told("Raise {min_count} or {min_support}, ask for shorter ones ({lengths=}), or raise {limit=}")
+    return told(
+        "There are more than {allowed:,} {what}. {ask} if memory allows.", allowed=wanted.limit, what=what, ask=ask
+    )
 
 
 def _is_dense(rows: Rows, counts: I64) -> bool:

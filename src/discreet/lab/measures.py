@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any, TypeAlias
 
 from ..baskets.core import Baskets
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from .experiment import Cell, Data, Line
 
 Numbers: TypeAlias = dict[str, float]
@@ -114,7 +114,9 @@ def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any]
     if not isinstance(how, Comparator):
         raise MisuseError(f"{run.line.name} is a protocol: measure it by simulation, not by release.")
     if "min_count" not in asked:
-        raise MisuseError(f"{run.line.name} finds patterns over a threshold: ask with fraction or min_count.")
+        raise MisuseError(
+            told("{name} finds patterns over a threshold: ask with fraction or {min_count}.", name=run.line.name)
+        )
     least, longest = _span(lengths) or (1, None)
     epsilon = exact(asked["epsilon"], "epsilon") if "epsilon" in asked else None
     question = Wanted(count=asked["min_count"], least=least, longest=longest, epsilon=epsilon)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, told
 from .experiment import Cell, Data, Experiment, Line
 from .measures import comparators, loaded
 
@@ -64,12 +64,18 @@ def _check_order(experiment: Experiment, data: Data) -> None:
     baskets = _baskets(data)
     if "given" in hows and baskets.pairs is None:
         raise MisuseError(
-            f"{experiment.name} is about pairs, and these data have none: give pair=, two columns of items."
+            told(
+                "{name} is about pairs, and these data have none: give {pair=}, two columns of items.",
+                name=experiment.name,
+            )
         )
     if "after" in hows and baskets.sequences is None:
         raise MisuseError(
-            f"{experiment.name} is about the order of items, and these data have none: give time=, a column of times, "
-            "or ordered=True."
+            told(
+                "{name} is about the order of items, and these data have none: give {time=}, a column of times, or "
+                "{ordered=True}.",
+                name=experiment.name,
+            )
         )
 
 
@@ -133,7 +139,9 @@ def with_line(experiment: Experiment, name: str) -> Experiment:
     try:
         _check(entry, first)
     except MisuseError as error:
-        raise MisuseError(f"{name} cannot be added to {experiment.name}: {error}") from error
+        raise MisuseError(
+            told("{name} cannot be added to {experiment}: {why}", name=name, experiment=experiment.name, why=error)
+        ) from error
     return added
 
 

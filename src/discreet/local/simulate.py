@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, starts
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, told
 from ..exact.checks import positive
 from ..exact.relating import checked_how
 from ..kernels.devices import tickets
@@ -126,7 +126,7 @@ def simulate(
     plan: Protocol = protocol_of(protocol, settings)
     wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):
-        raise MisuseError(f"speed is 'person' or 'aggregated'; {speed!r} was given.")
+        raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
     if not baskets.items:
         raise InputError("Nobody holds anything and no items are listed: there is nothing to ask about.")
     plan.check(wanted)
@@ -242,11 +242,11 @@ def _epsilon(given: Any) -> Fraction:
 
 def _least(least: Any) -> int:
     if least not in (1, 2):
-        raise MisuseError(f"least is 1, or 2 to leave single items out; {least!r} was given.")
+        raise MisuseError(told("{least} is 1, or 2 to leave single items out; {given!r} was given.", given=least))
     return int(least)
 
 
 def _seed(seed: Any) -> int:
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise MisuseError(f"seed is a whole number from 0 on; {seed!r} was given.")
+        raise MisuseError(told("{seed} is a whole number from 0 on; {given!r} was given.", given=seed))
     return seed

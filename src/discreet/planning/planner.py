@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..curator.universe import Universe
-from ..errors import DiscreetError, MisuseError
+from ..errors import DiscreetError, Message, MisuseError, named, told
 from ..exact.checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..privacy.budget import Budget, Neighbours, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
@@ -107,15 +107,18 @@ def plan(
     ['svim', 'count']
     """
     if (epsilon is None) and (people is None):
-        raise MisuseError("Leave out epsilon or people, the one that is looked for, but not both.")
+        raise MisuseError(told("Leave out {epsilon} or {people}, the one that is looked for, but not both."))
     if (top is None) == (min_support is None):
-        told = "both were" if top is not None else "none of them was"
         raise MisuseError(
-            "Say which patterns are wanted by exactly one of top (how many patterns) or min_support (a fraction of "
-            f"people); {told} given."
+            told(
+                "Say which patterns are wanted by exactly one of {top} (how many patterns) or {min_support} (a "
+                "fraction "
+                "of people); {those} given.",
+                those="both were" if top is not None else "none of them was",
+            )
         )
     if side not in ("curator", "local", "both"):
-        raise MisuseError(f"side is 'curator', 'local' or 'both'; {side!r} was given.")
+        raise MisuseError(told("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side))
     known = _known(items, sizes, exponent, frequencies)
     least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
     asked = Asked(
@@ -135,8 +138,12 @@ def plan(
     if not true.itemsets:
         most = float(known.supports.max())
         raise MisuseError(
-            "Under this curve no pattern is as frequent as that: the most frequent item is held by "
-            f"{most:.3g} of the people. Ask for a smaller min_support, or state another curve."
+            told(
+                "Under this curve no pattern is as frequent as that: the most frequent item is held by {largest:.3g} "
+                "of "
+                "the people. Ask for a smaller {min_support}, or state another curve.",
+                largest=most,
+            )
         )
     needed: dict[str, float | int | None] = {}
     what = "epsilon" if epsilon is None else "people" if people is None else ""
@@ -180,16 +187,20 @@ def _all(
     entries: list[Entry], crowd: Crowd, asked: Asked, true: Truth, progress: Callable[[str], object] | None
 ) -> tuple[tuple[Outlook, ...], dict[str, str]]:
     """Return what is expected of each, the best first, and why some cannot answer."""
-    outlooks, refused = [], {}
+    outlooks = []
+    refused: dict[str, Message] = {}
     for one in entries:
         _tell(progress, one.name)
         try:
             outlooks.append(_outlook(one, _runs(one, crowd, asked, true), asked, true))
         except DiscreetError as error:
-            refused[one.name] = str(error)
+            refused[one.name] = error.message
     if not outlooks:
-        raise MisuseError("None of them can answer this question. " + " ".join(refused.values()))
-    return tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name))), refused
+        why = refused.values()
+        reasons = Message(" ".join(one.python for one in why), " ".join(one.typed for one in why))
+        raise MisuseError(told("None of them can answer this question. {reasons}", reasons=reasons))
+    found = tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name)))
+    return found, {name: str(why) for name, why in refused.items()}
 
 
 def _tell(progress: Callable[[str], object] | None, name: str) -> None:
@@ -259,7 +270,9 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
     """Return what is forecast: those that are named, or all that find patterns on this side."""
     if names is not None:
         if isinstance(names, str):
-            raise MisuseError(f"names is a list of names, such as ['auto', 'svsm']; {names!r} was given.")
+            raise MisuseError(
+                told("{names} is a list of names, such as ['auto', 'svsm']; {given!r} was given.", given=names)
+            )
         found = [entry(name) for name in dict.fromkeys(names)]
         for one in found:
             if one.what == "oracle":
@@ -296,7 +309,9 @@ def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> _Known:
             notes.append(f"Baskets are taken to have {mean:g} items each on average, as sizes were not given.")
         power = float(exact(exponent, "exponent"))
         if not 0 <= power <= 10:
-            raise MisuseError(f"exponent is a number from 0 to 10, such as 1; {exponent} was given.")
+            raise MisuseError(
+                told("{exponent} is a number from 0 to 10, such as 1; {given} was given.", given=exponent)
+            )
         supports = zipf(many, mean, power)
         words["exponent"] = power
         notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
@@ -323,8 +338,12 @@ def _typical(sizes: Any, items: int) -> I64:
     listed = list(sizes)
     if not listed or not all(is_whole(size) and 0 <= size <= items for size in listed) or not any(listed):
         raise MisuseError(
-            f"sizes is the mean size of a basket, such as 5, or a list of sizes from 0 to {items:,}, the number of "
-            f"items, not all of them 0; {listed!r:.80} was given."
+            told(
+                "{sizes} is the mean size of a basket, such as 5, or a list of sizes from 0 to {many:,}, the number of "
+                "items, not all of them 0; {given!r:.80} was given.",
+                many=items,
+                given=listed,
+            )
         )
     return np.array(listed, np.int64)
 
@@ -335,7 +354,12 @@ def _mean_size(sizes: Any, items: int) -> float:
     mean = float(exact(sizes, "sizes"))
     if not 0 < mean < items:
         raise MisuseError(
-            f"sizes is the mean size of a basket, over 0 and below {items:,}, the number of items; {sizes} was given."
+            told(
+                "{sizes} is the mean size of a basket, over 0 and below {many:,}, the number of items; {given} was "
+                "given.",
+                many=items,
+                given=sizes,
+            )
         )
     return mean
 
@@ -348,8 +372,12 @@ def _supports(frequencies: Any, items: int) -> F64:
     given = np.array(listed, np.float64) if numbers else np.empty(0)
     if not len(given) or not np.isfinite(given).all() or given.min() < 0 or not 0 < given.max() <= 1:
         raise MisuseError(
-            "frequencies is a list of the fractions of people who hold each item, each from 0 to 1, and some over 0; "
-            f"{frequencies!r:.80} was given."
+            told(
+                "{frequencies} is a list of the fractions of people who hold each item, each from 0 to 1, and some "
+                "over "
+                "0; {given!r:.80} was given.",
+                given=frequencies,
+            )
         )
     if len(given) > items:
         raise MisuseError(f"There are {items:,} items, but {len(given):,} frequencies were given: leave some out.")
@@ -367,7 +395,12 @@ def _fraction(value: Any) -> Fraction:
         percent = f" For {value} % write {float(number / 100):g}." if number is not None and 1 < number <= 100 else ""
         given = value if number is not None else f"{value!r:.60}"
         raise MisuseError(
-            f"min_support is a fraction of people, over 0 and at most 1, such as 0.01; {given} was given.{percent}"
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {given} was "
+                "given.{percent}",
+                given=given,
+                percent=percent,
+            )
         ) from None
 
 
@@ -375,14 +408,33 @@ def _check_enough(asked: Asked, items: int) -> None:
     """Refuse to look for more patterns than there are."""
     longest = min(asked.longest or items, items)
     if asked.least > items:
-        raise MisuseError(f"lengths asks for patterns of {asked.least:,} items or more, but there are only {items:,}.")
+        raise MisuseError(
+            told(
+                "{lengths} asks for patterns of {asked:,} items or more, but there are only {there:,}.",
+                asked=asked.least,
+                there=items,
+            )
+        )
     top = asked.top or 1
     there = Universe(items, asked.least, longest).up_to(top)
     if there < top:
-        raise MisuseError(f"top is {top:,}, but there are only {there:,} patterns of these items: ask for fewer.")
+        raise MisuseError(
+            told(
+                "{top} is {given:,}, but there are only {there:,} patterns of these items: ask for fewer.",
+                given=top,
+                there=there,
+            )
+        )
 
 
 def _at_most(name: str, value: Any, most: int) -> int:
     if positive(name, value) > most:
-        raise MisuseError(f"{name} is at most {most:,} in a forecast; {value} was given.")
+        raise MisuseError(
+            told(
+                "{option} is at most {many:,} in a forecast; {given} was given.",
+                option=named(name),
+                many=most,
+                given=value,
+            )
+        )
     return int(value)

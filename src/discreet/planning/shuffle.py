@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import positive
 from ..privacy import lazy
 from ..privacy.budget import Budget, rounded_up, shown
@@ -48,7 +48,10 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     budget = Budget.of(epsilon, delta)
     if budget.pure:
         raise MisuseError(
-            f"Shuffling gives an epsilon at a delta over 0, such as delta=1e-8; {shown(budget.delta)} was given."
+            told(
+                "Shuffling gives an epsilon at a delta over 0, such as {delta=1e-8}; {given} was given.",
+                given=shown(budget.delta),
+            )
         )
     local = budget.epsilon
     if local > many.bit_length():  # e to the epsilon is far over n: no need to work it out

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..curator.mechanism import from_tuples
 from ..curator.truncating import rising
-from ..errors import LimitError, MisuseError
+from ..errors import LimitError, MisuseError, told
 from ..exact.itemsets import Itemsets
 from ..exact.mine import mine
 from ..exact.patterns import Patterns
@@ -107,8 +107,11 @@ def truth(crowd: Crowd, asked: Asked) -> Truth:
             found = mine(crowd.baskets, min_count=last, lengths=lengths, limit=_MOST)
         except LimitError:
             raise LimitError(
-                f"Under this curve more than {_MOST:,} patterns are as frequent as that. Ask for a larger min_support, "
-                "for shorter ones (lengths=), or for the first of them (top=)."
+                told(
+                    "Under this curve more than {many:,} patterns are as frequent as that. Ask for a larger "
+                    "{min_support}, for shorter ones ({lengths=}), or for the first of them ({top=}).",
+                    many=_MOST,
+                )
             ) from None
     return Truth.of(found, last, crowd.people)
 
@@ -240,7 +243,10 @@ def try_protocol(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: in
     top = len(true.itemsets) if asked.top is None else asked.top
     if asked.least > 2:
         raise MisuseError(
-            f"{entry.name} finds single items, or patterns of two items or more: lengths begins at 1 or 2."
+            told(
+                "{name} finds single items, or patterns of two items or more: {lengths} begins at 1 or 2.",
+                name=entry.name,
+            )
         )
     wanted = Wanted(items=crowd.baskets.items, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)
     plan.check(wanted)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Literal, TypeAlias
 
-from ..errors import BudgetError, MisuseError
+from ..errors import BudgetError, MisuseError, told
 from .budget import GRID, Budget, Neighbours, epsilon_for, exact, rho_for, shown
 from .fingerprint import Fingerprint
 
@@ -152,7 +152,11 @@ class Account:
             )
         if self.most is not None and asked.epsilon > self.most:
             raise MisuseError(
-                f"epsilon is {rounded(asked.epsilon)}, but the ledger allows at most {rounded(self.most)} a release."
+                told(
+                    "{epsilon} is {given}, but the ledger allows at most {allowed} a release.",
+                    given=rounded(asked.epsilon),
+                    allowed=rounded(self.most),
+                )
             )
         if self.accounting == "pure":
             self._check_epsilon(spends, asked)
@@ -250,7 +254,9 @@ def charged(value: Fraction, grid: Fraction = GRID) -> Fraction:
 def sensible(budget: Budget) -> Budget:
     """Return a budget whose epsilon is not absurd."""
     if budget.epsilon > _MOST:
-        raise MisuseError(f"epsilon is over {_MOST:,}, which promises nothing; give one such as 0.5 or 1.")
+        raise MisuseError(
+            told("{epsilon} is over {largest:,}, which promises nothing; give one such as 0.5 or 1.", largest=_MOST)
+        )
     return budget
 
 

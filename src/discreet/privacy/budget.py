@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import Any
 
-from ..errors import MisuseError
+from ..errors import MisuseError, named, told
 from ..exact.checks import as_written
 from . import lazy
 
@@ -41,17 +41,26 @@ class Neighbours(StrEnum):
             return cls.ADD_REMOVE
         if value == "replace":
             return cls.REPLACE
-        raise MisuseError(f"neighbours is 'add-remove' or 'replace'; {value!r} was given.")
+        raise MisuseError(told("{neighbours} is 'add-remove' or 'replace'; {value!r} was given.", value=value))
 
 
 def exact(value: Any, name: str) -> Fraction:
     """Return the number that was written: 0.1 is one tenth, whether it came as a float or as text."""
     number = as_written(value) if not isinstance(value, str) or len(value) <= _LONGEST else None
     if isinstance(number, Decimal) and number and abs(number.adjusted()) > _LONGEST:
-        raise MisuseError(f"{name} is a number between 10^-{_LONGEST} and 10^{_LONGEST}; {value!s:.60} was given.")
+        raise MisuseError(
+            told(
+                "{option} is a number between 10^-{digits} and 10^{digits}; {value!s:.60} was given.",
+                option=named(name),
+                digits=_LONGEST,
+                value=value,
+            )
+        )
     if number is None:
         given = value if isinstance(value, str) and len(value) <= _LONGEST else f"{value!r:.60}"
-        raise MisuseError(f"{name} is a number such as 1, 0.5 or 1/3; {given} was given.")
+        raise MisuseError(
+            told("{option} is a number such as 1, 0.5 or 1/3; {given} was given.", option=named(name), given=given)
+        )
     return Fraction(number)
 
 
@@ -75,11 +84,16 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:
-            raise MisuseError(f"epsilon must be over 0, such as 0.5 or 1; {shown(self.epsilon)} was given.")
+            raise MisuseError(
+                told("{epsilon} must be over 0, such as 0.5 or 1; {given} was given.", given=shown(self.epsilon))
+            )
         if not 0 <= self.delta < 1:
             raise MisuseError(
-                f"delta must be 0 or more and below 1, such as 1e-6, far below one over the number of people; "
-                f"{shown(self.delta)} was given."
+                told(
+                    "{delta} must be 0 or more and below 1, such as 1e-6, far below one over the number of people; "
+                    "{given} was given.",
+                    given=shown(self.delta),
+                )
             )
 
     @property
@@ -91,7 +105,9 @@ class Budget:
     def rho(self) -> Fraction:
         """The zCDP loss this budget has room for; a pure budget is not accounted that way."""
         if self.pure:
-            raise MisuseError("A budget without delta is kept in epsilon alone: give delta= to account by zCDP.")
+            raise MisuseError(
+                told("A budget without delta is kept in epsilon alone: give {delta=} to account by zCDP.")
+            )
         return rho_for(self.epsilon, self.delta)
 
 
@@ -154,7 +170,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     the formula is then evaluated with that alpha, exactly chosen, in arithmetic that rounds up.
     """
     if not 0 < delta < 1:
-        raise MisuseError(f"delta must lie between 0 and 1; {shown(delta)} was given.")
+        raise MisuseError(told("{delta} must lie between 0 and 1; {given} was given.", given=shown(delta)))
     if rho == 0:
         return Fraction(0)
     alpha = _best_order(float(rho), float(delta))

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from ..errors import DiscreetError, InputError, MisuseError
+from ..errors import DiscreetError, InputError, MisuseError, named, told
 from . import book, sealed
 from .account import Asked, Spend, State, sensible
 from .anchor import COMMAND, Anchor, anchor_of
@@ -106,7 +106,11 @@ class Ledger:
         limit = None if most is None else exact(most, "most")
         if limit is not None and not 0 < limit <= budget.epsilon:
             raise MisuseError(
-                f"most is {shown(limit)}, but it must be over 0 and at most the whole budget, {shown(budget.epsilon)}."
+                told(
+                    "{most} is {given}, but it must be over 0 and at most the whole budget, {whole}.",
+                    given=shown(limit),
+                    whole=shown(budget.epsilon),
+                )
             )
         content = {
             "kind": "ledger",
@@ -412,9 +416,12 @@ class Ledger:
         likeness = rows.likeness(account.known)
         if likeness == "other" and not same_data:
             raise MisuseError(
-                f"{self.path} is the ledger of other data: most of these baskets are not among them. Nothing was "
-                "spent. Use the ledger of these data. If they are the same data, much changed, say so with "
-                "same_data=True."
+                told(
+                    "{path} is the ledger of other data: most of these baskets are not among them. Nothing was spent. "
+                    "Use the ledger of these data. If they are the same data, much changed, say so with "
+                    "{same_data=True}.",
+                    path=self.path,
+                )
             )
         return likeness != "same"
 
@@ -423,7 +430,13 @@ def _text(value: str, name: str, least: int = 1) -> str:
     """Return a text that can be kept, and shown in a terminal."""
     if not isinstance(value, str) or not least <= len(value) <= _LONGEST or not value.isprintable():
         raise MisuseError(
-            f"{name} is a text of {least} to {_LONGEST} letters on one line; {str(value)[:40]!r} was given."
+            told(
+                "{option} is a text of {fewest} to {many} letters on one line; {given!r} was given.",
+                option=named(name),
+                fewest=least,
+                many=_LONGEST,
+                given=str(value)[:40],
+            )
         )
     return value
 

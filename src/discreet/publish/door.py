@@ -14,7 +14,7 @@ from ..baskets.core import Baskets, Item
 from ..curator.mechanism import Mechanism
 from ..curator.paying import Price, Receipt, ledger_of, pay, price
 from ..curator.release import Release
-from ..errors import MisuseError
+from ..errors import MisuseError, told
 from ..exact.checks import several, switch
 from ..privacy.budget import shown
 from ..privacy.source import SystemSource
@@ -271,18 +271,26 @@ def _named(itemsets: Any) -> list[list[Item]]:
         single = ", ".join(f"{{{item!r}}}" for item in items)
         together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
         raise MisuseError(
-            f"itemsets is a list of sets of items; {itemsets!r:.80} was given. For the people who hold each item write "
-            f"[{single}]{together}."
+            told(
+                "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
+                "write [{single}]{together}.",
+                given=itemsets,
+                single=single,
+                together=together,
+            )
         )
     if not isinstance(itemsets, Iterable):
         raise MisuseError(
-            f"itemsets is a list of sets of items, as in [{{'tea', 'milk'}}]; {itemsets!r:.80} was given."
+            told(
+                "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.",
+                given=itemsets,
+            )
         )
     if not held:
         raise MisuseError("There is no itemset to count: give at least one.")
     wanted = [several(itemset, "an itemset") for itemset in held]
     if not all(wanted):
-        raise MisuseError("itemsets has an empty itemset: everyone holds it. Leave it out.")
+        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
     return wanted
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..curator.mechanism import Asked, Mechanism, settings_of
 from ..curator.public import CHOICES, item_list, like, names, onto, rows
-from ..errors import LimitError, MisuseError, NobodyError
+from ..errors import LimitError, MisuseError, NobodyError, named, told
 from ..exact.checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours
@@ -26,8 +26,8 @@ _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
 _MANY = 10**6
-_WHOSE = (
-    'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
+_WHOSE = told(
+    'Say who is who: {person="customer"}, {item="product"}, here or in discreet.read(…). Without {person=} '
     "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
 )
 
@@ -64,7 +64,7 @@ def prepare(
     if not budget.pure and budget.rho == 0:
         raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
     if top is not None and positive("top", top) > _MOST:
-        raise MisuseError(f"top is at most {_MOST:,} in a release; {top} was given.")
+        raise MisuseError(told("{top} is at most {many:,} in a release; {given} was given.", many=_MOST, given=top))
     relation = Neighbours.typed(neighbours)
     how: Mechanism = mechanism_of(mechanism, settings, trying=trying)
     if itemsets is None:
@@ -72,13 +72,15 @@ def prepare(
     least, longest = (1, None) if lengths is None else span(lengths)
     held = everyone(baskets)
     if len(held.codes) + len(held) >= np.iinfo(np.int32).max:
-        raise LimitError("These baskets hold more items in all than can be mined at once: cap them with max_items=.")
-    vocabulary, told = item_list(items, held)
+        raise LimitError(
+            told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
+        )
+    vocabulary, declared = item_list(items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
     listed = vocabulary is not None
     finding = not listed and not how.finds
     if finding and budget.pure:
-        raise MisuseError(f"A release with epsilon alone needs a public list of items. {CHOICES}")
+        raise MisuseError(told("A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES))
     if vocabulary is None:
         # Items that were typed are public by that; they may not be found missing. All are names, whatever a reader took
         # them for: one person's name among numbers would turn every label into text.
@@ -94,15 +96,19 @@ def prepare(
     prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
     both = sorted(set(must) & set(without), key=str)
     if both:
-        raise MisuseError(f"{both[0]!r} is in both contains and excludes: no pattern can have it and not have it.")
+        raise MisuseError(
+            told(
+                "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
+            )
+        )
     free = np.ones(len(vocabulary), np.bool_)
     free[prefix] = free[barred] = False
     allowed = np.flatnonzero(free).astype(np.int32)
     if people is not None:
         if positive("people", people) < people:
-            raise MisuseError(f"people is at most {LARGEST:,}; {people} was given.")
+            raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=people))
         people = int(people)
-    public = _public(told, people, relation, len(held))
+    public = _public(declared, people, relation, len(held))
     if longest == UNBOUNDED:
         longest = None
     if longest is not None and longest < len(prefix):
@@ -111,7 +117,9 @@ def prepare(
         )
     if relation is Neighbours.REPLACE:
         if people is not None and people != len(held):
-            raise MisuseError("Under neighbours='replace' the number of people is public as it is: leave people out.")
+            raise MisuseError(
+                told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
+            )
         people = max(1, len(held))
     job = Job(
         baskets=over,
@@ -141,12 +149,17 @@ def prepare(
     if itemsets is None and asked.least > asked.items:
         there = number_of(asked.items + job.fixed, "item")
         raise MisuseError(
-            f"lengths asks for patterns of {least:,} items or more, but a pattern can have only {there}: ask for less."
+            told(
+                "{lengths} asks for patterns of {asked:,} items or more, but a pattern can have only {there}: ask "
+                "for less.",
+                asked=least,
+                there=there,
+            )
         )
     how.check(asked, budget)
     if by is None:
         if segments is not None:
-            raise MisuseError("segments lists the segments of by=: give that too.")
+            raise MisuseError(told("{segments} lists the segments of {by=}: give that too."))
         return {"": job}
     return _segmented(job, by, segments)
 
@@ -175,10 +188,12 @@ def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
         if value is not None
     ]
     if len(given) != 1:
-        told = " and ".join(given) + " were" if given else "none of them was"
         raise MisuseError(
-            "Say which patterns are wanted by exactly one of top (how many patterns), min_support (a fraction of "
-            f"people) or min_count (a number of people); {told} given."
+            told(
+                "Say which patterns are wanted by exactly one of {top} (how many patterns), {min_support} (a fraction "
+                "of people) or {min_count} (a number of people); {those} given.",
+                those=told("{several} were", several=named(*given)) if given else "none of them was",
+            )
         )
 
 
@@ -188,8 +203,8 @@ def _check_listed(labels: list[Item], vocabulary: Vocabulary) -> None:
             raise MisuseError(f"{label!r} is not on the list of items that was given: add it there, or leave it out.")
 
 
-def _public(told: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
-    sentences = [told] if told else []
+def _public(declared: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
+    sentences = [declared] if declared else []
     if relation is Neighbours.REPLACE:
         sentences.append(f"that there are {many:,} people")
     elif people is not None:
@@ -246,20 +261,25 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
     """Split a job by segment: everyone is in one, so the price of all is the price of one."""
     if job.neighbours is Neighbours.REPLACE or job.people is not None:
         raise MisuseError(
-            "Segments are for neighbours='add-remove' without people=: who is replaced may change the segment."
+            told(
+                "Segments are for {neighbours='add-remove'} without {people=}: who is replaced may change the segment."
+            )
         )
     if isinstance(by, str):
         by = _kept(job.baskets, by)
     if not isinstance(by, Iterable):
         raise MisuseError(
-            "by is the column that was kept by discreet.read(…, by=), or a segment for each person, as a list in the "
-            f"order of the baskets; {by!r:.80} was given."
+            told(
+                "{by} is the column that was kept by discreet.read(…, {by=}), or a segment for each person, as a list "
+                "in the order of the baskets; {given!r:.80} was given.",
+                given=by,
+            )
         )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
     if len(values) != len(job.baskets):
-        raise MisuseError("by is a segment for each person: as many as there are baskets, in their order.")
+        raise MisuseError(told("{by} is a segment for each person: as many as there are baskets, in their order."))
     if any(value is None or value != value for value in values):
-        raise MisuseError("by has no segment for some people: give everyone one.")
+        raise MisuseError(told("{by} has no segment for some people: give everyone one."))
     try:
         typed = [segments] if isinstance(segments, str) else segments
         listed = sorted(set(values), key=str) if typed is None else list(typed)
@@ -272,9 +292,9 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
         texts = {str(name): place for name, place in places.items()}
         where = np.array([places.get(value, texts.get(str(value), -1)) for value in values], np.int64)
     except TypeError:
-        raise MisuseError("by has a name or a number for each person, such as 'north' or 3.") from None
+        raise MisuseError(told("{by} has a name or a number for each person, such as 'north' or 3.")) from None
     if not named:
-        raise MisuseError("There is no segment: list them with segments=.")
+        raise MisuseError(told("There is no segment: list them with {segments=}."))
     how = "as found in the data" if segments is None else "as declared"
     public = (*job.public, f"which {len(named):,} segments there are, {how}")
     return {
@@ -296,6 +316,10 @@ def _kept(baskets: Baskets, column: str) -> list[Item]:
         return []
     held = "no segments" if baskets.segments is None else f"the segments {baskets.segments.column!r}"
     raise MisuseError(
-        f"by is {column!r}, but the baskets were read with {held} beside them: read them with "
-        f"discreet.read(…, by={column!r}), or hand over a segment for each person as a list."
+        told(
+            "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
+            "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
+            column=column,
+            held=held,
+        )
     )

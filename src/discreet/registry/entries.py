@@ -20,7 +20,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeAlias
 
-from ..errors import MisuseError
+from ..errors import MisuseError, named, told
 from .settings import parsed
 
 What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
@@ -223,13 +223,26 @@ def proven(kind: type[Any]) -> type[Any]:
 
 def _made(what: What, given: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
     if settings is not None and not isinstance(settings, Mapping):
-        raise MisuseError(f"settings are values by name, such as {{'selecting': '0.3'}}; {settings!r:.80} was given.")
+        raise MisuseError(
+            told(
+                "{settings} are values by name, such as {{'selecting': '0.3'}}; {given!r:.80} was given.",
+                given=settings,
+            )
+        )
     if isinstance(given, str):
         return entry(given, what).make(settings)
     if not isinstance(given, _kinds(what)):
-        named = "discreet.mechanisms()" if what == "mechanism" else "discreet.registry.protocols()"
+        listing = "discreet.mechanisms()" if what == "mechanism" else "discreet.registry.protocols()"
         usual = "auto" if what == "mechanism" else "adept"
-        raise MisuseError(f"{what} is one of the names that {named} lists, such as {usual!r}; {given!r:.80} was given.")
+        raise MisuseError(
+            told(
+                "{option} is one of the names that {listing} lists, such as {usual!r}; {given!r:.80} was given.",
+                option=named(what),
+                listing=listing,
+                usual=usual,
+                given=given,
+            )
+        )
     if settings:
         raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
     if not trying:

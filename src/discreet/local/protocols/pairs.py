@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MisuseError
+from ...errors import MisuseError, told
 from ...exact.relating import How
 from ...privacy.budget import exact
 from ..asking import Learnt, Line, Related, Talk, Wanted
@@ -160,11 +160,15 @@ def check_relations(plan: Any, wanted: Wanted, most: int = MOST_ITEMS) -> None:
         raise MisuseError(f"support is a number of relations, 1 or more; {plan.support} was given.")
     if wanted.top > plan.support:
         raise MisuseError(
-            f"The {wanted.top:,} most reliable relations are wanted of the {plan.support:,} most frequent: give a "
-            "larger support, or a smaller top."
+            told(
+                "The {wanted:,} most reliable relations are wanted of the {support:,} most frequent: give a larger "
+                "support, or a smaller {top}.",
+                wanted=wanted.top,
+                support=plan.support,
+            )
         )
     if wanted.least > 1:
-        raise MisuseError(f"{plan.name} finds relations of two items: leave least out.")
+        raise MisuseError(told("{name} finds relations of two items: leave {least} out.", name=plan.name))
 
 
 def relied_on(values: Values, variance: Values) -> Values:

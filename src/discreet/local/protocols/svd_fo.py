@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MisuseError
+from ...errors import MisuseError, told
 from ...privacy.budget import exact
 from ..asking import MOST_PATTERNS, Learnt, Line, Talk, Wanted
 from ..questions import Candidates
@@ -71,8 +71,13 @@ class SVDFO(Protocol):
         checked(self.candidates, "0.9", wanted.epsilon, size_oracle="adaptive", oracles=("adaptive",))
         if self.candidates * wanted.top > MOST_PATTERNS:
             raise MisuseError(
-                f"{self.candidates:,} candidates for each of {wanted.top:,} items are more than {MOST_PATTERNS:,}, "
-                "which no question has room for: give fewer candidates, or a smaller top."
+                told(
+                    "{candidates:,} candidates for each of {wanted:,} items are more than {room:,}, which no question "
+                    "has room for: give fewer candidates, or a smaller {top}.",
+                    candidates=self.candidates,
+                    wanted=wanted.top,
+                    room=MOST_PATTERNS,
+                )
             )
 
     def talk(self, wanted: Wanted) -> Talk:

@@ -1,0 +1,190 @@
+"""Messages name options as Python and as the command line write them, and what was given is never taken for one."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from string import Formatter
+
+import pytest
+import typer
+
+import discreet
+from discreet.errors import OPTIONS, BudgetError, InputError, Message, MisuseError, NobodyError, assigned, named, told
+
+SOURCE = Path(discreet.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("text", "python", "typed"),
+    [
+        ("use {min_count=1}.", "use min_count=1.", "use --min-count 1."),
+        ("Raise {min_count} ({lengths=})", "Raise min_count (lengths=)", "Raise --min-count (--lengths)"),
+        ('pass {labels="names"}.', 'pass labels="names".', "pass --labels names."),
+        ("such as {delta=1e-6}.", "such as delta=1e-6.", "such as --delta 1e-6."),
+        ("with {items='public'}", "with items='public'", "with --items public"),
+        ('{query="SELECT a FROM …"}', 'query="SELECT a FROM …"', '--query "SELECT a FROM …"'),
+        ("say so with {same_data=True}.", "say so with same_data=True.", "say so with --same-data."),
+        ("list them with {segments=}.", "list them with segments=.", "list them with --segment."),
+        ("give {format=} as", "give format= as", "give --input-format as"),
+        ('{pair=("before", "after")}.', 'pair=("before", "after").', "--pair before after."),
+        ("[{{'tea', 'milk'}}]", "[{'tea', 'milk'}]", "[{'tea', 'milk'}]"),
+        ("the top of the format", "the top of the format", "the top of the format"),
+    ],
+)  # fmt: skip
+def test_options_are_written_as_each_language_has_them(text, python, typed):
+    message = told(text)
+    assert (str(message), message.typed) == (python, typed)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["top=5.csv", "min_count=3", "epsilon is", "{top}", "{0}", "%s", "--top 5", 'labels="names"']
+)
+def test_what_was_given_is_inserted_and_never_looked_into(hostile):
+    message = told("{path}: {top} is {given!r}", path=hostile, given=hostile)
+    assert str(message) == f"{hostile}: top is {hostile!r}"
+    assert message.typed == f"{hostile}: --top is {hostile!r}"
+    assert InputError(hostile).message == Message(hostile, hostile)
+
+
+def test_values_are_formatted_and_quoted():
+    assert told("{many:,} of {what!r:.4}", many=1234, what="long").typed == "1,234 of 'lon"
+    assert told("{limit=more:_}", more=10**6) == Message("limit=1_000_000", "--limit 1_000_000")
+    assert told("{query=select}", select="from 'a b'").typed == "--query \"from 'a b'\""
+    assert told("{query=select}", select='a "b" $c').typed == "--query 'a \"b\" $c'"
+
+
+def test_messages_are_put_together():
+    inner = told(
+        "use {top}",
+    )
+    assert told("{why}. {least}?", why=MisuseError(inner)) == Message("use top. least?", "use --top. --least?")
+    assert told("{both} were", both=named("top", "min_count")) == Message(
+        "top and min_count were", "--top and --min-count were"
+    )
+    assert named("kept", equals="=") == Message("kept=", "kept=")
+    assert assigned("max_items", 5) == Message("max_items=5", "--max-items 5")
+    assert assigned("kept", 5) == Message("kept=5", "kept=5")
+
+
+def test_a_mistake_in_a_message_is_found_at_once():
+    with pytest.raises(KeyError, match="neither a value of this message nor an option"):
+        told("{tpo} is 5")
+    with pytest.raises(TypeError, match="not called top, which is an option"):
+        told("{top} is 5", top=5)
+
+
+def test_errors_are_pickled_with_both_languages():
+    for kind in (InputError, NobodyError, MisuseError, discreet.LimitError, discreet.DiscreetError):
+        error = pickle.loads(pickle.dumps(kind(told("{top} is {given}", given=5))))
+        assert (type(error), str(error), error.message.typed) == (kind, "top is 5", "--top is 5")
+    spent = BudgetError(told("{epsilon} is {given}", given=2), Fraction(2), Fraction(1), Fraction(0))
+    again = pickle.loads(pickle.dumps(spent))
+    assert (again.message, again.difference, str(again)) == (spent.message, 2, "epsilon is 2")
+    assert str(MisuseError("as it is")) == MisuseError("as it is").message.typed == "as it is"
+
+
+def parameters() -> set[str]:
+    open_ = [discreet.read, discreet.mine, discreet.release, discreet.count, discreet.rank, discreet.simulate]
+    more = [discreet.plan, discreet.audit, discreet.Ledger.create, discreet.Patterns.rules, discreet.Patterns.where]
+    return {name for one in (*open_, *more) for name in inspect.signature(one).parameters}
+
+
+def options() -> set[str]:
+    from discreet.cli.app import app
+
+    def inside(command) -> set[str]:
+        found = {option for one in command.params for option in one.opts}
+        return found.union(*map(inside, getattr(command, "commands", {}).values()))
+
+    return inside(typer.main.get_command(app))
+
+
+def test_the_table_of_options_holds_what_there_is():
+    assert OPTIONS.keys() <= parameters()
+    assert set(OPTIONS.values()) <= options()
+    # Whatever is both a parameter and an option of the same name is in the table.
+    both = {name for name in parameters() if "--" + name.replace("_", "-") in options()}
+    # A name of a ledger is one of many names, and the scores of `rank` are a file's.
+    assert both - {"name", "scores"} <= OPTIONS.keys(), "name these in errors.py, so that messages can"
+
+
+def calls() -> list[tuple[str, ast.Call]]:
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        ours = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ours:
+                found.append((f"{path.relative_to(SOURCE)}:{node.lineno}", node))
+    return found
+
+
+def test_every_message_has_its_fields():
+    seen = 0
+    for where, call in calls():
+        if call.func.id != "told":
+            continue
+        seen += 1
+        assert isinstance(call.args[0], ast.Constant), f"{where}: what is told is written out, with fields"
+        values = {keyword.arg for keyword in call.keywords}
+        assert not values & OPTIONS.keys(), f"{where}: a value is named like an option"
+        fields = {field for _, field, _, _ in Formatter().parse(call.args[0].value) if field is not None}
+        names = {field.partition("=")[0] for field in fields}
+        given = {field.partition("=")[2] for field in fields} & values
+        assert names <= values | OPTIONS.keys(), f"{where}: {names - values - OPTIONS.keys()} is nothing"
+        assert values <= names | given, f"{where}: {values - names - given} is not told"
+        told(call.args[0].value, **dict.fromkeys(values, 5))
+    assert seen > 100
+
+
+def plain(node: ast.AST) -> str:
+    """Return the text of a message that was not made by `told`, with a gap for each value."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(plain(part) or "…" for part in node.values)
+    return ""
+
+
+def test_no_plain_message_names_an_option_of_python():
+    every, long = "|".join(OPTIONS), "|".join(name for name in OPTIONS if "_" in name)
+    option = re.compile(rf"\b(?:{long})\b|(?<![-\w])(?:{every})=")
+    opening = re.compile(rf"^(?:{every}) (?:is|are|must|has)\b")
+    for where, call in calls():
+        if call.func.id.endswith("Error") and call.args and not where.startswith(("lab/", "kernels/")):
+            text = plain(call.args[0])
+            # Oracles and protocols speak of their settings, which are typed otherwise.
+            found = option.search(text) or (None if where.startswith("local/") else opening.search(text))
+            assert not found, f"{where}: write {found[0]!r} as a field of told(), so that the command line can type it"
+
+
+def run(*words: str, cwd: Path) -> str:
+    done = subprocess.run([sys.executable, "-m", "discreet", *words], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_hostile_names_in_both_languages(tmp_path):
+    assert run("mine", "top=5.csv", "--top", "3", cwd=tmp_path) == "discreet: There is no file top=5.csv.\n"
+    with pytest.raises(InputError, match=r"^There is no file top=5\.csv\.$"):
+        discreet.mine("top=5.csv", top=3)
+    odd = tmp_path / "min_count=3.dat"
+    odd.write_text("3 4\n5 epsilon\n")
+    told_ = "line 2: 'epsilon' is not a whole number, and the first line with items has only numbers; "
+    assert run("mine", odd.name, "--top", "3", cwd=tmp_path) == (
+        f"discreet: min_count=3.dat, {told_}--labels names reads items as names.\n"
+    )
+    with pytest.raises(InputError) as caught:
+        discreet.read(odd)
+    assert str(caught.value) == f'{odd}, {told_}labels="names" reads items as names.'
+    (tmp_path / "b.dat").write_text("top= milk\nlabels tea\n")
+    assert run("mine", "b.dat", "--top", "3", "--contains", "epsilon is", cwd=tmp_path).startswith(
+        "discreet: 'epsilon is' is not an item of this data"
+    )
