@@ -11,12 +11,14 @@ from discreet.local.client import client
 from discreet.local.loss import WIDE, WORD, failing, ratio
 from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
+from discreet.local.oracles.oracle import EVERY_ANSWER, EVERY_LOSS
 from discreet.local.trust import check
 from naive.enumerating import law
 
 MORE = "The question's probabilities give away more than the epsilon it states."
 OTHER = "The question's oracle is made for other answers than the question has."
 NOT_PROBABILITIES = "The question's numbers are not probabilities."
+LONG = "An answer to the question would be longer than the 65,536 bytes a device sends."
 NOT_WHOLE = "The question's numbers are not whole."
 UNWRITTEN = "The question is not written as format 1 has it."
 
@@ -25,7 +27,12 @@ def asked(form, epsilon="1", **more):
     return {"format": 1, "ask": "which", "of": form.get("size", 5), "epsilon": epsilon, "oracle": form, **more}
 
 
+# Those kept for comparison are held to the same, though no device answers for them.
+ALL = {"answers": EVERY_ANSWER, "losses": EVERY_LOSS}
+
+
 def refused(question, **limits):
+    limits = {"most": 64, **ALL, **limits}
     with pytest.raises(ValueError) as error:  # noqa: PT011
         client(question, [0, 1], **limits)
     with pytest.raises(ValueError) as empty:  # noqa: PT011
@@ -39,9 +46,9 @@ def test_what_oracles_make_is_answered(name):
     for epsilon in ("0.001", "0.1", "1", "3", "20"):
         for size, pad in ((1, 1), (7, 3), (300, 2)):
             form = oracles()[name].make(Fraction(epsilon), size, pad=pad).form
-            check(asked(form, epsilon))
+            check(asked(form, epsilon), epsilon, losses=EVERY_LOSS)
         single = oracles()[name].make(Fraction(epsilon), 4, single=True).form
-        check(asked(single, epsilon, ask="how-many", of=9, bins=[0, 1, 2, 5]))
+        check(asked(single, epsilon, ask="how-many", of=9, bins=[0, 1, 2, 5]), epsilon, losses=EVERY_LOSS)
 
 
 @pytest.mark.parametrize("name", oracles())
@@ -99,7 +106,9 @@ def test_numbers_that_were_tampered_with_are_caught(name):
         assert refused(asked({**form, key: True})) == NOT_WHOLE
         assert refused(asked({**form, key: None})) == NOT_WHOLE
     assert refused(asked({**form, "pad": 0})) == NOT_PROBABILITIES
-    assert refused(asked({**form, "dummies": 2, "oracle": "best"})) == "This device does not know the oracle 'best'."
+    assert refused(asked({**form, "dummies": 2, "oracle": "best"})) == (
+        "This device does not know the oracle 'best': it is no part of format 1."
+    )
     assert refused(asked({key: value for key, value in form.items() if key != "size"}, of=20)) == UNWRITTEN
 
 
@@ -128,7 +137,7 @@ def test_answers_the_oracle_has_no_place_for_are_caught(name):
 
 def test_what_only_some_baskets_trip_over_is_caught_before():
     form = oracles()["grr"].make(Fraction(1), 2).form
-    assert refused(asked(form, of=[[0, [1]], 1])) == NOT_WHOLE
+    assert refused(asked(form, of=[[0, [1]], 1])) == UNWRITTEN
     assert refused(asked(form, of=[0, "1"])) == NOT_WHOLE
     single = oracles()["grr"].make(Fraction(1), 2, single=True).form
     assert refused(asked(single, ask="prefix", of=[[1]], order=[1, None], length=1)) == NOT_WHOLE
@@ -181,7 +190,7 @@ def test_a_probability_of_failing_is_stated_and_allowed_or_refused():
     question = asked(oracle.form, "2", delta=str(oracle.delta))
     assert 0 < failing(oracle.form) == oracle.delta <= Fraction(1, 1000)
     assert refused(question).startswith("The question asks for delta 0.000")
-    assert client(question, [1], fail=0.001)
+    assert client(question, [1], most=2, fail=0.001)
     assert refused(asked(oracle.form, "2"), fail=0.001) == MORE  # it hides the probability
     assert refused({**question, "oracle": {**oracle.form, "share": 0}}, fail=0.001) == MORE
     # With one dummy an empty basket puts all of its padding into one bucket, always.
@@ -243,7 +252,9 @@ def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
             for basket in BASKETS:
                 for pairs in PAIRS if question.get("pairs") in ("after", "given") else [()]:
                     try:
-                        client(question, basket, **{question.get("pairs", "given"): pairs} if pairs else {})
+                        client(
+                            question, basket, most=1, **{question.get("pairs", "given"): pairs} if pairs else {}, **ALL
+                        )
                         told.add("")
                     except ValueError as error:
                         told.add(str(error))
@@ -255,9 +266,9 @@ def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
 def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
     form = means()["duchi"].make(Fraction(1), 1).form
     question = {**asked(form), "ask": "projection", "of": [0, 1], "left": [1, 0], "right": [0, 1], "low": 0, "high": 1}
-    given, after, most = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
+    given, after, words = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
     reports = {
-        how: client({**question, "pairs": how}, [], given=given, after=after, take=lambda _: most)
+        how: client({**question, "pairs": how}, [], given=given, after=after, most=1, take=lambda _: words)
         for how in ("given", "after")
     }
     assert reports == {"given": b'{"sign":1}', "after": b'{"sign":0}'}
@@ -268,8 +279,8 @@ def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
 def test_numbers_that_take_longer_for_those_who_hold_them_are_refused(name):
     question, _ = KINDS["projection"]
     question = {**asked(means()["hm"].make(Fraction(1)).form), **question}
-    check({**question, "left": [1 << 20, 0, -1 << 20], "low": -1 << 53, "high": 1 << 53})
-    sign, most = (-1 if name == "low" else 1), (1 << 53 if name in ("low", "high") else 1 << 20)
+    check({**question, "left": [1 << 20, 0, -1 << 20], "low": 1 - (1 << 53), "high": (1 << 53) - 1}, 1)
+    sign, most = (-1 if name == "low" else 1), ((1 << 53) - 1 if name in ("low", "high") else 1 << 20)
     longer = sign * (most + 1)
     told = refused({**question, name: longer if name in ("low", "high") else [longer, 1, 1]})
     assert told == "The question's weights or range are beyond what a device computes with."
@@ -306,7 +317,7 @@ def test_only_format_1_is_spoken():
         message = f"This device speaks format 1, and the question is in format {spoken}."
         assert refused({**asked(form), "format": spoken}) == message
     with pytest.raises(ValueError, match=UNWRITTEN):
-        check([])
+        check([], 1)
 
 
 @pytest.mark.parametrize(
@@ -322,12 +333,12 @@ def test_only_format_1_is_spoken():
 )
 def test_numbers_no_device_could_handle_are_refused_at_once(name, more):
     form = {**oracles()[name].make(Fraction(1), 20, pad=2).form, **more}
-    assert refused(asked(form)) in (NOT_PROBABILITIES, "The question is about more than a device looks at.")
+    assert refused(asked(form)) in (NOT_PROBABILITIES, "The question is about more than a device looks at.", LONG)
 
 
 def test_pairs_may_come_as_lists():
     """As JSON has them: a device that holds some must not stop where one that holds none answers."""
     form = oracles()["grr"].make(Fraction(1), 1).form
     question = {**asked(form, of=[[0, 1]]), "pairs": "given"}
-    client(question, [], given=[])
-    client(question, [0, 1], given=[[0, 1]])
+    client(question, [], most=1, given=[])
+    client(question, [0, 1], most=1, given=[[0, 1]])

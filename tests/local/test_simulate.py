@@ -143,7 +143,11 @@ def test_the_guarantee_comes_from_what_was_asked(baskets):
     assert outcome.guarantee.epsilon == 1
     assert [charge.epsilon for charge in outcome.guarantee.charges] == [Fraction(1, 2)] * 2
     assert outcome.guarantee.public[1] == "the padding, though it was taken from the raw data"
-    assert outcome.notes == ("The padding was taken from the raw data: what it gives away is not counted.",)
+    assert outcome.notes == (
+        "The padding was taken from the raw data: what it gives away is not counted.",
+        "No device answers through blh or sue, kept for comparison: with these settings the protocol is simulated "
+        "only, and no study can run it.",
+    )
     assert [line.people for line in outcome.rounds] == [len(baskets)] * 2
     assert outcome.reports == 2
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.local.client import ANSWERS, _symbol
+from discreet.local.client import sampled
 from discreet.local.draws import Draws
+from discreet.local.oracles.oracle import EVERY_ANSWER
 from discreet.local.stream import Stream
 
 
@@ -14,13 +15,13 @@ def words(seed, person, many):
 
 def reports(form, rows, people, seed):
     return [
-        ANSWERS[form["oracle"]](form, row, Draws(Stream(seed, person).take))
+        EVERY_ANSWER[form["oracle"]](form, row, Draws(Stream(seed, person).take))
         for row, person in zip(rows, people, strict=True)
     ]
 
 
 def symbols(form, rows, people, seed):
-    return [_symbol(form, row, Draws(Stream(seed, person).take)) for row, person in zip(rows, people, strict=True)]
+    return [sampled(form, row, Draws(Stream(seed, person).take)) for row, person in zip(rows, people, strict=True)]
 
 
 def cut(rows, people, seed, pad):

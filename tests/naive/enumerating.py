@@ -13,9 +13,9 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 
-from discreet.local.client import ANSWERS
 from discreet.local.draws import Draws
 from discreet.local.loss import WIDE, WORD
+from discreet.local.oracles.oracle import EVERY_ANSWER
 
 
 class _AskedError(Exception):
@@ -76,7 +76,7 @@ def law(form, values, seed=(1, 0)):
 
     def after(script):
         try:
-            return "told", json.dumps(ANSWERS[form["oracle"]](form, list(values), Enumerating(script, seed)))
+            return "told", json.dumps(EVERY_ANSWER[form["oracle"]](form, list(values), Enumerating(script, seed)))
         except _AskedError as asked:
             where, options = asked.args
             found.setdefault(where, (script, options))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 from itertools import pairwise
+from math import comb
 
 WORD = 2**32
 
@@ -36,17 +39,6 @@ class Words:
         low = self.word()
         x = low + WORD * self.word()
         return x // weight if x < weight * inside else inside + (x - weight * inside) % outside
-
-    def bits(self, count, threshold):
-        words = [0] * -(-count // 32)
-        lowest = next(bit for bit in range(32) if threshold >> bit & 1)
-        for bit in range(lowest, 32):
-            fair = [self.word() for _ in words]
-            if threshold >> bit & 1:
-                words = [a | b for a, b in zip(words, fair, strict=True)]
-            else:
-                words = [a & b for a, b in zip(words, fair, strict=True)]
-        return [words[at // 32] >> at % 32 & 1 for at in range(count)]
 
     def some(self, many, values):
         values = list(values)
@@ -185,11 +177,6 @@ def number(oracle, n, words):
     return {"point": rest if rest < first else rest + oracle["window"]}
 
 
-def digits(bits):
-    data = [sum(bit << at for at, bit in enumerate(bits[first : first + 8])) for first in range(0, len(bits), 8)]
-    return "".join(f"{byte:02x}" for byte in data)
-
-
 def answer(oracle, values, words):
     name = oracle["oracle"]
     if name == "wheel":
@@ -203,22 +190,6 @@ def answer(oracle, values, words):
         return subset(oracle, [own], words)
     if name == "grr":
         return {"value": other_than(own, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1))}
-    if name == "hr":
-        row = words.below(oracle["rows"])
-        sign = bin(row & (own + 1)).count("1") % 2
-        return {"row": row, "sign": sign if words.chance(oracle["keep"]) else 1 - sign}
-    if name in ("oue", "sue"):
-        bits = words.bits(oracle["size"], oracle["lie"])
-        if own < oracle["size"]:
-            bits[own] = int(words.chance(oracle["keep"]))
-        return {"bits": digits(bits)}
-    if name == "pckv-ue":
-        many = -(-oracle["size"] // 2)
-        told = words.bits(many, oracle["lie"])
-        signs = words.bits(many, 2**31)
-        if words.chance(oracle["keep"]) and own < oracle["size"] and told[own // 2] == 0:
-            told[own // 2], signs[own // 2] = 1, own % 2
-        return {"told": digits(told), "signs": digits([a * b for a, b in zip(told, signs, strict=True)])}
     seed = words.seed()
     bucket = hashed(seed, own) * oracle["buckets"] // WORD
     return {"seed": seed, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}
@@ -226,3 +197,213 @@ def answer(oracle, values, words):
 
 def written(report):
     return json.dumps(report, separators=(",", ":"))
+
+
+def device(question, basket, own, words):
+    values, oracle = values_of(question, basket, own), question["oracle"]
+    return number(oracle, values[0], words) if question["ask"] == "projection" else answer(oracle, values, words)
+
+
+class RefusedError(Exception):
+    pass
+
+
+def need(condition):
+    if not condition:
+        raise RefusedError
+
+
+def read(asked, most, fail):
+    """Return the question, or None where it is refused."""
+    try:
+        question = parse(asked) if isinstance(asked, bytes) else asked
+        looked_at(question, Fraction(most), Fraction(fail))
+    except (RefusedError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return question
+
+
+def parse(text):
+    need(len(text) <= 8_388_608)
+
+    def once(fields):
+        need(len({name for name, _ in fields}) == len(fields))
+        return dict(fields)
+
+    def never(_):
+        raise RefusedError
+
+    try:
+        return json.loads(text.decode("utf-8"), object_pairs_hook=once, parse_float=never, parse_constant=never)
+    except RecursionError:
+        raise RefusedError from None
+
+
+def is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def in_lists(value, depth=1):
+    """Return the entries of all lists."""
+    need(depth <= 3)
+    inner = value.values() if isinstance(value, dict) else value
+    found = len(value) if isinstance(value, list) else 0
+    return found + sum(in_lists(one, depth + 1) for one in inner if isinstance(one, dict | list))
+
+
+def as_number(text):
+    need(isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,100}([./][0-9]{1,100})?", text))
+    need("/" not in text or int(text.split("/")[1]))
+    return Fraction(text)
+
+
+def looked_at(question, most, fail):
+    need(isinstance(question, dict))
+    need(in_lists(question) <= 1_048_576)
+    need(is_whole(question["format"]) and question["format"] == 1)
+    epsilon, delta = as_number(question["epsilon"]), as_number(question.get("delta", "0"))
+    need(0 < epsilon <= 64 and epsilon <= most)
+    need(0 <= delta < 1 and delta <= fail)
+    oracle = question["oracle"]
+    fits(question, oracle)
+    need(loss(oracle) <= series(epsilon))
+    share = oracle.get("share")
+    need(share is None or Fraction(comb(oracle["pad"], share + 1), oracle["buckets"] ** share) <= delta)
+
+
+def items(some):
+    need(isinstance(some, list))
+    need(all(is_whole(item) and 0 <= item <= 2_147_483_647 for item in some))
+
+
+def fits(question, oracle):
+    ask, of, pairs = question["ask"], question["of"], question.get("pairs")
+    kinds = {"which": 3, "how-many": 3, "valued": 3, "projection": 4}.get(ask, 0)
+    need("pairs" not in question or pairs in ("together", "given", "after", "folded")[:kinds])
+    if ask == "projection":
+        need(oracle["oracle"] in ("duchi", "pm", "hm"))
+        projection(question)
+        return
+    need(oracle["oracle"] not in ("duchi", "pm", "hm"))
+    if ask == "prefix":
+        items([*question["order"], question["length"]])
+        for one in of:
+            items(one)
+        size = len(of) + 1
+    elif ask == "cells":
+        items(of)
+        need(1 <= len(of) <= 16)
+        size = 2 ** len(of)
+    else:
+        need(ask in ("which", "how-many", "valued"))
+        if is_whole(of):
+            need(pairs is None and 1 <= of <= 2_147_483_648)
+            size = of
+        else:
+            need(isinstance(of, list))
+            items([item for one in of for item in (one if isinstance(one, list) else [one])])
+            need(pairs is None or all(isinstance(one, list) and len(one) >= 2 for one in of))
+            size = len(of)
+        if ask == "how-many":
+            bins = question["bins"]
+            items(bins)
+            need(bins[:1] == [0] and all(a < b for a, b in pairwise(bins)))
+            size = len(bins)
+        if ask == "valued":
+            need(pairs is not None and not is_whole(of) and question["absent"] in (True, False))
+            size = 2 * len(of)
+    need(size == oracle["size"])
+    need(oracle["pad"] == 1 if ask in ("how-many", "prefix", "cells") else True)
+    need(oracle["oracle"] == "wheel" or oracle["dummies"] > 0 if ask in ("which", "valued") else True)
+
+
+def projection(question):
+    of, left, right, low, high = (question[name] for name in ("of", "left", "right", "low", "high"))
+    need(isinstance(left, list) and isinstance(right, list) and len(left) == len(right))
+    if question["pairs"] == "folded":
+        need(is_whole(of) and 1 <= of <= len(left) ** 2)
+    else:
+        lists = [tuple(one) if isinstance(one, list) else (one,) for one in of]
+        items([item for one in lists for item in one])
+        need(all(lists) and len(set(lists)) == len(lists) == len(left))
+    need(all(is_whole(one) for one in [*left, *right, low, high]))
+    need(all(abs(one) <= 1_048_576 for one in left + right))
+    need(-9_007_199_254_740_991 <= low <= high <= 9_007_199_254_740_991)
+
+
+FIELDS = {
+    "grr": "size pad dummies inside",
+    "olh": "size pad dummies buckets inside",
+    "subset": "size pad dummies many hit",
+    "privset": "size pad dummies many hit",
+    "wheel": "size pad dummies arc inside",
+    "duchi": "span slope",
+    "pm": "span step window points inside",
+    "hm": "span choose pm duchi",
+}
+
+
+def loss(oracle):
+    name = oracle["oracle"]
+    need(name in FIELDS)
+    need(oracle.keys() - ({"share"} if name == "olh" else set()) == {"oracle", *FIELDS[name].split()})
+    if name == "hm":
+        need((oracle["pm"]["oracle"], oracle["duchi"]["oracle"]) == ("pm", "duchi"))
+        need(oracle["span"] == oracle["pm"]["span"] == oracle["duchi"]["span"])
+        need(is_whole(oracle["choose"]) and 0 <= oracle["choose"] <= WORD)
+        return max(loss(oracle["pm"]), loss(oracle["duchi"]))
+    numbers = [value for key, value in oracle.items() if key not in ("oracle", "inside")]
+    need(all(is_whole(value) and 0 <= value <= WORD for value in numbers))
+    need("inside" not in oracle or re.fullmatch(r"[0-9]{1,20}", oracle["inside"]))
+    inside = int(oracle.get("inside", 0))
+    if name == "duchi":
+        return turned(odds(2**31 + oracle["slope"] * oracle["span"]))
+    if name == "pm":
+        need(oracle["points"] - oracle["window"] == 2 * oracle["span"] * oracle["step"])
+        return spread(inside, oracle["window"], oracle["points"] - oracle["window"], Fraction(1))
+    size, pad, dummies = oracle["size"], oracle["pad"], oracle["dummies"]
+    most = 131_072 if name in ("subset", "privset") else 2_147_483_648
+    need(size >= 1 and 1 <= pad <= most and size + dummies <= most)
+    if name == "grr":
+        return spread(inside, 1, size + dummies - 1, Fraction(1, pad) if dummies >= pad else Fraction(1))
+    if name == "olh":
+        need(oracle.get("share", 0) <= 4096)
+        part = min(Fraction(oracle["share"], pad), 1) if "share" in oracle and dummies >= pad else Fraction(1)
+        return spread(inside, 1, oracle["buckets"] - 1, part)
+    if name == "wheel":
+        return spread(inside, pad * oracle["arc"], WORD - pad * oracle["arc"], Fraction(1))
+    symbols, many, own = size + dummies, oracle["many"], pad if name == "privset" else 1
+    need(12 + many * (len(str(symbols - 1)) + 1) <= 65_536)
+    need(name == "subset" or dummies >= pad or (dummies == 0 and pad == 1))
+    need(1 <= many <= symbols - own)
+    need(name == "subset" or many * pad <= 4 * symbols)
+    without = comb(symbols - own, many)
+    return turned(odds(oracle["hit"]) * Fraction(without, comb(symbols, many) - without))
+
+
+def turned(one):
+    return max(one, 1 / one)
+
+
+def odds(threshold):
+    need(0 < threshold < WORD)
+    return Fraction(threshold, WORD - threshold)
+
+
+def spread(w, i, o, f):
+    rest = 2**64 - w * i
+    need(min(w, i, o) >= 1 and rest >= o)
+    high, low = -(-rest // o), rest // o
+    if i > 1:
+        high, low = max(high, -(-(2**64) // (i + o))), min(low, 2**64 // (i + o))
+    return (f * max(w, high) + (1 - f) * high) / min(w, low)
+
+
+def series(epsilon):
+    term, total = Fraction(1), Fraction(1)
+    for count in range(1, 160):
+        term = term * epsilon / count
+        total += term
+        if term < Fraction(1, 2**200):
+            break  # what is left out is far less than what the comparison turns on
+    return total

@@ -1,42 +1,88 @@
 """Write the golden vectors of wire format 1: `python tests/vectors/make.py`.
 
 They are frozen: a difference means that devices in the field and collectors would no longer understand each other, so
-the format's number has to change with them. Each file has cases of one oracle. A good case is a question, a basket,
-the random bytes the device uses (hexadecimal) and the report as text. A bad one is a
-question with the words a device refuses it with.
+the format's number has to change with them. A good case is a question, a basket, the random bytes the device uses
+(hexadecimal) and the report as text. A bad one is a question with the words a device refuses it with. `docs/wire.md`
+says how the files are read; `tests/vectors/reading.py` reads them.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.exact.relating import How
 from discreet.local.asking import Ask, Who
 from discreet.local.client import ANSWERS, client
 from discreet.local.draws import Draws
+from discreet.local.limits import (
+    MOST_CELLS,
+    MOST_DIGITS,
+    MOST_EPSILON,
+    MOST_ITEM,
+    MOST_MET,
+    MOST_NUMBERS,
+    MOST_QUESTION,
+    MOST_RANGE,
+    MOST_REPORT,
+    MOST_SHARE,
+    MOST_SUBSET,
+    MOST_SYMBOLS,
+    MOST_WEIGHT,
+)
+from discreet.local.loss import WORD
 from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
 from discreet.local.pair_questions import Folded, HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
 from discreet.local.questions import Candidates, Cells, HowMany, Prefix, Question, Which
 from discreet.local.stream import Stream, seed_of
+from vectors.reading import asked_in
+
+Case = dict[str, Any]
 
 HERE = Path(__file__).parent / "v1"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
 WHO = Who(0, 1 << 32)
 
 
-class Recorded:
-    """Bytes of a stream, remembered."""
+LIVE = [name for name, kind in oracles().items() if kind.live]
 
-    def __init__(self, what: str) -> None:
+
+class Recorded:
+    """Some words, and then those of a stream, remembered as bytes; every other one of the stream may be the largest."""
+
+    def __init__(self, what: str, words: Sequence[int] = (), *, every_other: bool = False) -> None:
         self.stream, self.bytes = Stream(seed_of(1, what), 0), b""
+        self.words, self.every_other = [word.to_bytes(4, "little") for word in words], every_other
 
     def take(self, count: int) -> bytes:
-        taken = self.stream.take(count)
+        taken = self.words.pop(0) if self.words else self.stream.take(count)
+        if self.every_other and len(self.bytes) % 8 == 0:
+            taken = b"\xff" * 4
+        assert len(taken) == count
         self.bytes += taken
         return taken
+
+
+def told(
+    form: Case,
+    basket: Iterable[int],
+    source: Recorded,
+    given: Sequence[Sequence[int]] | None = None,
+    after: Sequence[Sequence[int]] = (),
+    **more: Any,
+) -> Case:
+    """Return the case that a device makes of this question, this basket and these bytes."""
+    own = {} if given is None else {"given": [list(pair) for pair in given], "after": [list(pair) for pair in after]}
+    pairs = {name: [tuple(pair) for pair in some] for name, some in own.items()}
+    basket = list(basket)
+    limits = {"most": MOST_EPSILON, **{name: more[name] for name in ("most", "fail") if name in more}}
+    report = client(asked_in({"question": form, **more}), basket, **limits, **pairs, take=source.take)
+    case = {"question": form, **more, "basket": basket, **own}
+    return case | {"random": source.bytes.hex(), "report": report.decode()}
 
 
 def questions(name: str) -> list[Ask]:
@@ -52,29 +98,20 @@ def questions(name: str) -> list[Ask]:
     return [Ask.of("", WHO, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in asked]
 
 
-def good(name: str) -> list[dict[str, object]]:
+def good(name: str) -> list[Case]:
     asks = questions(name)
     if name == "olh":
         sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
         asks.append(Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled))
-    cases = []
-    for number, ask in enumerate(asks):
-        for basket in BASKETS:
-            source = Recorded(f"{name} {number} {basket}")
-            report = client(ask.form, basket, fail=0.01, take=source.take)
-            cases.append(
-                {
-                    "question": ask.form,
-                    "basket": basket,
-                    "random": source.bytes.hex(),
-                    "report": report.decode(),
-                }
-            )
-    return cases
+    return [
+        told(ask.form, basket, Recorded(f"{name} {number} {basket}"), **({"fail": "0.01"} if ask.oracle.delta else {}))
+        for number, ask in enumerate(asks)
+        for basket in BASKETS
+    ]
 
 
-def numbers(name: str) -> list[dict[str, object]]:
-    """Return cases of a mean oracle: no question asks for a number yet, so that the oracle is given by itself."""
+def numbers(name: str) -> list[Case]:
+    """Return cases of a mean oracle by itself: any number may be given to it, those beyond its range too."""
     cases = []
     for epsilon in ("1/2", "1", "3"):
         for span in (8, 1024):
@@ -94,7 +131,7 @@ def numbers(name: str) -> list[dict[str, object]]:
     return cases
 
 
-def further() -> list[dict[str, object]]:
+def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
     cells = Cells((4, 1, 2))
     together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
@@ -102,8 +139,8 @@ def further() -> list[dict[str, object]]:
         (cells, "grr", 1),
         (cells, "subset", 1),
         (Valued(together), "grr", 2),
-        (Valued(together, absent=True), "pckv-ue", 3),
-        (Valued(own), "pckv-ue", 1),
+        (Valued(together, absent=True), "privset", 3),
+        (Valued(own), "wheel", 1),
         (Valued(own, absent=True), "grr", 2),
     ]
     cases = []
@@ -111,22 +148,11 @@ def further() -> list[dict[str, object]]:
         ask = Ask.of("", WHO, question, name, Fraction(1), pad=pad)
         for basket in BASKETS:
             given = [(one, other) for one, other in ((1, 2), (2, 1), (4, 1)) if {one, other} <= set(basket)][:2]
-            source = Recorded(f"further {number} {basket}")
-            report = client(ask.form, basket, given=given, take=source.take)
-            cases.append(
-                {
-                    "question": ask.form,
-                    "basket": basket,
-                    "given": [list(pair) for pair in given],
-                    "after": [],
-                    "random": source.bytes.hex(),
-                    "report": report.decode(),
-                }
-            )
+            cases.append(told(ask.form, basket, Recorded(f"further {number} {basket}"), given))
     return cases
 
 
-def related() -> list[dict[str, object]]:
+def related() -> list[Case]:
     """Return cases about relations one by one, and of one number of each person's."""
     asks, epsilon = [], Fraction(1)
     kinds: tuple[How, ...] = ("together", "given", "after")
@@ -135,7 +161,7 @@ def related() -> list[dict[str, object]]:
         of = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
         for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
             asks.append(Ask.of("", WHO, WhichRelations(of), name, epsilon, pad=pad))
-            asks.append(Ask.of("", WHO, HowManyRelations(of, (0, 1, 3)), "subset" if pad == 2 else "oue", epsilon))
+            asks.append(Ask.of("", WHO, HowManyRelations(of, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
         weights = {"left": (3, -1, 2, 5, -4, 1), "right": (1, 2, -3, 1, 7, -2), "low": -30, "high": 41}
         asks += [Ask.mean("", WHO, Projection(items=items, **weights), name, epsilon) for name in means()]
     folded = Folded(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
@@ -152,22 +178,213 @@ def related() -> list[dict[str, object]]:
     for number, ask in enumerate(asks):
         for basket, given in holders:
             after = [[second, first] for first, second in given if first in basket and second in basket]
-            source = Recorded(f"related {number} {basket}")
-            report = client(ask.form, basket, given=map(tuple, given), after=map(tuple, after), take=source.take)
-            cases.append(
-                {
-                    "question": ask.form,
-                    "basket": basket,
-                    "given": given,
-                    "after": after,
-                    "random": source.bytes.hex(),
-                    "report": report.decode(),
-                }
-            )
+            cases.append(told(ask.form, basket, Recorded(f"related {number} {basket}"), given, after))
     return cases
 
 
-def bad() -> list[dict[str, object]]:
+def edges() -> list[Case]:
+    """Return cases on the edges of every random choice, and with numbers that some languages round.
+
+    A word that is refused because it would favour small numbers, the last that is not; thresholds and weights, and the
+    number before; items and buckets whose product with a 32-bit number has over 53 bits.
+    """
+    cases = []
+    # below(n): words from 2^32 - 2^32 mod n on are drawn again.
+    for pad in (3, 5, 6, 7, 10, 1000, 3 << 29, MOST_SYMBOLS - 10, MOST_SYMBOLS):
+        last = WORD - WORD % pad - 1
+        ask = Ask.of("", WHO, Which(Candidates(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
+        form = ask.form if ask else _with(questions("olh")[0].form, pad=pad)
+        for words in ([last], [WORD - 1, last], [min(last + 1, WORD - 1), WORD - 1, last - 1, 0], [last, last, 0, 0]):
+            cases.append(told(form, [1, 4], Recorded(f"below {pad} {words}", words)))
+    for name in ("grr", "subset", "privset", "wheel"):
+        for size, pad in ((10, 3), (6, 2), (37, 5)):
+            form = Ask.of("", WHO, Which(Candidates(size)), name, Fraction(1), pad=pad).form
+            for basket in ([], [1], range(size)):
+                source = Recorded(f"every other {name} {size} {len(basket)}", every_other=True)
+                cases.append(told(form, basket, source))
+    # place(w, i, o) and chance(t): the last number inside, and the first outside.
+    for size, pad in ((10, 1), (40, 1)):
+        form = Ask.of("", WHO, Which(Candidates(size)), "grr", Fraction(2), pad=pad).form
+        weight = int(form["oracle"]["inside"])
+        for number in (0, weight - 1, weight, weight + 1, weight + size - 1, weight + size, (1 << 64) - 1):
+            cases.append(told(form, [3], Recorded(f"place {size} {number}", [number % WORD, number // WORD])))
+    form = Ask.of("", WHO, Which(Candidates(10)), "subset", Fraction(1)).form
+    for word in (form["oracle"]["hit"] - 1, form["oracle"]["hit"], form["oracle"]["hit"] + 1):
+        cases.append(told(form, [3], Recorded(f"chance {word}", [word])))
+    form = Ask.of("", WHO, Which(Candidates(50)), "wheel", Fraction(1), pad=3).form
+    for basket in ([], [3], [3, 4, 5, 6]):
+        for seed in ([0, 0], [WORD - 1, WORD - 1], [WORD - 2, 7]):
+            drawn = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
+            cases.append(told(form, basket, Recorded(f"circle {basket} {seed}", drawn)))
+    # Items, places, buckets and points whose products are long.
+    most = (1 << 28) - 1
+    for name, pad, epsilon in (
+        ("olh", 2, "1"),
+        ("olh", 1, "16"),
+        ("olh", 1, "20"),
+        ("wheel", 3, "1"),
+        ("grr", 1, "20"),
+    ):
+        form = Ask.of("", WHO, Which(Candidates(most)), name, Fraction(epsilon), pad=pad).form
+        for basket in ([], [most - 1], [1 << 21, (1 << 27) + 12_345, most - 1, most, MOST_ITEM]):
+            cases.append(told(form, basket, Recorded(f"large {name} {epsilon} {basket}")))
+    itemsets = Which(Candidates(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM))))
+    form = Ask.of("", WHO, itemsets, "wheel", Fraction(1), pad=2).form
+    cases.append(told(form, [5, 1 << 21, 1 << 27, (1 << 28) + 1, MOST_ITEM], Recorded("large itemsets")))
+    # Sums of the largest weights, in the widest range and in a narrow one, and the ends of the grid.
+    for name in means():
+        for low, high in ((-MOST_RANGE, MOST_RANGE), (MOST_RANGE - 1, MOST_RANGE), (MOST_RANGE, MOST_RANGE), (-5, 4)):
+            for how in ("together", "given"):
+                items = Items((1, 2, 3, 4), how, ((1, 2),))
+                weights = {"left": (MOST_WEIGHT,) * 5, "right": (MOST_WEIGHT, -MOST_WEIGHT, MOST_WEIGHT - 1, 7, 0)}
+                number = Projection(items=items, **weights, low=low, high=high)
+                form = Ask.mean("", WHO, number, name, Fraction(1)).form
+                for basket, given in (([], []), ([1, 3], [[1, 3]]), ([1, 2, 3, 4], [[1, 2], [2, 1], [2, 3], [3, 3]])):
+                    source = Recorded(f"range {name} {low} {how} {basket}")
+                    cases.append(told(form, basket, source, given))
+    # Subsets that meet several of the own values, of which one in as many is kept.
+    form = _loose(_with({**Ask.of("", WHO, Which(Candidates(20)), "privset", Fraction(1), pad=10).form}, many=9))
+    for basket in ([], [3], range(20)):
+        for word in (0, WORD // 2 - 1, WORD // 2):
+            drawn = [0] * 10 * (len(basket) > 10) + [word]
+            cases.append(told(form, basket, Recorded(f"met {len(basket)} {word}", drawn)))
+    # A pair that goes on from a bond that is not held, and pairs of items with themselves.
+    items = Items((1, 2, 3), "given", ((1, 2), (2, 3)))
+    weights = {"left": (1, 2, 4, 8, 16), "right": (32, 64, 128, 256, 512), "low": -20_000, "high": 20_000}
+    form = Ask.mean("", WHO, Projection(items=items, **weights), "pm", Fraction(4)).form
+    for given in ([[2, 3]], [[2, 3], [2, 1]], [[1, 2], [2, 3], [3, 1]], [[2, 2], [3, 3]]):
+        for basket in ([], [2, 3]):
+            cases.append(told(form, basket, Recorded(f"bonds {given} {basket}"), given))
+    return cases
+
+
+def _with(form: Case, **numbers: Any) -> Case:
+    return {**form, "oracle": {**form["oracle"], **numbers}}
+
+
+def limits() -> list[Case]:
+    """Return a question at every limit, which is answered, and one beyond it, which is not."""
+    which, wheel = questions("olh")[0].form, Ask.of("", WHO, Which(Candidates(10)), "wheel", Fraction(1)).form
+    many = {"question": _with({**which, "of": []}, size=MOST_NUMBERS), "lists": {"of": [0, MOST_NUMBERS]}}
+    more = {"question": _with({**which, "of": []}, size=MOST_NUMBERS + 1), "lists": {"of": [0, MOST_NUMBERS + 1]}}
+    cells = Ask.of("", WHO, Cells(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
+    sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
+    share = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
+    fewer = Ask.mean("", WHO, Folded(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)).form
+    subset = Ask.of("", WHO, Which(Candidates(MOST_SUBSET - 1)), "subset", Fraction(20)).form
+    privset = Ask.of("", WHO, Which(Candidates(9)), "privset", Fraction(1), pad=3).form
+    # 12 bytes around them, and 6 a symbol of five digits with its comma.
+    longest = (MOST_REPORT - 12) // 6
+    long = _loose(_with({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
+    # Of 30 symbols 10 are own ones.
+    met = _loose({**privset, "of": 20}, size=20, pad=10, dummies=10, many=MOST_MET * 30 // 10)
+    ones = "1" * MOST_DIGITS
+    tight, even = (_with(one, inside=str(WORD * WORD // one["oracle"]["buckets"] + 1)) for one in (which, share))
+    pairs: list[tuple[str, Case, Case]] = [
+        ("numbers in lists", many, more),
+        ("bytes", {"question": which, "bytes": MOST_QUESTION}, {"question": which, "bytes": MOST_QUESTION + 1}),
+        (
+            "lists within each other",
+            {"question": {**which, "of": [[0], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
+            {"question": {**which, "of": [[[0]], [1], 2, 3, 4, 5, 6, 7, 8, 9]}},
+        ),
+        (
+            "digits of epsilon",
+            {"question": {**tight, "epsilon": f"{ones}/{ones}"}},
+            {"question": {**tight, "epsilon": f"{ones}1/{ones}1"}},
+        ),
+        (
+            "epsilon",
+            {"question": {**which, "epsilon": str(MOST_EPSILON)}},
+            {"question": {**which, "epsilon": f"{MOST_EPSILON}.1"}, "most": "65"},
+        ),
+        (
+            "what the owner allows",
+            {"question": which, "most": "1"},
+            {"question": which, "most": "0.999999999999999999999999"},
+        ),
+        ("an item", {"question": _of(wheel, MOST_ITEM)}, {"question": _of(wheel, MOST_ITEM + 1)}),
+        (
+            "candidates",
+            {"question": _with({**wheel, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
+            {"question": _with({**wheel, "of": MOST_SYMBOLS + 1}, size=MOST_SYMBOLS + 1)},
+        ),
+        (
+            "candidates and dummies",
+            {"question": _with({**which, "of": MOST_SYMBOLS - 1}, size=MOST_SYMBOLS - 1)},
+            {"question": _with({**which, "of": MOST_SYMBOLS}, size=MOST_SYMBOLS)},
+        ),
+        ("padding", {"question": _with(which, pad=MOST_SYMBOLS)}, {"question": _with(which, pad=MOST_SYMBOLS + 1)}),
+        (
+            "cells",
+            {"question": cells},
+            {"question": _with({**cells, "of": list(range(MOST_CELLS + 1))}, size=2 << MOST_CELLS)},
+        ),
+        (
+            "weights",
+            {"question": {**fewer, "left": [1, MOST_WEIGHT]}},
+            {"question": {**fewer, "left": [1, MOST_WEIGHT + 1]}},
+        ),
+        (
+            "negative weights",
+            {"question": {**fewer, "right": [-MOST_WEIGHT, 1]}},
+            {"question": {**fewer, "right": [-MOST_WEIGHT - 1, 1]}},
+        ),
+        ("high", {"question": {**fewer, "high": MOST_RANGE}}, {"question": {**fewer, "high": MOST_RANGE + 1}}),
+        ("low", {"question": {**fewer, "low": -MOST_RANGE}}, {"question": {**fewer, "low": -MOST_RANGE - 1}}),
+        (
+            "what may meet",
+            {"question": _with(even, pad=MOST_SHARE, dummies=MOST_SHARE, share=MOST_SHARE), "fail": "0.01"},
+            {"question": _with(even, pad=MOST_SHARE + 1, dummies=MOST_SHARE + 1, share=MOST_SHARE + 1), "fail": "0.01"},
+        ),
+        (
+            "delta",
+            {"question": share, "fail": share["delta"]},
+            {"question": share, "fail": "0"},
+        ),
+        (
+            "symbols of a subset",
+            {"question": subset},
+            {"question": _with({**subset, "of": MOST_SUBSET}, size=MOST_SUBSET)},
+        ),
+        ("own values that a subset meets", {"question": met}, {"question": _with(met, many=MOST_MET * 30 // 10 + 1)}),
+        ("bytes of a report", {"question": long}, {"question": _with(long, many=longest + 1)}),
+    ]
+    cases = []
+    for what, good, beyond in pairs:
+        form, more = good["question"], {name: value for name, value in good.items() if name != "question"}
+        try:
+            case = told(form, [1], Recorded(f"limits {what}"), **more)
+        except ValueError as error:
+            raise AssertionError(f"refused: {what}") from error
+        if what == "bytes of a report":
+            # Any bytes will do: what it says would be as long as all other cases together.
+            case = {**{name: case[name] for name in ("question", "basket")}, "most_bytes": MOST_REPORT}
+        cases.append({"what": f"{what}: at the limit", **case})
+        cases.append(refused(f"{what}: beyond it", beyond))
+    return cases
+
+
+def _of(form: Case, item: int) -> Case:
+    return {**form, "of": [*range(9), item]}
+
+
+def _loose(form: Case, **numbers: Any) -> Case:
+    """Return a question with these numbers, and a fair coin for whether the own values are met, at an epsilon of 20."""
+    return _with({**form, "epsilon": "20"}, **numbers, hit=WORD // 2)
+
+
+def refused(what: str, case: Case) -> Case:
+    """Return the case with the words it is refused with."""
+    limits = {"most": MOST_EPSILON, **{name: case[name] for name in ("most", "fail") if name in case}}
+    try:
+        client(asked_in(case), [1], **limits)
+    except ValueError as error:
+        return {"what": what, **case, "refused": str(error)}
+    raise AssertionError(f"not refused: {what}")
+
+
+def bad() -> list[Case]:
     """Return questions that are refused, whatever the basket."""
     grr, wheel, privset = (questions(name)[1].form for name in ("grr", "wheel", "privset"))
     single = questions("grr")[3].form
@@ -185,7 +402,7 @@ def bad() -> list[dict[str, object]]:
         "high": 36,
         "oracle": means()["duchi"].make(Fraction(grr["epsilon"])).form,
     }
-    cases: list[tuple[str, dict[str, object]]] = [
+    cases: list[tuple[str, Case]] = [
         ("another format", {**grr, "format": 2}),
         ("a question that is not known", {**grr, "ask": "why"}),
         ("no epsilon", {key: value for key, value in grr.items() if key != "epsilon"}),
@@ -212,27 +429,40 @@ def bad() -> list[dict[str, object]]:
         ("a weight of many digits", {**number, "left": [1 << 21, 2, 3]}),
         ("a range of many digits", {**number, "high": 1 << 54}),
         ("pairs of a kind that is not known", {**number, "pairs": "own"}),
+        ("more weights than a side has items", {**number, "left": [1, 2, 3, 4]}),
+        ("an oracle kept for comparison", {**grr, "oracle": {**grr["oracle"], "oracle": "oue"}}),
         ("very many values that may meet", {**failing, "oracle": {**failing["oracle"], "share": 1 << 13}}),
         ("a delta the device does not give", failing),
         ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),
     ]
-    written = []
-    for what, question in cases:
-        try:
-            client(question, [1])
-        except ValueError as error:
-            written.append({"what": what, "question": question, "refused": str(error)})
-        else:
-            raise AssertionError(f"not refused: {what}")
-    return written
+    plain = json.dumps(grr)
+    texts = [
+        ("a field that is there twice", plain.replace('"of": 70', '"of": 71, "of": 70')),
+        ("a whole number with a point", plain.replace('"of": 70', '"of": 70.0')),
+        ("a whole number with an exponent", plain.replace('"of": 70', '"of": 7e1')),
+        ("a number that is none", plain.replace('"of": 70', '"of": NaN')),
+        ("something after the end", plain + "{}"),
+        ("a mark before the beginning", "\ufeff" + plain),
+        ("a list", f"[{plain}]"),
+        ("nothing", ""),
+        ("lists within lists", "[" * 2000),
+    ]
+    assert all(text != plain for _, text in texts)
+    return (
+        [refused("an epsilon its owner does not give", {"question": grr, "most": "0.499999"})]
+        + [refused(what, {"question": question}) for what, question in cases]
+        + [refused(what, {"text": text}) for what, text in texts]
+    )
 
 
 def files() -> dict[str, str]:
     """Return what each file holds."""
-    cases = {name: good(name) for name in oracles() if name in ANSWERS}
+    cases = {name: good(name) for name in LIVE}
     cases |= {name: numbers(name) for name in means()}
     cases["further"] = further()
     cases["related"] = related()
+    cases["edges"] = edges()
+    cases["limits"] = limits()
     cases["refused"] = bad()
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}

@@ -17,11 +17,10 @@ from typing import Any, TypeAlias
 
 from ..errors import MisuseError, told
 from ..local.asking import Ask
-from ..local.client import ANSWERS
 from ..local.draws import Draws
 from ..local.loss import grown_at_least
 from ..local.oracles.mean import MeanOracle
-from ..local.oracles.oracle import Oracle
+from ..local.oracles.oracle import EVERY_ANSWER, Oracle
 from ..local.stream import Stream, seed_of
 from .holdings import Holding, shown
 from .local_laws import Loss, largest, law, subsets
@@ -63,7 +62,7 @@ class Case:
 
     def device(self, basket: str) -> Callable[[Draws], Any]:
         """Return what a device with this basket does."""
-        answer, form, values = ANSWERS[self.oracle.name], self.oracle.form, list(self.baskets[basket])
+        answer, form, values = EVERY_ANSWER[self.oracle.name], self.oracle.form, list(self.baskets[basket])
         return lambda draws: answer(form, values, draws)
 
     def loss(self) -> Loss:
@@ -85,7 +84,7 @@ class Case:
 
 def known(oracle: AnyOracle) -> None:
     """Refuse an oracle whose devices cannot be followed."""
-    if oracle.name not in ANSWERS:
+    if oracle.name not in EVERY_ANSWER:
         raise MisuseError(
             f"What a device of {oracle.name} does is not known: declare answer and loss in the class "
             f"{type(oracle).__name__}."

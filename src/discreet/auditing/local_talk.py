@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..local.asking import Ask, Estimate, Wanted, promised
-from ..local.client import ANSWERS
 from ..local.draws import Draws
-from ..local.oracles.oracle import Answered, Columns
+from ..local.oracles.oracle import EVERY_ANSWER, EVERY_LOSS, Answered, Columns
 from ..local.protocols.protocol import Protocol
 from ..local.simulate import Crowd
 from ..local.stream import Stream, seed_of
@@ -149,7 +148,7 @@ def _looked_at(talked: Talked, epsilon: Fraction) -> str:
         )
     for ask in talked.asks:
         try:
-            check(ask.form, epsilon)
+            check(ask.form, epsilon, losses=EVERY_LOSS)
         except ValueError as refused:
             return f"A device refuses the round {ask.name!r}: {refused}"
     return ""
@@ -228,7 +227,7 @@ class _Crowd:
                 raise Broken(f"In the round {ask.name!r}, somebody's report depends on another person's basket.")
             draws = Draws(Stream(seed, person).take)
             holding: Holding = self._rows[person]
-            if ANSWERS[ask.oracle.name](form["oracle"], holding.values(form), draws) != report:
+            if EVERY_ANSWER[ask.oracle.name](form["oracle"], holding.values(form), draws) != report:
                 raise Broken(
                     f"In the round {ask.name!r}, a device that holds {holding.shown(form)} sends another report than "
                     "the simulation says."

@@ -23,7 +23,7 @@ from ..privacy.guarantee import Guarantee
 from .loss import WORD
 from .oracles.known import make, means
 from .oracles.mean import MeanOracle
-from .oracles.oracle import Counts, Oracle
+from .oracles.oracle import EVERY_LOSS, Counts, Oracle
 from .pair_questions import Number
 from .questions import Question
 from .trust import check
@@ -71,7 +71,7 @@ class Ask:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
         try:
             # What is promised is what the numbers say, whoever made the oracle: devices check the same.
-            check(self.form, self.oracle.epsilon, self.oracle.delta)
+            check(self.form, self.oracle.epsilon, self.oracle.delta, EVERY_LOSS)
         except ValueError as error:
             raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
 

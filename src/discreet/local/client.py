@@ -1,11 +1,11 @@
 """What runs on a device: one question, one basket, one randomised report. Standard library only.
 
-With `holding`, `draws`, `trust` and `loss` beside it, this file is the specification that other languages follow, so it
-is short and plain, and every random choice is made from bytes in a stated order: the same question, basket and bytes
-give the same report. Probabilities are integers over a power of two that come with the question; a device computes no
-exponentials to answer, and it refuses a question whose numbers lose more than they claim. Items are numbers: places in
-the study's public list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and
-cannot be told apart by it (errata A7, X3).
+With `holding`, `draws`, `trust`, `loss` and `limits` beside it, this file is the specification that other languages
+follow, so it is short and plain, and every random choice is made from bytes in a stated order: the same question,
+basket and bytes give the same report. Probabilities are integers over a power of two that come with the question; a
+device computes no exponentials to answer, and it refuses a question whose numbers lose more than they claim, or that
+would keep it busy. Items are numbers: places in the study's public list. What a basket holds beyond that list is
+ignored. A device with nothing to say answers too, and cannot be told apart by it (errata A7, X3).
 """
 
 from __future__ import annotations
@@ -13,63 +13,39 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from secrets import token_bytes
-from typing import Any
+from typing import Any, TypeAlias
 
 from .draws import Draws, mixed
 from .holding import held
-from .loss import WORD
-from .trust import check
+from .loss import LOSSES, WORD, Loss
+from .trust import Limit, check, parsed
+
+Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]
 
 
-def _symbol(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
+def sampled(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
     """Pad to the given length with dummies, and sample one (PS of Wang, Li, Jha 2018). Dummies follow the values."""
     drawn = draws.below(max(len(values), oracle["pad"]))
     return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
 
 
 def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol = _symbol(oracle, values, draws)
+    symbol = sampled(oracle, values, draws)
     drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
     return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
 
 
 def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol, seed = _symbol(oracle, values, draws), draws.seed()
+    symbol, seed = sampled(oracle, values, draws), draws.seed()
     bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
     drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
     return {"seed": list(seed), "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
 
 
-def _unary(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    size, symbol = oracle["size"], _symbol(oracle, values, draws)
-    bits = draws.bits(size, oracle["lie"])
-    if symbol < size:
-        bits = bits & ~(1 << symbol) | draws.chance(oracle["keep"]) << symbol
-    return {"bits": bits.to_bytes((size + 7) // 8, "little").hex()}
-
-
-def _signed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    keys, symbol = (oracle["size"] + 1) // 2, _symbol(oracle, values, draws)
-    key = 1 << symbol // 2
-    told = draws.bits(keys, oracle["lie"])
-    signs = draws.bits(keys, WORD // 2)
-    if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not told & key:
-        told, signs = told | key, signs | key if symbol % 2 else signs & ~key
-    size = (keys + 7) // 8
-    return {"told": told.to_bytes(size, "little").hex(), "signs": (told & signs).to_bytes(size, "little").hex()}
-
-
-def _hadamard(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol = _symbol(oracle, values, draws)
-    row = draws.below(oracle["rows"])
-    sign = (row & symbol + 1).bit_count() & 1
-    return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
-
-
 def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     many, size = oracle["many"], oracle["size"] + oracle["dummies"]
     if oracle["oracle"] == "subset":
-        own = [_symbol(oracle, values, draws)]
+        own = [sampled(oracle, values, draws)]
     else:
         own = draws.some(oracle["pad"], values)
         own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
@@ -125,14 +101,9 @@ def _clipped(oracle: Mapping[str, Any], values: list[int]) -> int:
     return min(max(values[0], -span), span)  # D5: whatever was computed, it is within the range
 
 
-ANSWERS: dict[str, Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]] = {
+ANSWERS: dict[str, Answer] = {
     "grr": _value,
     "olh": _hashed,
-    "blh": _hashed,
-    "oue": _unary,
-    "sue": _unary,
-    "pckv-ue": _signed,
-    "hr": _hadamard,
     "subset": _subset,
     "privset": _subset,
     "wheel": _wheel,
@@ -143,35 +114,41 @@ ANSWERS: dict[str, Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any
 
 
 def client(
-    question: Mapping[str, Any],
+    question: Mapping[str, Any] | bytes | str,
     basket: Iterable[int],
     *,
+    most: Limit,
+    fail: Limit = 0,
     given: Iterable[tuple[int, int]] = (),
     after: Iterable[tuple[int, int]] = (),
-    most: float | None = None,
-    fail: float = 0,
     take: Callable[[int], bytes] = token_bytes,
+    answers: Mapping[str, Answer] = ANSWERS,
+    losses: Mapping[str, Loss] = LOSSES,
 ) -> bytes:
-    """Return this device's one report to a question, as the bytes to send.
+    """Return this device's one report to a question, as the bytes to send. A `ValueError` says why there is none.
 
     Parameters
     ----------
     question
-        What the collector asks, as read from its JSON form.
+        What the collector asks: the bytes that came, or what was read from them.
     basket
         The numbers of the items held. Those the question does not know are ignored.
-    given, after
-        The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
-        a. The question says which of them it is about.
     most
-        The most epsilon this device gives away; a question that asks for more is refused.
+        The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
+        is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
     fail
         The largest probability (delta) of giving away more than that; by default only questions without one are
         answered.
+    given, after
+        The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
+        a. The question says which of them it is about.
     take
         Where random bytes come from: the system's secure source. Anything else is for tests.
+    answers, losses
+        The oracles it answers for: those of the format. Others are for simulations.
     """
-    check(question, most, fail)
-    values = held(question, basket, after if question.get("pairs") == "after" else given)
-    report = ANSWERS[question["oracle"]["oracle"]](question["oracle"], values, Draws(take))
+    asked = parsed(question)
+    check(asked, most, fail, losses)
+    values = held(asked, basket, after if asked.get("pairs") == "after" else given)
+    report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

@@ -44,7 +44,10 @@ class Draws:
         return inside + (drawn - weight * inside) % outside
 
     def bits(self, count: int, threshold: int) -> int:
-        """Return `count` bits, each 1 with probability `threshold` / 2^32: the threshold's bits choose or / and."""
+        """Return `count` bits, each 1 with probability `threshold` / 2^32: the threshold's bits choose or / and.
+
+        No oracle of format 1 draws so; those kept for comparison do.
+        """
         drawn, width = 0, (count + 31) // 32 * 4
         for level in range((threshold & -threshold).bit_length() - 1, 32):
             fair = int.from_bytes(self.take(width), "little")

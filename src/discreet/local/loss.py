@@ -14,10 +14,12 @@ from functools import lru_cache
 from math import comb
 from typing import Any
 
+from .limits import MOST_MET, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS
+
 WORD = 1 << 32  # chances are out of this many
 WIDE = 1 << 64  # weights of places are out of this many
 
-_SHARE = 1 << 12  # values that may meet in a bucket: the probability of more is a power of this
+BEYOND = "The question is about more than a device looks at."
 _TERMS = 160  # of the series of e^x: they leave out less than 2^-96 of it up to x = 20
 
 
@@ -60,18 +62,27 @@ def _placed(weight: int, inside: int, outside: int, sampled: Fraction = Fraction
     return (sampled * max(weight, heavy) + (1 - sampled) * heavy) / least
 
 
-def _odds(threshold: int) -> Fraction:
+def odds(threshold: int) -> Fraction:
+    """Return how likely a threshold out of 2^32 makes something, against its opposite."""
     if not 0 < threshold < WORD:
         raise ValueError("The question's numbers are not probabilities.")
     return Fraction(threshold, WORD - threshold)
 
 
-def ratio(oracle: Mapping[str, Any]) -> Fraction:
-    """Return how much likelier some report can be for one basket than for another, exactly, from the numbers alone."""
-    name = oracle["oracle"]
-    if name not in LOSSES:
-        raise ValueError(f"This device does not know the oracle {name!r}.")
-    return _ratio(json.dumps(oracle), LOSSES[name])
+def ratio(oracle: Mapping[str, Any], losses: Mapping[str, Loss] | None = None) -> Fraction:
+    """Return how much likelier some report can be for one basket than for another, exactly, from the numbers alone.
+
+    Parameters
+    ----------
+    oracle
+        The oracle as it travels.
+    losses
+        The oracles that are known, by name: those of the format where nothing is given.
+    """
+    name, known = oracle["oracle"], LOSSES if losses is None else losses
+    if name not in known:
+        raise ValueError(f"This device does not know the oracle {name!r:.40}: it is no part of format 1.")
+    return _ratio(json.dumps(oracle), known[name])
 
 
 @lru_cache(maxsize=64)
@@ -90,9 +101,11 @@ def _ratio(text: str, loss: Loss) -> Fraction:
     if (
         oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest
         or oracle.get("pad", 1) > loss.largest
-        or oracle.get("share", 0) > _SHARE
+        or oracle.get("share", 0) > MOST_SHARE
     ):
-        raise ValueError("The question is about more than a device looks at.")
+        raise ValueError(BEYOND)
+    if loss.longest is not None and loss.longest(oracle) > MOST_REPORT:
+        raise ValueError(f"An answer to the question would be longer than the {MOST_REPORT:,} bytes a device sends.")
     return loss.of(oracle)
 
 
@@ -118,30 +131,15 @@ def _hashed(oracle: Mapping[str, Any]) -> Fraction:
     return _placed(_weight(oracle), 1, oracle["buckets"] - 1, sampled)
 
 
-def _unary(oracle: Mapping[str, Any]) -> Fraction:
-    # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
-    return _both(_odds(oracle["keep"]) / _odds(oracle["lie"]))
-
-
-def _signs(oracle: Mapping[str, Any]) -> Fraction:
-    # The own key has its sign more often, and the key that would have been the own one is untold more often.
-    keep, lie = (Fraction(oracle[name], WORD) for name in ("keep", "lie"))
-    if not (0 < keep < 1 and 0 < lie < 1):
-        raise ValueError("The question's numbers are not probabilities.")
-    return (1 + 2 * (1 - lie) * keep / lie) / (1 - keep)
-
-
-def _hadamard(oracle: Mapping[str, Any]) -> Fraction:
-    return _both(_odds(oracle["keep"]))
-
-
 def _subset(oracle: Mapping[str, Any]) -> Fraction:
     own = oracle["pad"] if oracle["oracle"] == "privset" else 1
     size, many, few = oracle["size"] + oracle["dummies"], oracle["many"], oracle["dummies"] < own
     if many < 1 or size - own < many or (few and own != 1):
         raise ValueError("The question's numbers are not those of a subset.")
+    if many * own > MOST_MET * size:
+        raise ValueError(BEYOND)
     missing = comb(size - own, many)
-    return _both(_odds(oracle["hit"]) * Fraction(missing, comb(size, many) - missing))
+    return both(odds(oracle["hit"]) * Fraction(missing, comb(size, many) - missing))
 
 
 def _wheel(oracle: Mapping[str, Any]) -> Fraction:
@@ -150,7 +148,7 @@ def _wheel(oracle: Mapping[str, Any]) -> Fraction:
 
 
 def _sign(oracle: Mapping[str, Any]) -> Fraction:
-    return _both(_odds(WORD // 2 + oracle["slope"] * oracle["span"]))
+    return both(odds(WORD // 2 + oracle["slope"] * oracle["span"]))
 
 
 def _piece(oracle: Mapping[str, Any]) -> Fraction:
@@ -167,31 +165,51 @@ def _either(oracle: Mapping[str, Any]) -> Fraction:
     return max(ratio(pm), ratio(duchi))
 
 
-def _both(odds: Fraction) -> Fraction:
-    return max(odds, 1 / odds)
+def both(one: Fraction) -> Fraction:
+    """Return a ratio the way round in which it is 1 or more."""
+    return max(one, 1 / one)
+
+
+def _many(oracle: Mapping[str, Any]) -> int:
+    """Return the bytes of the longest report of a subset: its symbols, as long as the last one, and commas."""
+    many: int = oracle["many"]
+    return 12 + many * (len(str(oracle["size"] + oracle["dummies"] - 1)) + 1)
 
 
 class Loss:
-    """What a device knows of an oracle before it answers: the numbers it has, how many candidates, and its loss."""
+    """What a device knows of an oracle before it answers.
+
+    Parameters
+    ----------
+    of
+        What it gives away, computed from its numbers.
+    needs, may
+        The names of the numbers that it has, and may have.
+    largest
+        How many candidates and dummies it is for, and how long a padding.
+    longest
+        The bytes of its longest report, computed from its numbers; None where all reports are short.
+    """
 
     def __init__(
-        self, of: Callable[[Mapping[str, Any]], Fraction], needs: str, *, may: str = "", largest: int = 1 << 31
+        self,
+        of: Callable[[Mapping[str, Any]], Fraction],
+        needs: str,
+        *,
+        may: str = "",
+        largest: int = MOST_SYMBOLS,
+        longest: Callable[[Mapping[str, Any]], int] | None = None,
     ) -> None:
-        self.of, self.needs, self.may, self.largest = of, frozenset(needs.split()), frozenset(may.split()), largest
+        self.of, self.needs, self.may = of, frozenset(needs.split()), frozenset(may.split())
+        self.largest, self.longest = largest, longest
 
 
 _SETS = "size pad dummies "
-# Reports of a bit a candidate are 8 MiB at most, and binomial coefficients stay within what a device computes.
 LOSSES: dict[str, Loss] = {
     "grr": Loss(_value, _SETS + "inside"),
     "olh": Loss(_hashed, _SETS + "buckets inside", may="share"),
-    "blh": Loss(_hashed, _SETS + "buckets inside"),
-    "oue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
-    "sue": Loss(_unary, _SETS + "keep lie", largest=1 << 26),
-    "pckv-ue": Loss(_signs, _SETS + "keep lie", largest=1 << 26),
-    "hr": Loss(_hadamard, _SETS + "rows keep"),
-    "subset": Loss(_subset, _SETS + "many hit", largest=1 << 17),
-    "privset": Loss(_subset, _SETS + "many hit", largest=1 << 17),
+    "subset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
+    "privset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "wheel": Loss(_wheel, _SETS + "arc inside"),
     "duchi": Loss(_sign, "span slope"),
     "pm": Loss(_piece, "span step window points inside"),

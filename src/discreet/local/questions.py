@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Offsets, starts
 from ..errors import MisuseError
 from ..kernels.holding import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
-from .trust import MOST_BITS
+from .limits import MOST_CELLS
 
 People: TypeAlias = NDArray[np.int64]
 Held: TypeAlias = tuple[Offsets, NDArray[np.int32]]
@@ -240,8 +240,8 @@ class Cells(Question):
     of: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(set(self.of)) == len(self.of) <= MOST_BITS:
-            raise MisuseError(f"Cells are made of 1 to {MOST_BITS} different items.")
+        if not 1 <= len(set(self.of)) == len(self.of) <= MOST_CELLS:
+            raise MisuseError(f"Cells are made of 1 to {MOST_CELLS} different items.")
 
     @property
     def values(self) -> int:

@@ -159,6 +159,12 @@ def simulate(
             f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
             "nothing is known of it."
         )
+    compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
+    if compared:
+        notes.append(
+            f"No device answers through {' or '.join(compared)}, kept for comparison: with these settings the protocol "
+            "is simulated only, and no study can run it."
+        )
     outcome = Outcome(
         patterns=best,
         learnt=everything,

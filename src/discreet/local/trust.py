@@ -6,28 +6,70 @@ could go wrong is looked for here, in the question alone, before the basket is. 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from numbers import Rational, Real
+from typing import Any, TypeAlias
 
 from .holding import OWN
-from .loss import failing, grown_at_least, ratio, whole
+from .limits import (
+    MOST_CELLS,
+    MOST_DEPTH,
+    MOST_DIGITS,
+    MOST_EPSILON,
+    MOST_ITEM,
+    MOST_NUMBERS,
+    MOST_QUESTION,
+    MOST_RANGE,
+    MOST_SYMBOLS,
+    MOST_WEIGHT,
+)
+from .loss import BEYOND, Loss, failing, grown_at_least, ratio, whole
+
+Limit: TypeAlias = int | float | Fraction | Decimal | str
 
 MEANS = ("duchi", "pm", "hm")
-_LARGEST = 1 << 31
-MOST_BITS = 16  # items whose cells are asked for: each one more doubles them
-# The weights and the range of a number: sums and products of them take the same time whatever is held.
-MOST_WEIGHT = 1 << 20
-MOST_RANGE = 1 << 53
 # No exponents: a few letters of them would make numbers that keep a device busy.
-_WRITTEN = re.compile(r"-?[0-9]{1,100}([./][0-9]{1,100})?")
+_WRITTEN = re.compile(rf"-?[0-9]{{1,{MOST_DIGITS}}}([./][0-9]{{1,{MOST_DIGITS}}})?")
+# What the owner of a device writes may have a short one.
+_OWNED = re.compile(rf"{_WRITTEN.pattern}([eE][+-]?[0-9]{{1,2}})?")
 
 UNWRITTEN = "The question is not written as format 1 has it."
 OTHERWISE = "The question's oracle is made for other answers than the question has."
+TOO_LONG = "The question is longer than a device reads."
 
 
-def check(question: Mapping[str, Any], most: float | Fraction | None = None, fail: float | Fraction = 0) -> None:
+def parsed(text: Mapping[str, Any] | bytes | str) -> Mapping[str, Any]:
+    """Return a question as read from the text that came; its length is looked at before anything else."""
+    if not isinstance(text, bytes | str):
+        return text
+    if len(text) > MOST_QUESTION:
+        raise ValueError(TOO_LONG)
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+        question: Mapping[str, Any] = json.loads(
+            text, object_pairs_hook=_object, parse_float=_refused, parse_constant=_refused
+        )
+    except (ValueError, RecursionError):
+        raise ValueError(UNWRITTEN) from None
+    return question
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a field that is there twice, languages take one or the other."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _refused(_: str) -> None:
+    raise ValueError  # whole numbers only
+
+
+def check(question: Mapping[str, Any], most: Limit, fail: Limit = 0, losses: Mapping[str, Loss] | None = None) -> None:
     """Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for.
 
     Parameters
@@ -36,27 +78,77 @@ def check(question: Mapping[str, Any], most: float | Fraction | None = None, fai
         The question as read from its JSON form.
     most, fail
         The most epsilon this device gives away, and the largest probability of giving away more (delta).
+    losses
+        The oracles that are known, by name: those of the format where nothing is given.
     """
+    allowed, failing_allowed = _limits(most, fail)
     if not isinstance(question, Mapping):
         raise ValueError(UNWRITTEN)
+    _check_size(question)
     spoken = question.get("format")
     if not whole(spoken) or spoken != 1:
-        raise ValueError(f"This device speaks format 1, and the question is in format {spoken}.")
+        raise ValueError(f"This device speaks format 1, and the question is in format {spoken!s:.40}.")
     epsilon, delta = _number(question, "epsilon"), _number(question, "delta", "0")
-    if most is not None and epsilon > most:
-        raise ValueError(_refusal("epsilon", epsilon, most))
-    if delta > fail:
-        raise ValueError(_refusal("delta", delta, fail))
+    if epsilon > allowed:
+        raise ValueError(_refusal("epsilon", epsilon, allowed))
+    if delta > failing_allowed:
+        raise ValueError(_refusal("delta", delta, failing_allowed))
     try:
         _check_answers(question)
-        lost, failed = ratio(question["oracle"]), failing(question["oracle"])
+        lost, failed = ratio(question["oracle"], losses), failing(question["oracle"])
     except (LookupError, TypeError, AttributeError, ArithmeticError):
         raise ValueError(UNWRITTEN) from None
     if lost > grown_at_least(epsilon) or failed > delta:
         raise ValueError("The question's probabilities give away more than the epsilon it states.")
 
 
-def _refusal(name: str, asked: Fraction, given: float | Fraction) -> str:
+def _limits(most: Limit, fail: Limit) -> tuple[Fraction, Fraction]:
+    """Return what the owner of the device allows; what is no such number would allow anything, or nothing."""
+    allowed, failing_allowed = _exact(most), _exact(fail)
+    if allowed is None or allowed <= 0:
+        raise ValueError(
+            "most is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
+            f"{most!r:.40} was given."
+        )
+    if failing_allowed is None or not 0 <= failing_allowed < 1:
+        raise ValueError(
+            "fail is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
+            f"{fail!r:.40} was given."
+        )
+    return allowed, failing_allowed
+
+
+def _exact(given: Any) -> Fraction | None:
+    """Return the finite number that was written, exactly: the float 0.1 is one tenth. None for anything else."""
+    if isinstance(given, Rational) and not isinstance(given, bool):
+        return Fraction(given)
+    if isinstance(given, Real) and not isinstance(given, bool):
+        given = repr(float(given))
+    text = str(given) if isinstance(given, str | Decimal) else ""
+    try:
+        return Fraction(text) if _OWNED.fullmatch(text) else None
+    except (ValueError, ZeroDivisionError):  # an exponent after a slash, and nothing after one
+        return None
+
+
+def _check_size(question: Mapping[str, Any]) -> None:
+    """Refuse a question with more in it than a device looks at: its lists are counted before they are gone through."""
+    left: int = MOST_NUMBERS
+    level: list[Any] = [question]
+    for depth in range(MOST_DEPTH + 1):
+        if level and depth == MOST_DEPTH:
+            raise ValueError(UNWRITTEN)
+        inner = []
+        for one in level:
+            entries = one.values() if isinstance(one, Mapping) else one
+            left -= len(entries) if isinstance(one, list) else 0
+            if left < 0:
+                raise ValueError(TOO_LONG)
+            inner += [entry for entry in entries if isinstance(entry, (list, dict))]
+        level = inner
+
+
+def _refusal(name: str, asked: Fraction, given: Fraction) -> str:
     return f"The question asks for {name} {float(asked):g}, and this device gives at most {float(given):g}."
 
 
@@ -69,7 +161,7 @@ def _number(question: Mapping[str, Any], name: str, default: str | None = None) 
         number = Fraction(text)
     except (ValueError, ArithmeticError):
         raise ValueError(UNWRITTEN) from None
-    if not (0 < number <= 64 if name == "epsilon" else 0 <= number < 1):
+    if not (0 < number <= MOST_EPSILON if name == "epsilon" else 0 <= number < 1):
         raise ValueError(f"The question's {name} is out of range.")
     return number
 
@@ -78,7 +170,7 @@ def _check_answers(question: Mapping[str, Any]) -> None:
     """Refuse a question that stops some baskets from answering, or has answers its oracle has no place for."""
     ask, oracle = question["ask"], question["oracle"]
     if ask not in _KINDS:
-        raise ValueError(f"This device does not know the question {ask!r}.")
+        raise ValueError(f"This device does not know the question {ask!r:.40}.")
     if "pairs" in question and question["pairs"] not in _PAIRS.get(ask, ()):
         raise ValueError(UNWRITTEN)
     values = _KINDS[ask](question)
@@ -97,6 +189,8 @@ def _candidates(question: Mapping[str, Any]) -> int:
     if whole(of):
         if "pairs" in question:
             raise ValueError(UNWRITTEN)
+        if not 0 < of <= MOST_SYMBOLS:
+            raise ValueError(BEYOND)
         return int(of)
     if not isinstance(of, list):
         raise ValueError(UNWRITTEN)
@@ -127,7 +221,7 @@ def _prefixes(question: Mapping[str, Any]) -> int:
 
 def _cells(question: Mapping[str, Any]) -> int:
     _items(question["of"])
-    if not 1 <= len(question["of"]) <= MOST_BITS:
+    if not 1 <= len(question["of"]) <= MOST_CELLS:
         raise ValueError(OTHERWISE)
     return 1 << len(question["of"])
 
@@ -166,8 +260,10 @@ def _projection(question: Mapping[str, Any]) -> int:
 def _items(items: Any) -> None:
     if not isinstance(items, list):
         raise ValueError(UNWRITTEN)
-    if not all(whole(item) and 0 <= item < _LARGEST for item in items):
+    if not set(map(type, items)) <= {int}:
         raise ValueError("The question's numbers are not whole.")
+    if items and not 0 <= min(items) <= max(items) <= MOST_ITEM:
+        raise ValueError(BEYOND)
 
 
 _PAIRS = {

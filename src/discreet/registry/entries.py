@@ -111,7 +111,7 @@ class Entry:
     def guarantee(self) -> str:
         """What it promises, by what is given."""
         if self.what != "mechanism":
-            return "epsilon"
+            return "epsilon" if self.kind.live else "epsilon, simulated only"
         return {
             True: "(epsilon, delta)",
             False: "epsilon",

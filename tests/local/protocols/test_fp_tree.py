@@ -302,7 +302,7 @@ def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
         ({"inference_rounds": 1001}, "paths is 1 or more, and inference_rounds from 0 to 1,000."),
         (
             {"paths": 300_000},
-            "A level asks for up to 1,000,000 paths; paths times top, 300,000 times 4, is more: use fewer paths.",
+            "A level asks for up to 300,000 paths; paths times top, 300,000 times 4, is more: use fewer paths.",
         ),
         (
             {"oracle": "privset", "paths": 1250},

@@ -1,4 +1,4 @@
-"""Binary local hashing: two buckets, whatever the epsilon. Kept for comparison; `olh` is never worse."""
+"""Binary local hashing: two buckets, whatever the epsilon. Kept for comparison, simulated only: `olh` is as good."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from ..client import ANSWERS
+from ..loss import LOSSES, Loss
 from .olh import OLH
 from .oracle import grown
 
@@ -15,8 +17,12 @@ class BLH(OLH):
     """Hash the sampled symbol to one of two buckets and report it or the other."""
 
     name: ClassVar[str] = "blh"
-    summary: ClassVar[str] = "one of two buckets of a hash function, or the other: for comparison"
+    summary: ClassVar[str] = "one of two buckets of a hash function, or the other: for comparison, simulated only"
     citation: ClassVar[str] = "Bassily, Smith 2015; as a frequency oracle: Wang, Blocki, Li, Jha 2017"
+
+    live: ClassVar[bool] = False
+    answer = staticmethod(ANSWERS["olh"])
+    loss = Loss(LOSSES["olh"].of, "size pad dummies buckets inside")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

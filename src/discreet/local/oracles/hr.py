@@ -1,18 +1,34 @@
-"""Hadamard response in its binary form: one entry of a large matrix of signs, right or turned round."""
+"""Hadamard response in its binary form: one entry of a large matrix of signs, right or turned round.
+
+Kept for comparison, and simulated only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...kernels.devices import report_rows
 from ...kernels.supports import transform
-from ..loss import WORD
+from ..client import sampled
+from ..draws import Draws
+from ..loss import WORD, Loss, both, odds
 from .oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
+
+
+def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
+    symbol = sampled(oracle, values, draws)
+    row = draws.below(oracle["rows"])
+    sign = (row & symbol + 1).bit_count() & 1
+    return {"row": row, "sign": sign if draws.chance(oracle["keep"]) else 1 - sign}
+
+
+def _loss(oracle: Mapping[str, Any]) -> Fraction:
+    return both(odds(oracle["keep"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +39,12 @@ class HR(OneValue):
     keep: int
 
     name: ClassVar[str] = "hr"
-    summary: ClassVar[str] = "one sign of a Hadamard matrix: quick to add up, good for epsilon up to 1"
+    summary: ClassVar[str] = "one sign of a Hadamard matrix: quick to add up, for comparison, simulated only"
     citation: ClassVar[str] = "Bassily, Nissim, Stemmer, Thakurta 2017; Acharya, Sun, Zhang 2019"
+
+    live: ClassVar[bool] = False
+    answer = staticmethod(_answer)
+    loss = Loss(_loss, "size pad dummies rows keep")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

@@ -53,7 +53,7 @@ def largest_padding(name: str, epsilon: Fraction) -> int:
 def adaptive(
     epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False, frequency: float = 0.0, room: float = ROOM
 ) -> Oracle:
-    """Return the oracle with the least exact variance of those whose reports have room.
+    """Return the oracle with the least exact variance of those that devices answer for and whose reports have room.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ def adaptive(
     """
     made = []
     for kind in oracles().values():
+        if not kind.live:
+            continue  # kept for comparison: no device answers for it
         if single and kind.sets:
             continue  # a set of one value: its one-value twin says the same
         try:

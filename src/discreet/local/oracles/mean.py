@@ -70,6 +70,7 @@ class MeanOracle(ABC):
     pad: ClassVar[int] = 1
     single: ClassVar[bool] = True
     joint: ClassVar[bool] = True
+    live: ClassVar[bool] = True
     delta: ClassVar[Fraction] = Fraction(0)
     # How many whole numbers reports add up to.
     kept: ClassVar[int] = 1

@@ -9,6 +9,7 @@ an estimate needs: (supports / people - other) / (held - other).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,20 +25,24 @@ from ...baskets.core import Offsets
 from ...errors import InputError, MisuseError
 from ...kernels.devices import sample_sets, sample_symbols
 from ...privacy import lazy
-from ..client import ANSWERS
+from ..client import ANSWERS, Answer
 from ..draws import Draws
+from ..limits import MOST_REPORT
 from ..loss import LOSSES, WIDE, WORD, Loss, failing, ratio
 from ..stream import Stream
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
 Counts: TypeAlias = NDArray[np.int64]
 Report: TypeAlias = dict[str, Any]
-Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], Report]
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
 LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
-# Oracles that every device knows: nobody else may declare how these answer.
-_OURS = frozenset(ANSWERS)
+# What devices do and what that loses, by the name of the oracle: of the format's, which live devices answer for, and of
+# those that are simulated only.
+EVERY_ANSWER: ChainMap[str, Answer] = ChainMap(ANSWERS, {})
+EVERY_LOSS: ChainMap[str, Loss] = ChainMap(LOSSES, {})
+# Nobody else may declare how these answer.
+_OURS = frozenset(ANSWERS) | {"blh", "hr", "oue", "pckv-ue", "sue"}
 
 
 @lru_cache(maxsize=256)
@@ -120,22 +125,36 @@ class Oracle(ABC):
     joint: ClassVar[bool] = False
     # Whether it answers for a whole set, and not for one value sampled from it.
     sets: ClassVar[bool] = False
+    # Whether live devices answer for it; one kept for comparison is simulated only.
+    live: ClassVar[bool] = True
     # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.
-    answer: ClassVar[Answer]
+    answer: ClassVar[staticmethod[[Mapping[str, Any], list[int], Draws], Report]]
     loss: ClassVar[Loss]
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if "answer" not in vars(cls):
             return
-        if cls.name in _OURS:
+        if cls.name in _OURS and cls.__module__.rpartition(".")[0] != __package__:
             raise MisuseError(f"{cls.name} is an oracle that devices know already: call {cls.__name__} otherwise.")
         if "loss" not in vars(cls):
             raise MisuseError(f"{cls.__name__} declares how a device answers and not what that loses: declare loss.")
-        ANSWERS[cls.name], LOSSES[cls.name] = cls.answer, cls.loss
+        place = 0 if cls.live else 1
+        EVERY_ANSWER.maps[place][cls.name], EVERY_LOSS.maps[place][cls.name] = cls.answer, cls.loss
 
     def __post_init__(self) -> None:
         check_ranges(self.epsilon, self.size, self.pad, self.single)
+        known = EVERY_LOSS.get(self.name)
+        if known is not None and known.largest < self.size + self.dummies:
+            raise MisuseError(
+                f"{self.name} answers for up to {known.largest - self.dummies:,} candidates, and there are "
+                f"{self.size:,}: use wheel or olh."
+            )
+        if known is not None and known.longest is not None and known.longest(self.form) > MOST_REPORT:
+            raise MisuseError(
+                f"A report of {self.name} about {self.size:,} candidates may have {known.longest(self.form):,} bytes, "
+                f"and devices send up to {MOST_REPORT:,}: use wheel or olh."
+            )
 
     @classmethod
     @abstractmethod
@@ -223,7 +242,7 @@ class Oracle(ABC):
     @cached_property
     def ratio(self) -> Fraction:
         """How much likelier some report can be for one basket than for another: at most e to the epsilon."""
-        return ratio(self.form)
+        return ratio(self.form, EVERY_LOSS)
 
     @cached_property
     def delta(self) -> Fraction:
@@ -232,7 +251,7 @@ class Oracle(ABC):
 
     def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
         """Return the report of one device that holds these candidates."""
-        return ANSWERS[self.name](self.form, sorted(values), Draws(take))
+        return EVERY_ANSWER[self.name](self.form, sorted(values), Draws(take))
 
     def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
         """Return which fraction of the people holds each candidate, unbiased where nobody holds more than `pad`."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from ..loss import WORD
 from .oracle import grown
-from .unary import Unary
+from .unary import LOSS, Unary, answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +17,14 @@ class OUE(Unary):
     """Report a bit a candidate; the own one is 1 in one of two reports, another in one of e^epsilon + 1."""
 
     name: ClassVar[str] = "oue"
-    summary: ClassVar[str] = "one bit a candidate, the own one by a fair coin: as exact as olh, with large reports"
+    summary: ClassVar[str] = (
+        "one bit a candidate, the own one by a fair coin: as exact as olh, for comparison, simulated only"
+    )
     citation: ClassVar[str] = "Wang, Blocki, Li, Jha 2017"
+
+    live: ClassVar[bool] = False
+    answer = staticmethod(answer)
+    loss = LOSS
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

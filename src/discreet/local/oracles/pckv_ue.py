@@ -1,26 +1,48 @@
 """PCKV-UE: a key with a value of plus or minus one, told by one of three signs a key.
 
 Candidates come in twos: 2k is key k with the value -1, and 2k + 1 the same key with +1. PCKV-GRR needs no oracle of its
-own: with the best split of its epsilon it is `grr` over the same candidates.
+own: with the best split of its epsilon it is `grr` over the same candidates. Kept for comparison, and simulated only: a
+report is as long as the list of keys.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...kernels.devices import report_signed
 from ...kernels.supports import count_bits
-from ..loss import WORD
+from ..client import sampled
+from ..draws import Draws
+from ..loss import WORD, Loss
 from .oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
 
 _DIGITS = re.compile("[0-9a-f]*")
+
+
+def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
+    keys, symbol = (oracle["size"] + 1) // 2, sampled(oracle, values, draws)
+    key = 1 << symbol // 2
+    told = draws.bits(keys, oracle["lie"])
+    signs = draws.bits(keys, WORD // 2)
+    if draws.chance(oracle["keep"]) and symbol < oracle["size"] and not told & key:
+        told, signs = told | key, signs | key if symbol % 2 else signs & ~key
+    size = (keys + 7) // 8
+    return {"told": told.to_bytes(size, "little").hex(), "signs": (told & signs).to_bytes(size, "little").hex()}
+
+
+def _loss(oracle: Mapping[str, Any]) -> Fraction:
+    # The own key has its sign more often, and the key that would have been the own one is untold more often.
+    keep, lie = (Fraction(oracle[name], WORD) for name in ("keep", "lie"))
+    if not (0 < keep < 1 and 0 < lie < 1):
+        raise ValueError("The question's numbers are not probabilities.")
+    return (1 + 2 * (1 - lie) * keep / lie) / (1 - keep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +57,14 @@ class PCKVUE(OneValue):
     lie: int
 
     name: ClassVar[str] = "pckv-ue"
-    summary: ClassVar[str] = "a sign or nothing for every key: for keys with a value of plus or minus one"
+    summary: ClassVar[str] = "a sign or nothing for every key: for keys with a value of ±1, simulated only"
     citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020"
+
+    live: ClassVar[bool] = False
+    answer = staticmethod(_answer)
+    loss = Loss(
+        _loss, "size pad dummies keep lie", longest=lambda oracle: 22 + ((oracle["size"] + 1) // 2 + 7) // 8 * 4
+    )
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

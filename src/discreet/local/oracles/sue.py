@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from ..loss import WORD
 from .oracle import chance, grown
-from .unary import Unary
+from .unary import LOSS, Unary, answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +16,14 @@ class SUE(Unary):
     """Report a bit a candidate, each turned round with the same probability."""
 
     name: ClassVar[str] = "sue"
-    summary: ClassVar[str] = "one bit a candidate, all turned round alike (basic RAPPOR): for comparison"
+    summary: ClassVar[str] = (
+        "one bit a candidate, all turned round alike (basic RAPPOR): for comparison, simulated only"
+    )
     citation: ClassVar[str] = "Erlingsson, Pihur, Korolova 2014; as a frequency oracle: Wang, Blocki, Li, Jha 2017"
+
+    live: ClassVar[bool] = False
+    answer = staticmethod(answer)
+    loss = LOSS
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

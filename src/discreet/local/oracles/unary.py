@@ -1,21 +1,43 @@
-"""What the unary encodings have in common: one bit a candidate, each kept or told wrong by itself."""
+"""What the unary encodings have in common: one bit a candidate, each kept or told wrong by itself.
+
+They are kept for comparison, and simulated only: their reports are as long as the list of candidates.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...kernels.devices import report_bits
 from ...kernels.supports import count_bits
-from ..loss import WORD
+from ..client import sampled
+from ..draws import Draws
+from ..loss import WORD, Loss, both, odds
 from .oracle import Answered, Columns, Counts, OneValue, Report
 
 _DIGITS = re.compile("[0-9a-f]*")
+
+
+def answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
+    """Tell every bit wrong at times, and the own one as often as is kept."""
+    size, symbol = oracle["size"], sampled(oracle, values, draws)
+    bits = draws.bits(size, oracle["lie"])
+    if symbol < size:
+        bits = bits & ~(1 << symbol) | draws.chance(oracle["keep"]) << symbol
+    return {"bits": bits.to_bytes((size + 7) // 8, "little").hex()}
+
+
+def _loss(oracle: Mapping[str, Any]) -> Fraction:
+    # Two bits may differ, each kept or told wrong: that of the one symbol and that of the other.
+    return both(odds(oracle["keep"]) / odds(oracle["lie"]))
+
+
+LOSS = Loss(_loss, "size pad dummies keep lie", longest=lambda oracle: 11 + (oracle["size"] + 7) // 8 * 2)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
+from ..limits import MOST_NUMBERS
 from ..oracles.known import make
 from ..questions import Candidates, HowMany, Prefix
 from .protocol import Protocol
@@ -28,7 +29,7 @@ from .tree import Mined, Tree, balanced, balanced_at_random, cut_share
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]
-_MOST_PATHS = 1_000_000  # a level: they have to fit into a question that travels to devices
+_MOST_PATHS = 300_000  # a level: of two items and more, they have to fit into a question that travels to devices
 _MOST_LOST = 0.5  # of an itemset's people: no more is taken for lost than the tree has
 
 
@@ -136,7 +137,9 @@ class FPTree(Protocol):
         tree = Tree(chances)
         facts: dict[str, Any] = {"tree height": height}
         for level in range(1, height + 1):
-            paths = tree.candidates(self.paths * wanted.top)
+            # A device reads so many numbers: the items, and for every path its own and one more.
+            room = (MOST_NUMBERS - len(singles)) // (level + 1)
+            paths = tree.candidates(min(self.paths * wanted.top, room))
             if not paths:
                 break
             question = Prefix(tuple(singles), tuple(tuple(singles[rank] for rank in path) for path in paths), level)

@@ -24,5 +24,6 @@ class LDPMiner(SVIM):
     corrected: bool = False
 
     name: ClassVar[str] = "ldpminer"
-    summary: ClassVar[str] = "the most frequent items, padded to all candidates: for comparison"
+    summary: ClassVar[str] = "the most frequent items, padded to all candidates: for comparison, simulated only"
+    live: ClassVar[bool] = False
     citation: ClassVar[str] = "Qin, Yang, Yu, Khalil, Xiao, Ren 2016; this form: Wang, Li, Jha 2018, section VI"

@@ -61,7 +61,10 @@ class PCKV(Protocol):
     corrected: bool = True
 
     name: ClassVar[str] = "pckv"
-    summary: ClassVar[str] = "the most reliable relations, as keys with values that are told together"
+    summary: ClassVar[str] = (
+        "the most reliable relations, as keys with values: for comparison, simulated only but with oracle=grr"
+    )
+    live: ClassVar[bool] = False
     citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020 (PCKV); on relations: Dong et al. 2024, section 7"
 
     @property

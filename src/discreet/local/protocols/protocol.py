@@ -19,6 +19,8 @@ class Protocol(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
+    # Whether a study can ask as it does by default; one that is simulated only uses oracles no device answers for.
+    live: ClassVar[bool] = True
     # How many questions one person is asked; more than one is for comparison only (X4).
     reports: ClassVar[int] = 1
     # What the promise takes for public knowledge.

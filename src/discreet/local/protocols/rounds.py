@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Ask, Estimate, Line
+from ..limits import MOST_NUMBERS
 from ..oracles.known import largest_padding, make
 from ..pair_questions import HowManyRelations, Relations, WhichRelations
 from ..questions import Candidates, HowMany, Question, Which
@@ -215,18 +216,29 @@ def checked(
     size_oracle: str,
     oracles: tuple[str, ...],
     sizes: tuple[int, ...] = (),
+    counted: int = 2,
 ) -> None:
     """Refuse settings that could only fail later: an oracle there is not, or one too small for what it will be asked.
 
-    `sizes` are how many candidates each of the oracles will have; what people answer must not decide who is refused.
+    `sizes` are how many candidates each of the oracles will have, and `counted` how many sizes are told apart; what
+    people answer must not decide who is refused.
     """
     if candidates < 1:
         raise MisuseError(f"There is at least one candidate for every pattern wanted; {candidates} was given.")
     if not 0 < exact(percentile, "percentile") <= 1:
         raise MisuseError(f"percentile is over 0 and at most 1, such as 0.9; {percentile} was given.")
-    make(size_oracle, epsilon, 2, single=True)
+    make(size_oracle, epsilon, counted, single=True)
     for place, oracle in enumerate(oracles):
         make(oracle, epsilon, sizes[place] if sizes else 2)
+
+
+def check_room(numbers: int, setting: str) -> None:
+    """Refuse a question that no device would read to its end, before anyone is asked."""
+    if numbers > MOST_NUMBERS:
+        raise MisuseError(
+            f"A question to a device has room for {MOST_NUMBERS:,} numbers, and {numbers:,} would be in it: ask for "
+            f"fewer patterns, or use fewer {setting}."
+        )
 
 
 def check_shares(shares: list[Fraction], message: str) -> None:

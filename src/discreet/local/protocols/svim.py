@@ -12,7 +12,18 @@ from ...privacy.budget import exact
 from ..asking import Ask, Learnt, Line, Talk, Wanted
 from ..questions import Candidates
 from .protocol import Protocol
-from .rounds import LONGEST, NEAR, Estimated, Padding, Told, check_padding, check_shares, checked, estimating
+from .rounds import (
+    LONGEST,
+    NEAR,
+    Estimated,
+    Padding,
+    Told,
+    check_padding,
+    check_room,
+    check_shares,
+    checked,
+    estimating,
+)
 
 _SHARES = "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and some prune and some estimate."
 
@@ -64,6 +75,7 @@ class SVIM(Protocol):
         check_padding(self.first_padding, shares[0], "first_padding")
         check_padding(self.padding, shares[2], "padding")
         most = min(wanted.items, self.candidates * wanted.top)
+        check_room(2 * most + 1, "candidates")  # the candidates, and as many sizes
         checked(
             self.candidates,
             self.percentile,
@@ -71,6 +83,7 @@ class SVIM(Protocol):
             size_oracle=self.size_oracle,
             oracles=(self.first_oracle, self.oracle),
             sizes=(wanted.items, max(1, most)),
+            counted=max(1, most, min(wanted.items, LONGEST)) + 1,
         )
         if wanted.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..asking import Learnt, Line, Talk, Wanted
+from ..limits import MOST_NUMBERS
 from ..questions import Candidates
 from .ldpminer import LDPMiner
 from .protocol import Protocol
-from .rounds import Padding, Told, check_padding, check_shares, checked, estimating
+from .rounds import Padding, Told, check_padding, check_room, check_shares, checked, estimating
 from .svim import SVIM, SVIMBetter
 
 
@@ -72,6 +73,8 @@ class SVSM(Protocol):
         if not shares[0] or not shares[2]:
             raise MisuseError(_SHARES)
         check_padding(self.padding, shares[1], "padding")
+        # Pairs at least, and as many sizes; fewer are guessed where longer ones have no room.
+        check_room(4 * self.candidates * wanted.top + 1, "candidates")
         checked(
             self.candidates,
             self.percentile,
@@ -79,6 +82,7 @@ class SVSM(Protocol):
             size_oracle=self.size_oracle,
             oracles=(self.oracle,),
             sizes=(self.candidates * wanted.top,),
+            counted=max(1, self.candidates * wanted.top) + 1,
         )
         self.finder.check(Wanted(items=wanted.items, top=wanted.top, epsilon=wanted.epsilon))
 
@@ -164,7 +168,8 @@ def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[
     """Return the sets of ranks, of two to `largest`, with the largest products of values scaled to 0.9 at most.
 
     Items nobody seems to hold are in no guess, and estimates below 0 count as 0 (A11). Sets are found from the largest
-    product down: each follows from one with a larger product by moving its last member on, or by adding the next.
+    product down: each follows from one with a larger product by moving its last member on, or by adding the next. There
+    are fewer of them where one question has no room for all.
     """
     order = [int(rank) for rank in np.argsort(-values, kind="stable") if values[rank] > 0]
     if len(order) < 2:
@@ -172,9 +177,13 @@ def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[
     scaled = [0.9 * float(values[rank] / values[order[0]]) for rank in order]
     found: list[tuple[int, ...]] = []
     heap: list[tuple[float, tuple[int, ...]]] = [(-scaled[0], (0,))]
+    room = MOST_NUMBERS - 1
     while heap and len(found) < many:
         places = heappop(heap)[1]
         if len(places) > 1:
+            room -= len(places) + 2  # in a question: its items, itself, and one size more
+            if room < 0:
+                break
             found.append(tuple(order[place] for place in places))
         after = places[-1] + 1
         if after < len(order):

@@ -1,0 +1,76 @@
+"""How the golden vectors are read, and whether a device does what they say: ours, and one with a bug planted in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "v1"
+MOST, FAIL = 64, 0  # what the owner of a device allows where a case does not say
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    """Return the cases of a file."""
+    found: list[dict[str, Any]] = json.loads((FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def asked_in(case: Mapping[str, Any]) -> Any:
+    """Return the question of a case: as it is written, with its long lists filled in, or as text of so many bytes."""
+    if "text" in case:
+        return case["text"].encode()
+    question = {**case["question"], **{name: list(range(*ends)) for name, ends in case.get("lists", {}).items()}}
+    if "bytes" in case:
+        return json.dumps(question).encode().ljust(case["bytes"])
+    return question
+
+
+class Bytes:
+    """Given bytes, all of which must be used."""
+
+    def __init__(self, text: str) -> None:
+        self.left = bytes.fromhex(text)
+
+    def take(self, count: int) -> bytes:
+        assert count <= len(self.left)
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken
+
+
+def failures(client: Callable[..., bytes], names: list[str], about: str = "") -> Iterator[str]:
+    """Run a device on the cases of these files, all or those that are about something, and yield what goes wrong."""
+    for name in names:
+        for number, case in enumerate(cases(name)):
+            if not case.get("what", "").startswith(about):
+                continue
+            told = _told(client, case) if "question" in case or "text" in case else _by_itself(client, case)
+            if "most_bytes" in case:
+                right = told.startswith("{") and len(told) <= case["most_bytes"]
+            else:
+                right = told == (f"refused: {case['refused']}" if "refused" in case else case["report"])
+            if not right:
+                yield f"{name} {number} ({case.get('what', '')}): {told:.100}"
+
+
+def _by_itself(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
+    """Return what the oracle of one number says, without a question around it."""
+    home, source = import_module(client.__module__), Bytes(case["random"])
+    report = home.ANSWERS[case["oracle"]["oracle"]](case["oracle"], [case["number"]], home.Draws(source.take))
+    return json.dumps(report, separators=(",", ":")) + ("" if not source.left else ", and bytes are left over")
+
+
+def _told(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
+    source = Bytes(case["random"]) if "random" in case else Bytes("00")
+    take = {} if "most_bytes" in case else {"take": source.take}
+    pairs = {name: [tuple(pair) for pair in case[name]] for name in ("given", "after") if name in case}
+    limits = {"most": case.get("most", MOST), "fail": case.get("fail", FAIL)}
+    try:
+        report = client(asked_in(case), case.get("basket", [1]), **limits, **pairs, **take)
+    except ValueError as error:
+        return f"refused: {error}"
+    except Exception as error:
+        return f"stopped: {error!r}"
+    return report.decode() + ("" if "most_bytes" in case or not source.left else ", and bytes are left over")
