@@ -172,6 +172,9 @@ class TestAnchor:
                 assert (done.returncode, done.stdout) == (1, "")
                 assert done.stderr.startswith(f"discreet: {path} is older than its anchor {kept}, or another ledger: ")
         path.write_bytes(now)
+        assert run("export", path, "-o", kept, "--format", "json").stderr == (
+            f"discreet: {kept} holds the head of the ledger: write to another file.\n"
+        )
         second = tmp_path / "second"
         done = run("anchor", path, second)
         assert (done.returncode, done.stderr) == (0, "")

@@ -14,6 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import discreet
 from discreet import InputError, MisuseError
@@ -21,7 +23,7 @@ from discreet.privacy import anchor as anchoring
 from discreet.privacy import book, sealed
 from discreet.privacy import ledger as module
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.chain import Entry, following
+from discreet.privacy.chain import Entry, broken, following
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.upgrading import upgrade
 
@@ -82,6 +84,22 @@ def changed_by(path: Path, *statements: str, chained: bool = False) -> None:
 
 
 class TestChain:
+    @settings(max_examples=100, derandomize=True, deadline=None)
+    @given(st.lists(st.text(), min_size=1, max_size=6), st.data())
+    def test_no_change_goes_unseen(self, texts, data):
+        entries: list[Entry] = []
+        for text in texts:
+            entries.append(following(entries, {"text": text}))
+        assert broken(entries) is None
+        place = data.draw(st.integers(0, len(entries) - 1))
+        other = following(entries[:place], {"text": data.draw(st.text())})
+        changed = [*entries[:place], other, *entries[place + 1 :]]
+        # Entries after the one that was changed are as they were: the next gives it away, and the last its head.
+        assert (changed == entries) == (broken(changed) is None and changed[-1].head == entries[-1].head)
+        order = data.draw(st.permutations(entries))
+        assert (order == entries) == (broken(order) is None)
+        assert broken(entries[:place]) is None  # what the anchor is for
+
     def test_every_entry_is_bound_to_those_before_it(self, path):
         ledger = Ledger.create(path, epsilon=1, name="wards")
         first, second = spend(ledger), spend(ledger)
@@ -390,8 +408,8 @@ for _ in range(4):
             Ledger.create(path, epsilon=1, anchor=tmp_path / "no" / "head")
         with pytest.raises(InputError, match="is not a regular file"):
             Ledger.create(path, epsilon=1, anchor=tmp_path)
-        for bad in (3, "", "command:", "command:'a"):
-            with pytest.raises(MisuseError, match=r"^anchor is"):
+        for bad in (3, "", "command:", "command:'a", "a\x1b[2J", "command:a\n"):
+            with pytest.raises(MisuseError, match=r"^(An anchor is|The path or command of an anchor is)"):
                 Ledger.create(path, epsilon=1, anchor=bad)
         assert not path.exists()
         assert other.state().head == kept.read_text().strip()
@@ -418,8 +436,8 @@ class TestCommand:
         with pytest.raises(MisuseError) as raised:
             Ledger.open(path)
         assert str(raised.value) == (
-            f"{path} is anchored by a command, {sys.executable}. A ledger keeps no commands: give it again, as "
-            "anchor='command:…'."
+            f"{path} is anchored by a command, {sys.executable}. A ledger keeps no commands: give it again, by "
+            "--anchor 'command:…' or anchor=\"command:…\"."
         )
         shutil.copy(path, tmp_path / "copy")
         spend(Ledger.open(path, anchor=command))

@@ -175,7 +175,7 @@ spend(sys.argv[1], "0.2")
 
     def test_at_any_moment_no_spend_is_lost_and_none_is_half(self, tmp_path):
         path = tmp_path / "budget.db"
-        Ledger.create(path, epsilon=1000)
+        Ledger.create(path, epsilon=1000, anchor=tmp_path / "head")
         code = """
 while True:
     print(spend(sys.argv[1], "0.1").number, flush=True)
@@ -192,6 +192,8 @@ while True:
             assert told == list(range(known + 1, known + 1 + len(told)))
             state, spends = contents(path)
             known = len(spends)
+            # Whenever it died, the anchor has a head of the chain, and the next may go on.
+            assert (tmp_path / "head").read_text().strip() in {each.head for each in spends[-2:]}
             # The last one may have been written just before it could be told.
             assert known in (told[-1], told[-1] + 1)
             assert state.spent == Fraction(known, 10)

@@ -134,6 +134,8 @@ def export(
     chosen = _export_format(form, output)
     if output.exists() and output.samefile(path):
         raise MisuseError(f"{output} is the ledger itself: write to another file.")
+    if str(output.absolute()) in (anchor, ledger.state().anchor):
+        raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
     with written(output) as stream:
         ledger.export(stream, chosen.value)
 

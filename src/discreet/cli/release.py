@@ -223,7 +223,7 @@ def release(
         "settings": settings_of(settings),
         "counts": counts,
     }
-    read = places_read(reading, paying.ledger, paying.items)
+    read = places_read(reading, paying.ledger, paying.anchor, paying.items)
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
@@ -260,7 +260,7 @@ def count(
         other = f" {paying.items} was given as --items, the list of all items." if paying.items is not None else ""
         raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset a line.{other}")
     question = paying.budget()
-    read = places_read(reading, paying.ledger, paying.items, itemsets)
+    read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets)
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)

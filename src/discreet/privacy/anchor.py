@@ -50,10 +50,12 @@ def anchor_of(given: Any) -> Anchor:
     """Return the anchor for a path, or for ``"command:…"``."""
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
         raise MisuseError(
-            "anchor is the path of a file, such as '/mnt/other/budget.head', or a command after 'command:'; "
+            "An anchor is the path of a file, such as '/mnt/other/budget.head', or a command after 'command:'; "
             f"{given!r:.80} was given."
         )
     text = os.fspath(given)
+    if not text.isprintable():  # a ledger keeps it, and shows it in a terminal
+        raise MisuseError(f"The path or command of an anchor is a text on one line; {text!r:.80} was given.")
     if not isinstance(given, str) or not text.startswith(COMMAND):
         return File(Path(text))
     try:
@@ -62,7 +64,7 @@ def anchor_of(given: Any) -> Anchor:
         words = []
     if not words:
         raise MisuseError(
-            "anchor is a command after 'command:', with its quotes in pairs, such as 'command:keep-head budget'; "
+            "An anchor is a command after 'command:', with its quotes in pairs, such as 'command:keep-head budget'; "
             f"{text:.80} was given."
         )
     return Command(tuple(words))

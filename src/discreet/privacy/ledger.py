@@ -339,7 +339,7 @@ class Ledger:
             # Never run: a file that was handed over must not decide what is run here.
             raise MisuseError(
                 f"{self.path} is anchored by a command, {held.account.anchor.removeprefix(COMMAND)}. A ledger keeps "
-                "no commands: give it again, as anchor='command:…'."
+                "no commands: give it again, by --anchor 'command:…' or anchor=\"command:…\"."
             )
         return anchor_of(Path(held.account.anchor))
 
