@@ -436,9 +436,10 @@ class TestCommand:
         with pytest.raises(MisuseError) as raised:
             Ledger.open(path)
         assert str(raised.value) == (
-            f"{path} is anchored by a command, {sys.executable}. A ledger keeps no commands: give it again, by "
-            "--anchor 'command:…' or anchor=\"command:…\"."
+            f"{path} is anchored by a command, {sys.executable}. A ledger keeps no commands: give it again, as "
+            "anchor='command:…'."
         )
+        assert raised.value.message.typed.endswith(' give it again, as --anchor "command:…".')
         shutil.copy(path, tmp_path / "copy")
         spend(Ledger.open(path, anchor=command))
         shutil.copy(tmp_path / "copy", path)

@@ -338,8 +338,13 @@ class Ledger:
         if held.account.anchor.startswith(COMMAND):
             # Never run: a file that was handed over must not decide what is run here.
             raise MisuseError(
-                f"{self.path} is anchored by a command, {held.account.anchor.removeprefix(COMMAND)}. A ledger keeps "
-                "no commands: give it again, by --anchor 'command:…' or anchor=\"command:…\"."
+                told(
+                    "{path} is anchored by a command, {program}. A ledger keeps no commands: give it again, as "
+                    "{anchor=like}.",
+                    path=self.path,
+                    like=f"{COMMAND}…",
+                    program=held.account.anchor.removeprefix(COMMAND),
+                )
             )
         return anchor_of(Path(held.account.anchor))
 
