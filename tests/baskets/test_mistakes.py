@@ -23,10 +23,14 @@ from discreet import InputError, MisuseError, NobodyError
 
 NAMES = 'labels="names" reads items as names.'
 LARGEST = "9,223,372,036,854,775,807"
-JUNK = "is not text; a file of baskets is UTF-8 text (a compressed one ends in .gz, .xz or .zst)."
+JUNK = (
+    "is not text; a file of baskets is UTF-8 text (a compressed one ends in .gz, .xz or .zst), or says its encoding=, "
+    "as windows-1252."
+)
 QUOTE = (
     'a quote is not closed before the end of its field; write a quote within a name twice (""), and a name on one line.'
 )
+ENCODING = 'say what it is, as in encoding="windows-1252".'
 LINE = 'write one basket a line, as ["tea", "milk"].'
 
 
@@ -72,11 +76,11 @@ LINES: dict[tuple[str, bytes], str] = {
         "a.csv",
         b"1,2\n\n3,x\n",
     ): f"line 3: 'x' is not a whole number, and the first line with items has only numbers; {NAMES}",
-    ("a.csv", b"1,2\n3,99999999999999999999\n"): (
+    ("a.csv", b"1,2,5\n3,99999999999999999999\n"): (
         f"line 2: '99999999999999999999' is larger than {LARGEST}, the largest number an item can be, "
         f"and the first line with items has only numbers; {NAMES}"
     ),
-    ("a.csv", b'a,b\nc,"d\ne"\n'): f"line 2: {QUOTE}",
+    ("a.csv", b'a\nc,"d\ne"\n'): f"line 2: {QUOTE}",
     ("a.csv", b'a,"b"c\n'): f"line 1: {QUOTE}",
     ("a.csv", b'a,"b\x00"\n'): f"line 1: byte 0x00 {JUNK}",
     ("a.csv", b"a\xff,b\n"): f"line 1: byte 0xff {JUNK}",
@@ -153,7 +157,7 @@ def test_no_such_file() -> None:
         "folder is a folder; give one file, or read several with query=\"SELECT … FROM 'folder/*.parquet'\"."
     )
     assert message(MisuseError, "a.xyz") == (
-        "The suffix of a.xyz does not tell its format; give format= as one of fimi, csv, tsv, json, parquet."
+        "The suffix of a.xyz does not tell its format; give format= as one of fimi, csv, tsv, baskets, json, parquet."
     )
     assert message(InputError, "a.dat") == "a.dat is empty; a file of one empty basket has one blank line."
     assert message(InputError, "a.jsonl") == (
@@ -171,13 +175,12 @@ TABLES: dict[tuple[str, bytes], str] = {
     ),
     ("a.csv", b"person,item\n"): "a.csv has no rows.",
     ("a.csv", b"person,item\n1,a\n2,b,c\n"): "a.csv, line 3: Expected Number of Columns: 2 Found: 3.",
-    ("a.csv", b"person,item\n1,a\n2,\xff\n"): (
-        "a.csv, line 3: Invalid unicode (byte sequence mismatch) detected. This file is not utf-8 encoded."
-    ),
     ("a.csv", b"person,item\n1,a\x00b\n"): (
         "a.csv is not text: some items have control characters; a CSV file is UTF-8 text."
     ),
-    ("a.csv", b"\xff\xfe\n1,a\n"): "a.csv, line 1 is not text; a CSV file is UTF-8 text.",
+    ("a.csv", b"\xff\xfe\n1,a\n"): ("a.csv is not utf-16 text; give another encoding=, such as windows-1252 or utf-8."),
+    ("a.csv", b"person,\xe9t\xe9\n1,a\n"): f"a.csv, line 1 is not UTF-8 text; {ENCODING}",
+    ("a.csv", b"person,item\n1,a\n2,\xe9t\xe9\n"): f"a.csv, line 3: it is not UTF-8 text; {ENCODING}",
     ("a.csv", b"person,person\n1,a\n"): ("a.csv has 2 columns 'person' (person=); rename all but one."),
     ("a.jsonl", b'{"person":1,"item":"a"}\n{"person":2,"ite\n{"person":1}\n'): (
         "a.jsonl, line 2 is not a JSON object; write one record a line."
@@ -314,7 +317,7 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"format": "xlsx"},
         MisuseError,
-        "format is 'xlsx'; it is one of fimi, csv, tsv, json, parquet, onehot, sqlite, duckdb.",
+        "format is 'xlsx'; it is one of fimi, csv, tsv, baskets, json, parquet, onehot, sqlite, duckdb.",
     ),
     ({"format": "csv"}, MisuseError, "format='csv' is for files; a data frame is read as it is, or as onehot."),
     (

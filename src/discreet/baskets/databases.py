@@ -21,11 +21,12 @@ from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
-from .streams import unpacked
+from .streams import UTF_8, unpacked
 
 T = TypeVar("T")
 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
+_ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
 # A value of each of SQLite's types, by the name it has there.
 _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
 
@@ -223,18 +224,18 @@ class Workspace:
         columns = tuple(Column(name=column, sql=quoted(column), type=type_) for column, type_ in types.items())
         return Table(name=name, sql=sql, columns=columns, untyped=untyped)
 
-    def _place(self, path: Path, compression: str | None) -> Path:
+    def _place(self, path: Path, compression: str | None, encoding: str = UTF_8) -> Path:
         """Return the file, unpacked, under a name in which DuckDB sees no pattern."""
-        plain = unpacked(path, compression, self._folder)
+        plain = unpacked(path, compression, self._folder, encoding)
         if re.search(r"[*?\[\]{}]", str(plain)):
-            alias = self._folder / f"source{plain.suffix}"
+            alias = self._folder / f"source-{sum(1 for _ in self._folder.glob('source-*'))}{plain.suffix}"
             alias.symlink_to(plain.resolve())
             plain = alias
         return plain
 
-    def csv(self, path: Path, compression: str | None, delimiter: str) -> Table:
+    def csv(self, path: Path, compression: str | None, delimiter: str, encoding: str = UTF_8) -> Table:
         """Open a CSV file with a header; all its columns are text."""
-        place = self._place(path, compression)
+        place = self._place(path, compression, encoding)
         names = _header(path, place, delimiter)
         columns = tuple(Column(name=name, sql=f"c{i}", type="VARCHAR") for i, name in enumerate(names))
         types = ", ".join(f"{column.sql}: 'VARCHAR'" for column in columns)
@@ -243,9 +244,9 @@ class Workspace:
         sql = f"read_csv({literal(place)}, {options}, columns={{{types}}}, {limits})"
         return Table(name=str(path), sql=sql, columns=columns, untyped="text")
 
-    def json(self, path: Path, compression: str | None) -> Table:
+    def json(self, path: Path, compression: str | None, encoding: str = UTF_8) -> Table:
         """Open JSON records, one a line or all in one list."""
-        place = self._place(path, compression)
+        place = self._place(path, compression, encoding)
         options = "format='auto', records=true, maximum_depth=1, sample_size=-1, hive_partitioning=false"
         try:
             return self._table(str(path), f"read_json({literal(place)}, {options})", "json")
@@ -409,7 +410,7 @@ def _header(path: Path, place: Path, delimiter: str) -> list[str]:
     try:
         "".join(header).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{path}, line 1 is not text; a CSV file is UTF-8 text.") from None
+        raise InputError(told("{path}, line 1 is not UTF-8 text; {way}", path=path, way=_ENCODING)) from None
     if not header:
         raise InputError(f"{path}, line 1 is blank; it must name the columns.")
     return [name.strip() for name in header]
@@ -422,6 +423,8 @@ def _failed(name: str, message: str) -> InputError:
 def _reason(message: str) -> str | Message:
     """Return the telling part of a database's message, on one line, as what follows the name of the source."""
     line = re.search(_CSV_PROBLEM, message, re.DOTALL)
+    if line is not None and "not utf-8 encoded" in message:
+        return told(", line {line}: it is not UTF-8 text; {way}", line=line[1], way=_ENCODING)
     if line is not None:
         return f", line {line[1]}: {line[2].strip().rstrip('.')}."
     if "json_read expected records" in message:

@@ -19,7 +19,7 @@ from ..errors import InputError, MisuseError, NobodyError, told
 from .arrow import as_arrow
 from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
 from .core import Item, Vocabulary
-from .streams import Progress, blocks
+from .streams import UTF_8, Progress, blocks
 
 _BATCH = 1 << 16
 _FOLLOW = "items are whole numbers or names (text)"
@@ -194,7 +194,7 @@ def column_labels(labels: Any, columns: int, what: str) -> Any:
 
 
 def read_json_lines(
-    path: Path, compression: str | None, *, labels: Labels, progress: Progress = None
+    path: Path, compression: str | None, *, labels: Labels, encoding: str = UTF_8, progress: Progress = None
 ) -> tuple[Rows, list[str]]:
     """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`.
 
@@ -206,7 +206,7 @@ def read_json_lines(
     others: dict[str, None] = {}
     pair_people: list[NDArray[np.int64]] = []
     pair_counts: list[NDArray[np.int64]] = []
-    for block in blocks(path, compression, progress):
+    for block in blocks(path, compression, progress, encoding):
         texts = block.tobytes().split(b"\n")
         last = line + len(texts) - (not texts[-1])
         numbers = [line + i for i, text in enumerate(texts, 1) if not text.isspace() and text]

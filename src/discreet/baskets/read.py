@@ -13,9 +13,10 @@ from .build import Labels, Rows, cap, check_cap, finish, shown
 from .core import Baskets, Item
 from .databases import check_memory, public_name
 from .frames import Stream, arrow_stream
+from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
 from .streams import COMPRESSIONS, Progress, check_file
 
-Format = Literal["fimi", "csv", "tsv", "json", "parquet", "onehot", "sqlite", "duckdb"]
+Format = Literal["fimi", "csv", "tsv", "baskets", "json", "parquet", "onehot", "sqlite", "duckdb"]
 
 _SUFFIXES: dict[str, str] = {
     ".dat": "fimi",
@@ -32,15 +33,6 @@ _SUFFIXES: dict[str, str] = {
     ".duckdb": "database",
 }
 _FORMATS: tuple[str, ...] = get_args(Format)
-_DELIMITERS = {"fimi": " ", "csv": ",", "tsv": "\t"}
-# What text that looks like a table has on every line, and how to read it.
-_TABLES = {
-    ",": told('lines that have as many commas each, as in a table ({format="csv"} reads one),'),
-    ";": told(
-        'lines that have as many semicolons each, as in a table (write commas instead, and {format="csv"} reads it),'
-    ),
-    "\t": told('lines that have as many tabs each, as in a table ({format="tsv"} reads one),'),
-}
 
 
 def read(
@@ -53,6 +45,8 @@ def read(
     by: str | None = None,
     query: str | None = None,
     format: Format | None = None,  # noqa: A002
+    delimiter: str | None = None,
+    encoding: str | None = None,
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None,
     ordered: bool = False,
     max_items: int | None = None,
@@ -70,7 +64,8 @@ def read(
 
         - the path of a regular file. The suffix tells the format, after ``.gz``, ``.xz`` or ``.zst``: ``.dat`` and
           ``.txt`` are FIMI text (a basket a line, blanks between items); ``.csv`` and ``.tsv`` are a table with a
-          header if `person` is given, and otherwise a basket a line, each field an item; ``.jsonl``, ``.ndjson`` and
+          header if `person` is given, and otherwise a basket a line, each field an item (what looks like a table is
+          refused then, unless `format` is ``"baskets"``); ``.jsonl``, ``.ndjson`` and
           ``.json`` have a basket a line (a list, or an object with the list ``items`` and perhaps a list ``pairs`` of
           pairs), or records if `person` is given; ``.parquet``; ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`.
           A blank line of text is an empty basket.
@@ -102,7 +97,12 @@ def read(
         SQL for a database, or for DuckDB over files.
     format
         The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``, ``sqlite``,
-        ``duckdb``; or ``onehot`` for a data frame of zeros and ones.
+        ``duckdb``; ``baskets`` for CSV or TSV that looks like a table, but has a basket a line; or ``onehot`` for a
+        data frame of zeros and ones.
+    delimiter, encoding
+        What stands between the fields of CSV, and how text is encoded: ``";"``, ``"windows-1252"``. By default the
+        names of the columns in line 1 tell the delimiter (or, in baskets without commas, most lines do), and a byte
+        order mark the encoding, which is UTF-8 without one.
     labels
         ``"numbers"`` or ``"names"``, to say what items are. By default the type of the column, or of the JSON value,
         says it. In text with a basket a line the first line with items does: they are numbers if all of them are
@@ -153,6 +153,8 @@ def read(
         by=by,
         query=query,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         labels=labels,
         ordered=ordered,
         nulls=nulls,
@@ -182,7 +184,7 @@ def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> 
     check_cap(max_items, seed)
     check_memory(call.memory)
     if isinstance(source, Baskets):
-        call.refuse("Baskets pass through as they are", *_TABLE, "query", "format", "labels", "ordered")
+        call.refuse("Baskets pass through as they are", *_TABLE, "query", "format", *_TEXT, "labels", "ordered")
         return source if max_items is None else cap(source, max_items, seed)
     name, rows = call.rows(source)
     if call.ordered and rows.pairs is not None:
@@ -194,7 +196,8 @@ def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> 
     return baskets
 
 
-# The options that only a table has a use for.
+# The options that only text, and those that only a table has a use for.
+_TEXT = ("delimiter", "encoding")
 _TABLE = ("person", "item", "time", "pair", "by", "nulls")
 
 
@@ -212,6 +215,8 @@ class _Call:
     by: str | None = None
     query: str | None = None
     format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None
     ordered: bool = False
     nulls: Literal["error", "drop"] = "error"
@@ -253,6 +258,10 @@ class _Call:
                     given=self.pair,
                 )
             )
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        if self.encoding is not None:
+            object.__setattr__(self, "encoding", check_encoding(self.encoding))
         for option, given in (("time", self.time), ("pair", self.pair), ("by", self.by)):
             if given is not None and self.person is None:
                 raise MisuseError(
@@ -299,16 +308,16 @@ class _Call:
         """Return what to call the source in messages, and its rows."""
         if source is None:
             query = self._needed_query("a source or a query")
-            self.refuse("A query over files names them itself", "format")
+            self.refuse("A query over files names them itself", "format", *_TEXT)
             return "The query", self._query(None, query)
         if isinstance(source, str) and "://" in source:
-            self.refuse("The address tells what it is", "format")
+            self.refuse("The address tells what it is", "format", *_TEXT)
             return self._address(source)
         if isinstance(source, (str, os.PathLike)):
             if not os.fspath(source):
                 raise MisuseError('The path is empty; give the name of a file, as in discreet.read("sales.csv").')
             return str(source), self._file(Path(source))
-        self.refuse("The data are in memory", "query")
+        self.refuse("The data are in memory", "query", *_TEXT)
         if hasattr(source, "tocsr"):
             return "The matrix", self._sparse(source)
         found = arrow_stream(source, self._wanted())
@@ -385,9 +394,10 @@ class _Call:
         suffix = Path(path.stem).suffix if compression else path.suffix
         format_ = self.format or _SUFFIXES.get(suffix.lower())
         if format_ in ("database", "sqlite", "duckdb") and not compression:
+            self.refuse(f"{path} is a database", *_TEXT)
             return self._database(path, None if format_ == "database" else format_)
         if format_ is None:
-            known = ", ".join(_FORMATS[:5])
+            known = ", ".join(_FORMATS[:6])
             raise MisuseError(
                 told(
                     "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
@@ -407,19 +417,30 @@ class _Call:
                     select=f"SELECT … FROM '{path}'",  # noqa: S608
                 )
             )
-        if format_ == "fimi" or (format_ != "parquet" and self.person is None):
-            return self._lines(path, compression, format_)
+        if format_ == "parquet":
+            self.refuse(f"{path} is not text", *_TEXT)
+            with workspace(self.memory) as work:
+                return self._table(work, work.parquet(path, compression))
+        text = sniff(path, compression, self.encoding)
+        if format_ in ("fimi", "baskets") or self.person is None:
+            return self._lines(text, compression, format_, suffix)
         with workspace(self.memory) as work:
-            if format_ == "parquet":
-                table = work.parquet(path, compression)
-            elif format_ == "json":
-                table = work.json(path, compression)
+            if format_ == "json":
+                self.refuse(f"{path} is JSON", "delimiter")
+                table = work.json(path, compression, text.encoding)
             else:
-                table = work.csv(path, compression, _DELIMITERS[format_])
+                delimiter = text.between(self._given_delimiter(format_, suffix), self._wanted())
+                table = work.csv(path, compression, delimiter, text.encoding)
             return self._table(work, table)
 
-    def _lines(self, path: Path, compression: str | None, format_: str) -> Rows:
-        if format_ != "fimi" and self.item is not None:
+    def _given_delimiter(self, format_: str, suffix: str) -> str | None:
+        """Return the delimiter that was given, or that the format says."""
+        tabs = format_ == "tsv" or (format_ == "baskets" and suffix.lower() == ".tsv")
+        return self.delimiter or ("\t" if tabs else None)
+
+    def _lines(self, text: Sniffed, compression: str | None, format_: str, suffix: str) -> Rows:
+        path = text.path
+        if format_ in ("csv", "tsv") and self.item is not None:
             raise MisuseError(
                 told(
                     "{path} is read a basket a line unless {person=} and {item=} are given; give both for a table, or "
@@ -428,23 +449,40 @@ class _Call:
                 )
             )
         self.refuse(f"{path} is read a basket a line and has no columns", *_TABLE)
+        reading: dict[str, Any] = {"labels": self._kind(), "encoding": text.encoding, "progress": self.progress}
         if format_ == "json":
             from .memory import read_json_lines
 
-            rows, others = read_json_lines(path, compression, labels=self._kind(), progress=self.progress)
+            self.refuse(f"{path} is JSON", "delimiter")
+            rows, others = read_json_lines(path, compression, **reading)
             if others:
                 self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
             return rows
-        from .text import delimited, read_lines
+        from .text import read_lines
 
-        if format_ != "fimi":
-            self.ask_whose(str(path))
-        elif self.otherwise is not None and (delimiter := delimited(path, compression)) is not None:
-            self.ask_whose(str(path), _TABLES[delimiter])
-
-        return read_lines(
-            path, compression, delimiter=_DELIMITERS[format_], labels=self._kind(), progress=self.progress
-        )
+        if format_ == "fimi":
+            self.refuse(f"{path} has blanks between items", "delimiter")
+            looks = next((DELIMITERS[one] for one in DELIMITERS if text.fields(one)), None)
+            if looks is not None:
+                self.ask_whose(
+                    str(path),
+                    told(
+                        'lines that have as many {looks} each, as in a table ({format="csv"} reads one),', looks=looks
+                    ),
+                )
+                if self.format is None:
+                    raise _like_a_table(path, f"as many {looks}", told('{format="csv"} and '), told('{format="fimi"}'))
+            return read_lines(path, compression, delimiter=" ", **reading)
+        self.ask_whose(str(path))
+        delimiter = text.between(self._given_delimiter(format_, suffix), [])
+        if format_ != "baskets":
+            fields = text.fields(delimiter)
+            if fields is not None:
+                raise _like_a_table(path, f"{fields} fields", "", told('{format="baskets"}'))
+            if text.numbered(delimiter):
+                why = "a number and then names, but for the first,"
+                raise _like_a_table(path, why, "", told('{format="baskets"}'))
+        return read_lines(path, compression, delimiter=delimiter, **reading)
 
     def _sparse(self, matrix: Any) -> Rows:
         from .memory import read_sparse
@@ -513,6 +551,20 @@ class _Call:
             self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
         self.refuse(f"{table.name} is read a basket a row, without people", "nulls")
         return lists(work, table, found[0], self._kind())
+
+
+def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> MisuseError:
+    """Return the question about lines that may be the rows of a table; it shows nothing that stands in them."""
+    return MisuseError(
+        told(
+            "{path} looks like a table: its first lines have {why} each. Say which column holds the person and which "
+            'the item, as in {also}{person="customer"} and {item="product"}; or {word}, if every line is a basket.',
+            path=path,
+            why=why,
+            also=also,
+            word=word,
+        )
+    )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ that a damaged archive is found here, and told in one way.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import lzma
@@ -29,6 +30,7 @@ _BLOCK = 1 << 24
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
 _MARK = b"\xef\xbb\xbf"
+UTF_8 = "utf-8"
 
 
 def check_file(path: Path) -> None:
@@ -107,9 +109,47 @@ class _Unxz(io.RawIOBase):
         return given
 
 
+class _Recoded(io.RawIOBase):
+    """Text of any encoding as UTF-8."""
+
+    def __init__(self, stream: Any, path: Path, encoding: str) -> None:
+        self._stream, self._path, self._encoding = stream, path, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._left = b""
+        self._done = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left and not self._done:
+            given = self._stream.read(_CHUNK)
+            self._done = not given
+            try:
+                self._left = self._decoder.decode(given, self._done).encode()
+            except UnicodeError:
+                raise InputError(
+                    told(
+                        "{path} is not {named} text; give another {encoding=}, such as windows-1252 or utf-8.",
+                        path=self._path,
+                        named=self._encoding,
+                    )
+                ) from None
+        taken = self._left[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._left = self._left[len(taken) :]
+        return len(taken)
+
+
 @contextmanager
-def opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any]]:
-    """Open the file; give it as it is and as a stream of its contents."""
+def opened(path: Path, compression: str | None, encoding: str = UTF_8) -> Iterator[tuple[IO[bytes], Any]]:
+    """Open the file; give it as it is and as a stream of its contents, which is UTF-8 whatever the file is."""
+    with _unpacking(path, compression) as (raw, stream):
+        yield raw, stream if encoding == UTF_8 else _Recoded(stream, path, encoding)
+
+
+@contextmanager
+def _unpacking(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any]]:
     with path.open("rb") as raw:
         try:
             if compression == "gzip":
@@ -133,13 +173,16 @@ def opened(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any
             ) from None
 
 
-def blocks(path: Path, compression: str | None, progress: Progress = None) -> Iterator[NDArray[np.uint8]]:
+def blocks(
+    path: Path, compression: str | None, progress: Progress = None, encoding: str = UTF_8
+) -> Iterator[NDArray[np.uint8]]:
     """Yield the contents in blocks that end at a line end; a block is overwritten when the next is asked for."""
     size = path.stat().st_size
-    buffer = bytearray(min(_BLOCK, size + 1) if compression is None else _BLOCK)
+    as_it_is = compression is None and encoding == UTF_8
+    buffer = bytearray(min(_BLOCK, size + 1) if as_it_is else _BLOCK)
     filled = 0
     first = True
-    with opened(path, compression) as (raw, stream):
+    with opened(path, compression, encoding) as (raw, stream):
         while True:
             if filled == len(buffer):
                 if filled > _LONGEST_LINE:
@@ -164,12 +207,13 @@ def blocks(path: Path, compression: str | None, progress: Progress = None) -> It
         raise _nothing(path)
 
 
-def unpacked(path: Path, compression: str | None, folder: Path) -> Path:
-    """Return a plain copy of a compressed file, made in `folder`; a plain file is returned as it is."""
-    if compression is None:
+def unpacked(path: Path, compression: str | None, folder: Path, encoding: str = UTF_8) -> Path:
+    """Return a plain copy of a file that is compressed or not UTF-8, made in `folder`; any other as it is."""
+    if compression is None and encoding == UTF_8:
         return path
-    copy = folder / f"unpacked{Path(path.stem).suffix}"
-    with opened(path, compression) as (_, stream), copy.open("wb", buffering=0) as file:
+    number = sum(1 for _ in folder.glob("unpacked-*"))
+    copy = folder / f"unpacked-{number}{Path(path.stem).suffix if compression else path.suffix}"
+    with opened(path, compression, encoding) as (_, stream), copy.open("wb", buffering=0) as file:
         while chunk := stream.read(1 << 20):
             try:
                 rest = memoryview(chunk)

@@ -7,7 +7,6 @@ be lost), that fit 64 bits.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,7 +22,7 @@ from ..kernels.rows import parse_numbers, split_fields
 from .arrow import as_numpy
 from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels, shown
 from .core import Codes
-from .streams import Progress, blocks, opened
+from .streams import UTF_8, Progress, blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,34 +30,22 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 _WORTH_A_THREAD = 1 << 16
-_HEAD = 1 << 16
 _RETURN = 13
 _NO_BLANK = re.compile(rb"[^ \t\r\n]")
 _NEWLINE = re.compile(rb"\n")
 
 
 def read_lines(
-    path: Path, compression: str | None, *, delimiter: str, labels: Labels, progress: Progress = None
+    path: Path,
+    compression: str | None,
+    *,
+    delimiter: str,
+    labels: Labels,
+    encoding: str = UTF_8,
+    progress: Progress = None,
 ) -> Rows:
     """Read one basket a line; a `delimiter` other than a space means CSV fields, quotes included."""
-    return _Lines(path, delimiter, labels).read(blocks(path, compression, progress))
-
-
-def delimited(path: Path, compression: str | None) -> str | None:
-    """Return what stands between the fields of text that looks like a table: on each of its first lines as often."""
-    with opened(path, compression) as (_, stream):
-        head = stream.read(_HEAD)
-    lines = head.decode(errors="replace").splitlines(keepends=True)
-    if len(head) == _HEAD and len(lines) > 1:
-        del lines[-1]  # it may be cut
-    for delimiter in (",", ";", "\t"):
-        try:
-            counts = {len(fields) for fields in csv.reader(lines, delimiter=delimiter) if fields}
-        except csv.Error:
-            continue
-        if len(counts) == 1 and counts != {1}:
-            return delimiter
-    return None
+    return _Lines(path, delimiter, labels).read(blocks(path, compression, progress, encoding))
 
 
 class _Lines:
@@ -182,8 +169,13 @@ class _Lines:
                 f"{self._path}, line {line}: a carriage return stands alone; each line must end in a line feed."
             )
         raise InputError(
-            f"{self._path}, line {line}: byte 0x{byte:02x} is not text; a file of baskets is UTF-8 text "
-            "(a compressed one ends in .gz, .xz or .zst)."
+            told(
+                "{path}, line {line}: byte 0x{byte:02x} is not text; a file of baskets is UTF-8 text (a compressed one "
+                "ends in .gz, .xz or .zst), or says its {encoding=}, as windows-1252.",
+                path=self._path,
+                line=line,
+                byte=byte,
+            )
         ) from None
 
     def _fail_number(self, line: int, token: str) -> NoReturn:

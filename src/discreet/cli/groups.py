@@ -32,6 +32,8 @@ class Reading:
     item: given.ItemColumn = None
     query: given.Query = None
     input_format: given.InputFormat = None
+    delimiter: given.Delimiter = None
+    encoding: given.Encoding = None
     labels: given.LabelsOption = None
     max_items: given.MaxItems = None
     seed: given.Seed = None
@@ -65,6 +67,8 @@ class Reading:
                 "by": by,
                 "query": self.query,
                 "format": self.input_format,
+                "delimiter": self.delimiter,
+                "encoding": self.encoding,
                 "labels": self.labels.value if self.labels is not None else None,
                 "max_items": self.max_items,
                 "seed": self.seed,

@@ -126,6 +126,24 @@ InputFormat = Annotated[
         metavar="NAME", help="Read FILE as this format, whatever its suffix.", rich_help_panel=DATA, show_default=False
     ),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What stands between the fields of CSV, such as ; or tab.  \\[default: as line 1 has it]",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How text is encoded, such as windows-1252.  \\[default: by its mark, else utf-8]",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 LabelsOption = Annotated[
     Labels | None,
     typer.Option(

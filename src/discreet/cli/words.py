@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
 
 _WHOLE = re.compile("[0-9]{1,18}")
+# Each line is an itemset, however much they look like the rows of a table.
+_LINES: dict[str, Literal["baskets", "fimi"]] = {".csv": "baskets", ".tsv": "baskets", ".txt": "fimi", ".dat": "fimi"}
 
 
 def lengths_of(text: str | None) -> tuple[int, int | None] | None:
@@ -68,6 +70,6 @@ def _itemsets(path: Path, labels: Literal["numbers", "names"]) -> Baskets:
     if not path.exists():
         raise InputError(f"There is no file {path}: --itemsets is a file with one itemset a line.")
     try:
-        return read(path, labels=labels)
+        return read(path, labels=labels, format=_LINES.get(path.suffix.lower()))
     except NobodyError:
         raise InputError(f"{path} is empty: --itemsets is a file with one itemset a line.") from None

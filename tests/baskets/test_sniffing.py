@@ -1,0 +1,175 @@
+"""What text is, found at its beginning: encodings, delimiters, and tables that must not be taken for baskets."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet
+from discreet import InputError, MisuseError
+
+COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
+TABLE = 'customer,product,price\n7,crème,"1,5"\n7,tea,2\n3,tea,2\n'
+SETS = [["tea"], ["crème", "tea"]]
+ENCODINGS = {
+    "utf-8": None,
+    "utf-8-sig": None,
+    "utf-16": None,
+    "utf-32": None,
+    "utf-16-le": "utf-16-le",
+    "latin-1": "latin-1",
+    "windows-1252": "windows-1252",
+}
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def sets(baskets: discreet.Baskets) -> list[list[Any]]:
+    return [sorted(basket, key=str) for basket in baskets]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_table_in_any_encoding_and_with_any_delimiter(encoding: str, delimiter: str) -> None:
+    text = TABLE.replace('"1,5"', "1.5" if delimiter == "," else "1,5").replace("1,5", "COMMA")
+    text = text.replace(",", delimiter).replace("COMMA", "1,5").replace("\n", "\r\n")
+    Path("sales.csv").write_bytes(text.encode(encoding))
+    given: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
+    assert sets(discreet.read("sales.csv", **COLUMNS, **given)) == SETS
+    assert sets(discreet.read("sales.csv", **COLUMNS, **given, delimiter=delimiter)) == SETS
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_lines_and_records_in_any_encoding(encoding: str) -> None:
+    given: dict[str, Any] = {"encoding": ENCODINGS[encoding]}
+    for name, text in {
+        "a.dat": "crème tea\n\ntea\n",
+        "a.csv": "crème,tea\n\ntea\n",
+        "a.jsonl": '["crème", "tea"]\n[]\n["tea"]\n',
+    }.items():
+        Path(name).write_bytes(text.encode(encoding))
+        assert sets(discreet.read(name, **given)) == [["crème", "tea"], [], ["tea"]], name
+    Path("b.jsonl").write_bytes('{"customer": 1, "product": "crème"}\n'.encode(encoding))
+    assert sets(discreet.read("b.jsonl", **COLUMNS, **given)) == [["crème"]]
+
+
+def test_what_was_found_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    Path("sales.csv").write_bytes("customer;product\n1;tea\n".encode("utf-16"))
+    with caplog.at_level(logging.INFO, "discreet"):
+        discreet.read("sales.csv", **COLUMNS)
+    assert caplog.messages == [
+        "sales.csv: it is utf-16 text, by its byte order mark.",
+        "sales.csv: semicolons stand between its fields.",
+    ]
+
+
+def test_delimiters_of_baskets() -> None:
+    for text, items in {
+        "tea;milk\nbread\nrice;tea;oil\n": ["bread", "milk", "oil", "rice", "tea"],
+        "tea; green,milk\nbread; white\n": ["bread; white", "milk", "tea; green"],  # a comma is one
+        "tea\nbread; white\nrice\n": ["bread; white", "rice", "tea"],  # now and then is not usual
+    }.items():
+        Path("a.csv").write_text(text)
+        assert sorted(discreet.read("a.csv").vocabulary) == items
+        one = discreet.read("a.csv", delimiter="|", labels="names")
+        assert sorted(one.vocabulary) == sorted(text.splitlines())
+    Path("a.csv").write_text("a;b|c\nd;e|f;g\n")
+    with pytest.raises(MisuseError) as caught:
+        discreet.read("a.csv")
+    assert str(caught.value) == (
+        "a.csv: it is not clear whether semicolons or vertical bars stand between items; say it, as in delimiter=';'."
+    )
+
+
+LOOKS = (
+    "{} looks like a table: its first lines have {} each. Say which column holds the person and which the item, as in "
+    '{}person="customer" and item="product"; or format="{}", if every line is a basket.'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.csv", "customer,product\n1,tea\n1,milk\n", "2 fields"),
+        ("a.csv", "1,17\n1,23\n2,17\n", "2 fields"),
+        ("a.csv", "customer;product\n1;tea\n", "2 fields"),
+        ("a.csv", 'customer,note\n1,"two\nlines"\n\n', "2 fields"),
+        ("a.tsv", "customer\tproduct\tprice\n1\ttea\t2,5\n", "3 fields"),
+        ("a.csv", "items,first,second\n1,tea\n3,tea,milk,rice\n", "a number and then names, but for the first,"),
+    ],
+)
+def test_a_table_is_not_taken_for_baskets(name: str, text: str, why: str) -> None:
+    Path(name).write_text(text)
+    for ask in (discreet.read, lambda source: discreet.mine(source, top=1)):
+        with pytest.raises(MisuseError) as caught:
+            ask(name)
+        assert str(caught.value) == LOOKS.format(name, why, "", "baskets")
+        assert caught.value.message.typed.endswith(
+            "as in --person customer and --item product; or --input-format baskets, if every line is a basket."
+        )
+    if "\nlines" not in text:
+        assert discreet.read(name, format="baskets").people == len(text.splitlines())
+
+
+def test_a_table_under_a_name_for_text() -> None:
+    Path("a.txt").write_text("customer,product\n1,tea\n1,milk\n")
+    with pytest.raises(MisuseError) as caught:
+        discreet.read("a.txt")
+    assert str(caught.value) == LOOKS.format("a.txt", "as many commas", 'format="csv" and ', "fimi")
+    assert discreet.read("a.txt", format="fimi").items == 3
+    assert sets(discreet.read("a.txt", format="csv", **COLUMNS)) == [["milk", "tea"]]
+
+
+def test_plain_baskets_need_no_word() -> None:
+    for text in ("citrus fruit,bread,soup\ntea,yogurt\nmilk\n", "1,2\n\n3,4\n", "tea,milk\n", "tea\nmilk\n", "1\n2\n"):
+        Path("a.csv").write_text(text)
+        assert discreet.read("a.csv").people == len(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"delimiter": "::"},
+            "delimiter is '::'; it is one character, such as ',' or ';' or '|', or 'tab'; where blanks stand between "
+            'items, give format="fimi".',
+        ),
+        (
+            {"encoding": "klingon"},
+            "encoding is 'klingon', which is not known; write it as utf-8, utf-16, windows-1252 or latin-1.",
+        ),
+        (
+            {"encoding": "hex"},
+            "encoding is 'hex', which is not known; write it as utf-8, utf-16, windows-1252 or latin-1.",
+        ),
+    ],
+)
+def test_what_is_no_delimiter_or_encoding(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(MisuseError) as caught:
+        discreet.read("a.csv", **options)
+    assert str(caught.value) == message
+
+
+def test_an_encoding_against_the_mark() -> None:
+    Path("a.csv").write_bytes("a,b\n".encode("utf-8-sig"))
+    with pytest.raises(InputError) as caught:
+        discreet.read("a.csv", encoding="latin-1")
+    assert str(caught.value) == (
+        "a.csv begins with the mark of utf-8 text, so encoding='iso8859-1' is wrong; leave it out."
+    )
+    Path("a.csv").write_bytes(b"a,\x81\n")
+    with pytest.raises(InputError) as caught:
+        discreet.read("a.csv", encoding="windows-1252")
+    assert str(caught.value) == ("a.csv is not cp1252 text; give another encoding=, such as windows-1252 or utf-8.")
+
+
+def test_options_for_text_are_for_text() -> None:
+    for source in ([{"tea"}], "sqlite:///a.db"):
+        with pytest.raises(MisuseError, match='so delimiter=";" means nothing here'):
+            discreet.read(source, delimiter=";", **({"query": "SELECT 1"} if isinstance(source, str) else {}))
