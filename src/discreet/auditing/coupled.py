@@ -25,8 +25,8 @@ from ..privacy.budget import Budget, Neighbours, compose, epsilon_for
 from ..privacy.meter import Meter
 from ..privacy.source import SimulationSource, Source
 from ..publish import Job, metered
+from .engines import NAME, Engines
 from .neighbours import Database, Pair, Question, battery, questions
-from .small import Engines
 from .steps import Differs, Step
 from .tape import MOODS, Recorder, Replayer, Unlikely
 from .verdict import Attempt
@@ -36,6 +36,17 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
     """Try every pair of the battery with every question this mechanism answers, until one breaks the claim."""
     begun = perf_counter()
     trial = _Trial(mechanism, budget, neighbours, seed)
+
+    def run() -> dict[str, Any]:
+        return {
+            "means": "coupled",
+            "tried": f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps",
+            "engine": NAME,
+            "pairs": trial.pairs,
+            "paths": ("made-up baskets in memory",),
+            "seconds": perf_counter() - begun,
+        }
+
     for question in questions(mechanism, budget):
         try:
             broken = trial.ask(question)
@@ -44,17 +55,7 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
             continue
         if broken is not None:
             pair, why = broken
-            tried = f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps"
-            return Attempt(
-                means="coupled",
-                stands=False,
-                loss=trial.loss,
-                tried=tried,
-                pair=str(pair),
-                question=str(question),
-                why=why,
-                seconds=perf_counter() - begun,
-            )
+            return Attempt(stands=False, loss=trial.loss, pair=str(pair), question=str(question), why=why, **run())
     if not trial.pairs:
         raise MisuseError(
             told(
@@ -64,13 +65,11 @@ def coupled(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: 
             )
         )
     return Attempt(
-        means="coupled",
         stands=True,
         loss=trial.loss,
-        tried=f"{trial.pairs:,} pairs of neighbours, {trial.steps:,} steps",
         pair=str(trial.worst[0]) if trial.worst else "",
         question=str(trial.worst[1]) if trial.worst else "",
-        seconds=perf_counter() - begun,
+        **run(),
     )
 
 
@@ -115,33 +114,49 @@ class _Trial:
 
     def _recorded(self, job: Job, place: int) -> tuple[list[Step], dict[str, Any]]:
         meter = Recorder(job.budget, job.neighbours, self.source, finding=job.own_delta)
-        meter.record(MOODS[place % len(MOODS)], self.generator, _labels(job))
+        meter.record(MOODS[place % len(MOODS)], self.generator, labels(job))
         told = ended(job, meter, self.engines)
         return meter.tape, told
 
     def _replayed(self, job: Job, tape: list[Step], told: dict[str, Any]) -> float:
         """Return the loss that the differences of this pair amount to, in epsilon."""
         meter = Replayer(job.budget, job.neighbours, self.source, finding=job.own_delta)
-        meter.replay(tape, self.generator, _labels(job))
+        meter.replay(tape, self.generator, labels(job))
         again = ended(job, meter, self.engines)
         meter.done()
         self.steps += len(tape)
-        for name, value in told.items():  # every run tells the same names
-            if again[name] != value:
-                raise Differs(f"The two results differ in their {name}: {_short(value)} and {_short(again[name])}.")
-        if meter.pure:
-            return float(sum(loss.epsilon or 0 for loss in meter.losses))
-        return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
+        compare_results(told, again)
+        return lost(meter)
 
 
-def _labels(job: Job) -> list[Item]:
+def compare_results(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Say what two results do not have in common; every run tells the same names."""
+    for name, value in one.items():
+        if other[name] != value:
+            raise Differs(f"The two results differ in their {name}: {_short(value)} and {_short(other[name])}.")
+
+
+def lost(meter: Replayer) -> float:
+    """Return what the differences that a meter saw amount to, in epsilon."""
+    if meter.pure:
+        return float(sum(loss.epsilon or 0 for loss in meter.losses))
+    return float(epsilon_for(Fraction(sum(loss.rho for loss in meter.losses)), meter.conversion))
+
+
+def labels(job: Job) -> list[Item]:
     """Return the labels of the items that a pattern may have, where they are found."""
-    labels = list(job.baskets.vocabulary)
-    return [labels[code] for code in job.allowed.tolist()]
+    every = list(job.baskets.vocabulary)
+    return [every[code] for code in job.allowed.tolist()]
 
 
 def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[str, Any]:
     """Carry a job out and return all that anyone sees of it, by name."""
+    release, heard = carried(job, meter, engine)
+    return {**seen(release), "warnings": heard}
+
+
+def carried(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
+    """Carry a job out and return the release and the warnings; whatever breaks the rules of a release is an error."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
@@ -158,7 +173,7 @@ def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[s
         raise Differs("The guarantee is not the sum of its charges.")
     if epsilon > job.budget.epsilon or delta > job.budget.delta:
         raise Differs(f"The charges add up to epsilon = {float(epsilon):.6g}, delta = {float(delta):.3g}: too much.")
-    return {**seen(release), "warnings": [str(warning.message) for warning in heard]}
+    return release, [str(warning.message) for warning in heard]
 
 
 def seen(release: Release) -> dict[str, Any]:

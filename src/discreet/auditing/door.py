@@ -21,6 +21,7 @@ from .coupled import coupled
 from .exact import exact
 from .statistical import statistical
 from .verdict import Attempt, Verdict
+from .whole import whole
 
 # Where a mechanism cannot do without a delta: a large one, so that what it allows shows in few runs.
 _DELTA = Fraction(1, 1000)
@@ -36,7 +37,7 @@ def audit(
     seed: int = 1,
     settings: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours, in up to three ways.
+    """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours, in up to four ways.
 
     Nothing of anyone's data is looked at, and nothing is spent. A claim that stands is not proved: see the page about
     the audit for what each way can and cannot show.
@@ -69,7 +70,7 @@ def audit(
     >>> verdict.stands
     True
     >>> [attempt.means for attempt in verdict.attempts]
-    ['coupled', 'exact', 'statistical']
+    ['coupled', 'whole', 'exact', 'statistical']
     """
     how = _given(mechanism, settings)
     relation = Neighbours.typed(neighbours)
@@ -83,6 +84,7 @@ def audit(
     budget = Budget.of(epsilon, delta)
     attempts = (
         coupled(how, budget, relation, seed),
+        whole(how, budget, relation, seed),
         exact(how, budget, relation),
         statistical(how, budget, relation, runs, seed),
     )

@@ -31,9 +31,9 @@ from ..privacy.select import Chosen
 from ..privacy.source import SimulationSource
 from ..publish import Job
 from .coupled import ended
+from .engines import NAME, Engines
 from .laws import DIGITS, ONE, ZERO, law, noise
 from .neighbours import Database, Pair, Question, pairs, planned, small
-from .small import Engines
 from .steps import Differs
 from .verdict import Attempt
 
@@ -235,6 +235,9 @@ def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attem
         stands=stands,
         loss=max(loss, 0.0),
         tried=f"{tried:,} pairs of neighbours, {many:,} results" if tried else "nothing: it has too many results",
+        engine=NAME if tried else "",
+        pairs=tried,
+        paths=("made-up baskets in memory",) if tried else (),
         pair=str(worst_pair) if worst_pair else "",
         question=str(worst_question) if worst_question else "",
         why=why,

@@ -23,8 +23,8 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
 from ..privacy.source import SimulationSource
 from ..publish import Job, metered
+from .engines import NAME, Engines
 from .neighbours import Pair, Question
-from .small import Engines
 from .verdict import Attempt
 
 Told: TypeAlias = dict[str, float]
@@ -111,6 +111,9 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
         stands=stands,
         loss=loss,
         tried=f"{len(cases)} pairs of neighbours, {2 * (each * len(cases) + half):,} runs, seed {seed}",
+        engine=NAME,
+        pairs=len(cases),
+        paths=("made-up baskets in memory",),
         pair=str(pair),
         question=str(question),
         why="" if stands else _why(event, sides, half, loss),

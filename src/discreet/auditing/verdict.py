@@ -13,10 +13,11 @@ from ..privacy.budget import Neighbours, shown
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
-Means: TypeAlias = Literal["coupled", "exact", "partial", "statistical"]
+Means: TypeAlias = Literal["coupled", "whole", "exact", "partial", "statistical"]
 
 _TOLD = {
     "coupled": "largest loss that a pair reaches",
+    "whole": "largest loss that a pair reaches, from file to file",
     "exact": "largest loss, enumerated",
     "partial": "loss of at least, enumerated in part",
     "statistical": "loss of at least (99 % confidence)",
@@ -30,13 +31,17 @@ class Attempt:
     Parameters
     ----------
     means
-        ``"coupled"``, ``"exact"``, ``"partial"`` (enumerated, but not to the end) or ``"statistical"``.
+        ``"coupled"``, ``"whole"`` (coupled, from a file that is read to the files that are saved), ``"exact"``,
+        ``"partial"`` (enumerated, but not to the end) or ``"statistical"``.
     stands
         Whether the claim was not broken.
     loss
         The epsilon that was found: the largest one reached, or a lower confidence bound. 0 where nothing was found.
     tried
         What was tried, in numbers.
+    engine, paths, pairs
+        What ran: the engine that counted, or the function of a device; the ways data came in and results went out; and
+        how many pairs of neighbours there were.
     pair, question
         The worst neighbours and the question they were asked, in plain words.
     why
@@ -49,6 +54,9 @@ class Attempt:
     stands: bool
     loss: float
     tried: str
+    engine: str = ""
+    paths: tuple[str, ...] = ()
+    pairs: int = 0
     pair: str = ""
     question: str = ""
     why: str = ""
@@ -101,6 +109,14 @@ class Verdict:
         loss = f"epsilon = {shown(self.epsilon)}" + (f", delta = {float(self.delta):.3g}" if self.delta else "")
         return f"{loss}, {self.neighbours.value}"
 
+    @property
+    def ran(self) -> str:
+        """What was run, in words: which code counted or answered, by which ways."""
+        engines = dict.fromkeys(one.engine for one in self.attempts if one.engine)
+        paths = dict.fromkeys(path for one in self.attempts for path in one.paths)
+        pairs = sum(one.pairs for one in self.attempts)
+        return f"Run were {' and '.join(engines)} on {pairs:,} pairs of neighbours: {', '.join(paths)}."
+
     def __str__(self) -> str:
         worst = self.worst
         if self.stands:
@@ -120,6 +136,7 @@ class Verdict:
             result = "stands" if one.stands else "[bold red]broken[/bold red]"
             table.add_row(one.means, escape(one.tried), result, f"{one.loss:.4g}", f"{one.seconds:.1f}")
         lines: list[RenderableType] = [Text(f"{self.name} claims {self.claim}.", style="bold"), Text(), table, Text()]
+        lines += [Text(f"{self.ran}\n")]
         worst = self.worst
         if not self.stands:
             lines += [Text("The claim is broken.", style="bold red"), Text(worst.why)]
@@ -148,6 +165,9 @@ class Verdict:
                     "stands": one.stands,
                     "loss": "infinite" if isinf(one.loss) else one.loss,
                     "tried": one.tried,
+                    "engine": one.engine,
+                    "paths": list(one.paths),
+                    "pairs": one.pairs,
                     "question": one.question,
                     "neighbours": one.pair,
                     "why": one.why,
