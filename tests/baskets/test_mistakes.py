@@ -154,10 +154,11 @@ def test_no_such_file() -> None:
     Path("a.jsonl").write_text("\n \n")
     assert message(InputError, "nowhere.dat") == "There is no file nowhere.dat."
     assert message(InputError, "folder") == (
-        "folder is a folder; give one file, or read several with query=\"SELECT … FROM 'folder/*.parquet'\"."
+        "folder is a folder; give one file, or several of them as one table: folder/*.parquet."
     )
     assert message(MisuseError, "a.xyz") == (
-        "The suffix of a.xyz does not tell its format; give format= as one of fimi, csv, tsv, baskets, json, parquet."
+        "The suffix of a.xyz does not tell its format; give format= as one of fimi, csv, tsv, baskets, json, parquet, "
+        "excel."
     )
     assert message(InputError, "a.dat") == "a.dat is empty; a file of one empty basket has one blank line."
     assert message(InputError, "a.jsonl") == (
@@ -317,7 +318,7 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"format": "xlsx"},
         MisuseError,
-        "format is 'xlsx'; it is one of fimi, csv, tsv, baskets, json, parquet, onehot, sqlite, duckdb.",
+        "format is 'xlsx'; it is one of fimi, csv, tsv, baskets, json, parquet, excel, onehot, sqlite, duckdb.",
     ),
     ({"format": "csv"}, MisuseError, "format='csv' is for files; a data frame is read as it is, or as onehot."),
     (

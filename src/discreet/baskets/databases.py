@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 _ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
+_INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
 # A value of each of SQLite's types, by the name it has there.
 _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
 
@@ -158,6 +160,7 @@ class Workspace:
         self._folder = folder
         self._memory = memory
         self._thread = thread
+        self._numbers = count()
 
     def _do(self, task: Callable[[], T]) -> T:
         """Let DuckDB work in a thread of its own: here it would not always hear an interrupt before it is done."""
@@ -271,13 +274,15 @@ class Workspace:
         else:
             chosen = [i for i, field in enumerate(reader.schema) if is_list_type(field.type)]
         types: dict[str, str] = {}
+        source = f"source{next(self._numbers)}"
         if chosen:
             stopped: list[BaseException] = []
             stream = _chosen(reader, chosen, skip, stopped)
+            copied = f"CREATE TABLE {source} AS SELECT * FROM stream"  # noqa: S608
             try:
                 with self._told(name):
                     self._connection.register("stream", stream)
-                    self._do(lambda: self._connection.execute("CREATE TABLE source AS SELECT * FROM stream"))
+                    self._do(lambda: self._connection.execute(copied))
                     self._connection.unregister("stream")
             except InputError:
                 # What DuckDB says then is only that the stream has ended early.
@@ -286,9 +291,36 @@ class Workspace:
                         raise error from None
                     raise _failed(name, str(error)) from None
                 raise
-            types = self._describe(name, "source")
+            types = self._describe(name, source)
         columns = (Column(name=column, sql=f"c{i}", type=types.get(f"c{i}", "")) for i, column in enumerate(names))
-        return Table(name=name, sql="source", columns=tuple(columns))
+        return Table(name=name, sql=source, columns=tuple(columns))
+
+    def excel(self, path: Path, compression: str | None, wanted: list[str]) -> Table:
+        """Open the first sheet of a workbook."""
+        from .excel import read_sheet
+
+        return self.arrow(str(path), read_sheet(unpacked(path, compression, self._folder), wanted).to_reader(), wanted)
+
+    def union(self, name: str, tables: list[Table], wanted: dict[str, str]) -> Table:
+        """Put tables one after another; `wanted` says by which option each column of them is asked for."""
+        columns = []
+        for place, (column, option) in enumerate(wanted.items()):
+            types = {table.name: table.find(column, option).type for table in tables}
+            first, type_ = next(iter(types.items()))
+            other = next((one for one in types if types[one] != type_), first)
+            # Text beside numbers, or fractions beside whole ones, might make two people one.
+            if other != first and not all(map(_INTEGERS.fullmatch, types.values())):
+                raise InputError(
+                    f"{name}: column {column!r} is of type {type_} in {first}, but {types[other]} in {other}; make "
+                    "them the same first."
+                )
+            columns.append(Column(name=column, sql=f"w{place}", type=type_ if other == first else "HUGEINT"))
+        selects = []
+        for table in tables:
+            chosen = (f"{table.find(column.name, wanted[column.name]).sql} AS {column.sql}" for column in columns)
+            selects.append(f"SELECT {', '.join(chosen)} FROM {table.sql}")  # noqa: S608
+        sql = f"({' UNION ALL '.join(selects)})"
+        return Table(name=name, sql=sql, columns=tuple(columns), untyped=tables[0].untyped)
 
     def query(self, query: str, database: Path | None = None) -> Table:
         """Open the answer of a query over files, or over a DuckDB database."""

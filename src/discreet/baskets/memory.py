@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, MisuseError, NobodyError, told
 from .arrow import as_arrow
 from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
-from .core import Item, Vocabulary
+from .core import Item, Offsets, Vocabulary, starts
 from .streams import UTF_8, Progress, blocks
 
 _BATCH = 1 << 16
@@ -157,15 +157,24 @@ def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
     given = None if names is None else column_labels(names, matrix.shape[1], "the matrix")
     matrix = matrix.tocsr()
     kept = matrix.data != 0
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
-    columns = matrix.indices[kept]
-    found = np.flatnonzero(np.bincount(columns, minlength=matrix.shape[1]))
+    before = starts(kept)
+    return _numbered(before[matrix.indptr], matrix.indices[kept], matrix.shape[1], given)
+
+
+def read_dense(matrix: NDArray[np.bool_], names: Iterable[Item] | None) -> Rows:
+    """Read an array of true and false: a row is a basket, a column an item."""
+    given = None if names is None else column_labels(names, matrix.shape[1], "the array")
+    return _numbered(starts(matrix.sum(axis=1)), np.nonzero(matrix)[1], matrix.shape[1], given)
+
+
+def _numbered(offsets: Offsets, columns: NDArray[Any], width: int, given: Any) -> Rows:
+    """Return rows of the numbers of columns, under the labels given for these."""
+    found = np.flatnonzero(np.bincount(columns, minlength=width))
     labels = as_arrow(found) if given is None else given.take(as_arrow(found))
     vocabulary, order = sort_labels(labels, None, "The matrix")
-    table = np.zeros(matrix.shape[1], np.int32)
+    table = np.zeros(width, np.int32)
     table[found] = order
-    return Rows(offsets=before[matrix.indptr], codes=table[columns], vocabulary=vocabulary)
+    return Rows(offsets=offsets, codes=table[columns], vocabulary=vocabulary)
 
 
 def column_labels(labels: Any, columns: int, what: str) -> Any:
@@ -279,9 +288,9 @@ def _with_pairs(rows: Rows, counts: NDArray[np.int64], people: NDArray[np.int64]
     """Take the pairs, which stand at the end of each row, out of the rows as well."""
     if not len(people):
         return rows
-    starts = rows.offsets[1:] - 2 * counts
+    begins = rows.offsets[1:] - 2 * counts
     within = np.arange(len(people)) - np.repeat(np.cumsum(counts) - counts, counts)
-    places = starts[people] + 2 * within
+    places = begins[people] + 2 * within
     pairs, repeated = canonical_pairs(len(counts), people, rows.codes[places], rows.codes[places + 1])
     return Rows(
         offsets=rows.offsets,

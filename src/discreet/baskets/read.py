@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
-from ..errors import InputError, Message, MisuseError, assigned, named, told
-from .build import Labels, Rows, cap, check_cap, finish, shown
+from ..errors import Message, MisuseError, told
+from .build import cap, check_cap, finish
+from .call import TABLE, TEXT, Call, Format
 from .core import Baskets, Item
-from .databases import check_memory, public_name
-from .frames import Stream, arrow_stream
-from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
-from .streams import COMPRESSIONS, Progress, check_file
-
-Format = Literal["fimi", "csv", "tsv", "baskets", "json", "parquet", "onehot", "sqlite", "duckdb"]
-
-_SUFFIXES: dict[str, str] = {
-    ".dat": "fimi",
-    ".txt": "fimi",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".db": "database",
-    ".sqlite": "database",
-    ".sqlite3": "database",
-    ".duckdb": "database",
-}
-_FORMATS: tuple[str, ...] = get_args(Format)
+from .databases import check_memory
 
 
 def read(
@@ -68,14 +45,17 @@ def read(
           refused then, unless `format` is ``"baskets"``); ``.jsonl``, ``.ndjson`` and
           ``.json`` have a basket a line (a list, or an object with the list ``items`` and perhaps a list ``pairs`` of
           pairs), or records if `person` is given; ``.parquet``; ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`.
-          A blank line of text is an empty basket.
+          ``.xlsx`` (with the extra `excel`). A blank line of text is an empty basket.
+        - a pattern, as in ``"sales/*.parquet"``: all these files as one table, with `person`.
         - the address of a database, with a `query`: ``sqlite:///file.db``, ``duckdb:///file.duckdb``,
           ``postgresql://user@host/name``.
-        - nothing, with a `query` over files: ``query="SELECT customer, product FROM 'sales/*.parquet'"``.
-        - a data frame or table (pandas, polars, pyarrow, a DuckDB relation: anything with the Arrow C stream). If
+        - nothing, with a `query` over files: ``query="SELECT customer, product FROM 'sales.parquet'"``.
+        - a data frame or table (pandas, polars, also lazy, pyarrow, a DuckDB relation: anything with the Arrow C
+          stream). If
           all its columns are true/false it is one-hot: a column an item, a row a basket. A single column of lists
           (a Series, an Arrow array) has a basket a row.
-        - a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held.
+        - a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held; or a numpy array of
+          true and false.
         - an iterable of sets, lists or tuples of items.
         - `Baskets`, which pass through, or are capped.
 
@@ -145,7 +125,7 @@ def read(
     >>> [sorted(basket) for basket in discreet.read(sales, person="customer", item="product")]
     [['tea'], ['milk', 'tea']]
     """
-    call = _Call(
+    call = Call(
         person=person,
         item=item,
         time=time,
@@ -177,14 +157,14 @@ def read_people(
     A table that has other columns beside its items may hold several rows of one person, and so may a CSV file. Unless
     `person` is among the options this is refused, with `otherwise` to say what to do.
     """
-    return _read(source, _Call(**options, otherwise=otherwise), max_items, seed)
+    return _read(source, Call(**options, otherwise=otherwise), max_items, seed)
 
 
-def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> Baskets:
+def _read(source: Any, call: Call, max_items: int | None, seed: int | None) -> Baskets:
     check_cap(max_items, seed)
     check_memory(call.memory)
     if isinstance(source, Baskets):
-        call.refuse("Baskets pass through as they are", *_TABLE, "query", "format", *_TEXT, "labels", "ordered")
+        call.refuse("Baskets pass through as they are", *TABLE, "query", "format", *TEXT, "labels", "ordered")
         return source if max_items is None else cap(source, max_items, seed)
     name, rows = call.rows(source)
     if call.ordered and rows.pairs is not None:
@@ -194,378 +174,3 @@ def _read(source: Any, call: _Call, max_items: int | None, seed: int | None) -> 
     if call.progress is not None:
         call.progress(1.0)
     return baskets
-
-
-# The options that only text, and those that only a table has a use for.
-_TEXT = ("delimiter", "encoding")
-_TABLE = ("person", "item", "time", "pair", "by", "nulls")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Call:
-    """The options of one call, and the choice of the reader by them.
-
-    `otherwise` is what to do where rows may repeat a person; None takes every row for a person.
-    """
-
-    person: str | None = None
-    item: str | None = None
-    time: str | None = None
-    pair: tuple[str, str] | None = None
-    by: str | None = None
-    query: str | None = None
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    labels: Literal["numbers", "names"] | Sequence[Item] | None = None
-    ordered: bool = False
-    nulls: Literal["error", "drop"] = "error"
-    memory: str = "2GB"
-    progress: Progress = None
-    otherwise: str | Message | None = None
-
-    def __post_init__(self) -> None:
-        for option in ("person", "item", "time", "by", "query"):
-            given = getattr(self, option)
-            if given is not None and not isinstance(given, str):
-                what = "SQL, as text" if option == "query" else "the name of one column, as text"
-                raise MisuseError(
-                    told("{option} is {given}; it is {what}.", option=named(option), given=shown(given), what=what)
-                )
-        if self.query is not None and not self.query.strip().rstrip(";"):
-            raise MisuseError(told('The query is empty; write {query="SELECT person, item FROM …"}.'))
-        if self.nulls not in ("error", "drop"):
-            raise MisuseError(told('{nulls} is {given!r}; it is "error" or "drop".', given=self.nulls))
-        if self.format is not None and self.format not in _FORMATS:
-            raise MisuseError(
-                told("{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(_FORMATS))
-            )
-        if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
-            raise MisuseError(told('{labels} is {given!r}; it is "numbers" or "names".', given=self.labels))
-        if self.pair is not None and self.time is not None:
-            raise MisuseError(
-                told("{pair=} has no {time=}: give the person and the pair, and {item=} for what is held beside it.")
-            )
-        if self.pair is not None and not (
-            isinstance(self.pair, tuple | list)
-            and len(self.pair) == 2
-            and all(isinstance(column, str) for column in self.pair)
-            and self.pair[0] != self.pair[1]
-        ):
-            raise MisuseError(
-                told(
-                    '{pair} is {given!r}; it is two different columns, as in {pair=("before", "after")}.',
-                    given=self.pair,
-                )
-            )
-        if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
-        if self.encoding is not None:
-            object.__setattr__(self, "encoding", check_encoding(self.encoding))
-        for option, given in (("time", self.time), ("pair", self.pair), ("by", self.by)):
-            if given is not None and self.person is None:
-                raise MisuseError(
-                    told(
-                        "{option} needs {person=}, the column that says whose rows they are.",
-                        option=named(option, equals="="),
-                    )
-                )
-        if self.person is not None and self.item is None and self.pair is None:
-            raise MisuseError(told("{person=} needs {item=}, the column of the items."))
-        if self.ordered and self.person is not None and self.time is None:
-            raise MisuseError(
-                told("{ordered=True} is for a basket a line; rows of a table are put in order by {time=}.")
-            )
-
-    def refuse(self, what: str, *options: str) -> None:
-        """Raise an error if one of `options` is given, since it means nothing for `what` is read."""
-        for option in options:
-            given = getattr(self, option)
-            if given is not None and given is not False and (option, given) != ("nulls", "error"):
-                written = f'"{given}"' if isinstance(given, str) else shown(given)
-                raise MisuseError(
-                    told(
-                        "{what}, so {option} means nothing here; leave it out.",
-                        what=what,
-                        option=assigned(option, given, written),
-                    )
-                )
-
-    def ask_whose(self, name: str, columns: str | Message = "lines") -> None:
-        """Ask for the person, unless every row was said to be one."""
-        if self.otherwise is not None:
-            raise MisuseError(
-                told(
-                    "{name}: which column is the person? A release protects people, and {columns} may repeat one. "
-                    "{otherwise}",
-                    name=name,
-                    columns=columns,
-                    otherwise=self.otherwise,
-                )
-            )
-
-    def rows(self, source: Any) -> tuple[str, Rows]:
-        """Return what to call the source in messages, and its rows."""
-        if source is None:
-            query = self._needed_query("a source or a query")
-            self.refuse("A query over files names them itself", "format", *_TEXT)
-            return "The query", self._query(None, query)
-        if isinstance(source, str) and "://" in source:
-            self.refuse("The address tells what it is", "format", *_TEXT)
-            return self._address(source)
-        if isinstance(source, (str, os.PathLike)):
-            if not os.fspath(source):
-                raise MisuseError('The path is empty; give the name of a file, as in discreet.read("sales.csv").')
-            return str(source), self._file(Path(source))
-        self.refuse("The data are in memory", "query", *_TEXT)
-        if hasattr(source, "tocsr"):
-            return "The matrix", self._sparse(source)
-        found = arrow_stream(source, self._wanted())
-        if found is not None:
-            return self._frame(found)
-        if not isinstance(source, Iterable) or isinstance(source, bytes) or getattr(source, "ndim", 1) == 0:
-            raise MisuseError(
-                f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
-                "a sparse matrix or a list of sets."
-            )
-        from .memory import read_iterable
-
-        self.refuse("A list of baskets is neither a table nor a file", *_TABLE, "format")
-        return "The baskets given", read_iterable(source, labels=self._kind(), ordered=self.ordered)
-
-    def _kind(self) -> Labels:
-        """Return `labels` where it cannot be a list."""
-        if self.labels is None or isinstance(self.labels, str):
-            return cast(Labels, self.labels)
-        raise MisuseError(
-            told('{labels=} lists names for a sparse matrix or a one-hot table; here it is "numbers" or "names".')
-        )
-
-    def _needed_query(self, what: str) -> str:
-        if self.query is None:
-            raise MisuseError(told('There must be {what}: give {query="SELECT person, item FROM …"}.', what=what))
-        return self.query.strip().rstrip(";")
-
-    def _wanted(self) -> list[str]:
-        """Return the columns that are named."""
-        return [name for name in (self.person, self.item, self.time, self.by, *(self.pair or ())) if name is not None]
-
-    def _address(self, address: str) -> tuple[str, Rows]:
-        scheme, rest = address.split("://", 1)
-        if scheme in ("sqlite", "duckdb") and rest.startswith("/") and rest != "/":
-            path = Path(rest[1:])
-            check_file(path)
-            return str(path), self._database(path, scheme)
-        name = public_name(address)
-        if scheme in ("postgresql", "postgres"):
-            from .databases import workspace
-
-            query = self._needed_query("a query to ask a database")
-            with workspace(self.memory) as work:
-                return name, self._table(work, work.postgresql(address, query, self._wanted()))
-        raise MisuseError(
-            f"{name} is not an address discreet reads; those are sqlite:///file.db, "
-            "duckdb:///file.duckdb and postgresql://user@host/name."
-        )
-
-    def _database(self, path: Path, kind: str | None) -> Rows:
-        from .databases import kind_of_database, workspace
-
-        found = kind_of_database(path)
-        if kind not in (None, found):
-            raise InputError(f"{path} is not a database of the kind {kind}, but {found}.")
-        query = self._needed_query("a query to ask a database")
-        if found == "duckdb":
-            return self._query(path, query)
-        with workspace(self.memory) as work:
-            return self._table(work, work.sqlite(path, query, self._wanted(), self.time))
-
-    def _query(self, database: Path | None, query: str) -> Rows:
-        from .databases import workspace
-
-        with workspace(self.memory) as work:
-            return self._table(work, work.query(query, database))
-
-    def _file(self, path: Path) -> Rows:
-        from .databases import workspace
-
-        check_file(path)
-        compression = COMPRESSIONS.get(path.suffix.lower())
-        suffix = Path(path.stem).suffix if compression else path.suffix
-        format_ = self.format or _SUFFIXES.get(suffix.lower())
-        if format_ in ("database", "sqlite", "duckdb") and not compression:
-            self.refuse(f"{path} is a database", *_TEXT)
-            return self._database(path, None if format_ == "database" else format_)
-        if format_ is None:
-            known = ", ".join(_FORMATS[:6])
-            raise MisuseError(
-                told(
-                    "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
-                    path=path,
-                    known=known,
-                )
-            )
-        if format_ == "onehot":
-            raise MisuseError(f"{path} cannot be read as onehot, which is for data frames; read it with pandas first.")
-        if format_ in ("database", "sqlite", "duckdb"):
-            raise MisuseError(f"{path} is a compressed database; unpack it first.")
-        if self.query is not None:
-            raise MisuseError(
-                told(
-                    "{query=} goes with a database or with no source; to query a file, leave the source out and "
-                    "write {query=select}.",
-                    select=f"SELECT … FROM '{path}'",  # noqa: S608
-                )
-            )
-        if format_ == "parquet":
-            self.refuse(f"{path} is not text", *_TEXT)
-            with workspace(self.memory) as work:
-                return self._table(work, work.parquet(path, compression))
-        text = sniff(path, compression, self.encoding)
-        if format_ in ("fimi", "baskets") or self.person is None:
-            return self._lines(text, compression, format_, suffix)
-        with workspace(self.memory) as work:
-            if format_ == "json":
-                self.refuse(f"{path} is JSON", "delimiter")
-                table = work.json(path, compression, text.encoding)
-            else:
-                delimiter = text.between(self._given_delimiter(format_, suffix), self._wanted())
-                table = work.csv(path, compression, delimiter, text.encoding)
-            return self._table(work, table)
-
-    def _given_delimiter(self, format_: str, suffix: str) -> str | None:
-        """Return the delimiter that was given, or that the format says."""
-        tabs = format_ == "tsv" or (format_ == "baskets" and suffix.lower() == ".tsv")
-        return self.delimiter or ("\t" if tabs else None)
-
-    def _lines(self, text: Sniffed, compression: str | None, format_: str, suffix: str) -> Rows:
-        path = text.path
-        if format_ in ("csv", "tsv") and self.item is not None:
-            raise MisuseError(
-                told(
-                    "{path} is read a basket a line unless {person=} and {item=} are given; give both for a table, or "
-                    "neither.",
-                    path=path,
-                )
-            )
-        self.refuse(f"{path} is read a basket a line and has no columns", *_TABLE)
-        reading: dict[str, Any] = {"labels": self._kind(), "encoding": text.encoding, "progress": self.progress}
-        if format_ == "json":
-            from .memory import read_json_lines
-
-            self.refuse(f"{path} is JSON", "delimiter")
-            rows, others = read_json_lines(path, compression, **reading)
-            if others:
-                self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
-            return rows
-        from .text import read_lines
-
-        if format_ == "fimi":
-            self.refuse(f"{path} has blanks between items", "delimiter")
-            looks = next((DELIMITERS[one] for one in DELIMITERS if text.fields(one)), None)
-            if looks is not None:
-                self.ask_whose(
-                    str(path),
-                    told(
-                        'lines that have as many {looks} each, as in a table ({format="csv"} reads one),', looks=looks
-                    ),
-                )
-                if self.format is None:
-                    raise _like_a_table(path, f"as many {looks}", told('{format="csv"} and '), told('{format="fimi"}'))
-            return read_lines(path, compression, delimiter=" ", **reading)
-        self.ask_whose(str(path))
-        delimiter = text.between(self._given_delimiter(format_, suffix), [])
-        if format_ != "baskets":
-            fields = text.fields(delimiter)
-            if fields is not None:
-                raise _like_a_table(path, f"{fields} fields", "", told('{format="baskets"}'))
-            if text.numbered(delimiter):
-                why = "a number and then names, but for the first,"
-                raise _like_a_table(path, why, "", told('{format="baskets"}'))
-        return read_lines(path, compression, delimiter=delimiter, **reading)
-
-    def _sparse(self, matrix: Any) -> Rows:
-        from .memory import read_sparse
-
-        self.refuse("A sparse matrix has a row a basket, without order", *_TABLE, "ordered", "format")
-        if isinstance(self.labels, str):
-            raise MisuseError(told("{labels=} of a sparse matrix is the list of its columns' names."))
-        return read_sparse(matrix, self.labels)
-
-    def _frame(self, found: Stream) -> tuple[str, Rows]:
-        from .databases import workspace
-        from .tables import is_one_hot, one_hot
-
-        named = self.person is not None or self.item is not None
-        if found.single:
-            self.refuse("A single column has a basket a row", *_TABLE, "format")
-        if self.format not in (None, "onehot"):
-            raise MisuseError(
-                told("{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format)
-            )
-        if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
-            self.refuse("A one-hot table has a row a basket, without order", *_TABLE, "ordered")
-            return found.name, one_hot(found.name, found.reader, self.labels)
-        with workspace(self.memory) as work:
-            return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
-
-    def _table(self, work: Any, table: Any) -> Rows:
-        from .tables import group, holds_lists, lists
-
-        if self.person is not None:
-            person = table.find(self.person, "person")
-            items = [table.find(column, "pair") for column in self.pair or ()]
-            if self.item is not None:
-                items.append(table.find(self.item, "item"))
-                if self.pair is not None and holds_lists(items[-1]):
-                    raise MisuseError(
-                        told(
-                            "{item=given} holds lists; beside {pair=} it is a column of single items.", given=self.item
-                        )
-                    )
-            return group(
-                work,
-                table,
-                person=person,
-                items=tuple(items),
-                time=None if self.time is None else table.find(self.time, "time"),
-                by=None if self.by is None else table.find(self.by, "by"),
-                labels=self._kind(),
-                nulls=self.nulls,
-                progress=self.progress,
-            )
-        if self.item is not None:
-            found = [table.find(self.item, "item")]
-        else:
-            found = [column for column in table.columns if holds_lists(column)]
-        if len(found) != 1 or not holds_lists(found[0]):
-            raise MisuseError(
-                told(
-                    "{table} needs {person=} and {item=}, the columns of the people and of what they hold; {listing}.",
-                    table=table.name,
-                    listing=table.listing,
-                )
-            )
-        others = [column.name for column in table.columns if column is not found[0]]
-        if others:
-            self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
-        self.refuse(f"{table.name} is read a basket a row, without people", "nulls")
-        return lists(work, table, found[0], self._kind())
-
-
-def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> MisuseError:
-    """Return the question about lines that may be the rows of a table; it shows nothing that stands in them."""
-    return MisuseError(
-        told(
-            "{path} looks like a table: its first lines have {why} each. Say which column holds the person and which "
-            'the item, as in {also}{person="customer"} and {item="product"}; or {word}, if every line is a basket.',
-            path=path,
-            why=why,
-            also=also,
-            word=word,
-        )
-    )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

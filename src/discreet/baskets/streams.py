@@ -53,9 +53,8 @@ def check_file(path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise InputError(
             told(
-                "{path} is a folder; give one file, or read several with {query=select}.",
+                "{path} is a folder; give one file, or several of them as one table: {path}/*.parquet.",
                 path=path,
-                select=f"SELECT … FROM '{path}/*.parquet'",  # noqa: S608
             )
         )
     raise InputError(f"{path} is not a regular file but a pipe or a device; write it to a file first.")

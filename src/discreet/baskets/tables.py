@@ -518,7 +518,7 @@ def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
     places = [place for place, column in enumerate(reader.schema.names) if column not in index]
     columns = [reader.schema.names[place] for place in places]
     for place, column in zip(places, columns, strict=True):
-        type_ = reader.schema.field(place).type
+        type_ = _plain(reader.schema.field(place).type)
         if not (pa.types.is_boolean(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_)):
             raise InputError(f"{name}: column {column!r} is of type {type_}; a one-hot column is true/false or 0/1.")
     collector = Collector(name)
@@ -526,6 +526,7 @@ def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
         rows: list[NDArray[np.int64]] = []
         for place, column in zip(places, columns, strict=True):
             given = batch.column(place)
+            given = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
             values = np.nan_to_num(np.asarray(given.fill_null(False if pa.types.is_boolean(given.type) else 0)))
             rows.append(np.flatnonzero(values))
             if np.any(values[rows[-1]] != 1):
@@ -561,8 +562,15 @@ def is_one_hot(schema: Any) -> bool:
     import pyarrow as pa
 
     index = _index(schema)
-    types = [field.type for field in schema if field.name not in index]
+    types = [_plain(field.type) for field in schema if field.name not in index]
     return bool(types) and all(map(pa.types.is_boolean, types))
+
+
+def _plain(type_: Any) -> Any:
+    """Return the type of what is held: categories are of some type too."""
+    import pyarrow as pa
+
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def _index(schema: Any) -> set[str]:

@@ -190,7 +190,7 @@ def title_of(typed: str | None, reading: Reading) -> str:
 
     if typed is not None:
         return typed
-    if reading.file is None or "://" in reading.file:
+    if reading.file in (None, "-") or "://" in reading.file:
         return TITLE  # an address may hold a password
     return f"{TITLE}: {Path(reading.file).name}"
 

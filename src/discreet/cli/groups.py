@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from . import options as given
+from .input import given_input
 from .output import check, emit
 from .progress import Bar
 
@@ -60,7 +61,7 @@ class Reading:
 
         if self.file is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
-        with Bar("reading") as bar:
+        with given_input(self.file, self.input_format) as file, Bar("reading") as bar:
             options: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
@@ -77,11 +78,7 @@ class Reading:
                 "progress": bar,
                 **self.beside(),
             }
-            return (
-                read(self.file, **options)
-                if otherwise is None
-                else read_people(self.file, otherwise=otherwise, **options)
-            )
+            return read(file, **options) if otherwise is None else read_people(file, otherwise=otherwise, **options)
 
 
 @dataclass(frozen=True)

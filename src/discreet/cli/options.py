@@ -69,7 +69,8 @@ File = Annotated[
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="The data: .dat .txt .csv .tsv .jsonl .parquet (also .gz .xz .zst), or a database such as "
+        help="The data: .dat .txt .csv .tsv .jsonl .parquet (also .gz .xz .zst), .xlsx, several as 'sales-*.csv', - "
+        "for standard input with --input-format, or a database such as "
         "sqlite:///shop.db, postgresql://host/shop or shop.duckdb with --query.",
     ),
 ]

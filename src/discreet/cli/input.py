@@ -1,0 +1,33 @@
+"""Standard input as a file: readers open what they read more than once, so it is kept in a private folder meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import InputError, MisuseError
+
+
+@contextmanager
+def given_input(file: str | None, form: str | None) -> Iterator[str | None]:
+    """Give the name of the file to read: what was given, or for ``-`` a copy of standard input."""
+    if file != "-":
+        yield file
+        return
+    if form is None:
+        raise MisuseError(
+            "Standard input has no suffix that tells its format: say it by --input-format, such as csv, json or fimi."
+        )
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        raise InputError(
+            "FILE is -, standard input, but nothing is piped into it: give a file, or `cat sales.csv | discreet …`."
+        )
+    with tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / "standard-input"
+        with copy.open("wb") as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        yield str(copy)
