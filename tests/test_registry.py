@@ -165,11 +165,13 @@ class Two(SetValued):
     def written(self, columns, row):
         return {"bits": columns["bits"][row].tolist()}
 
-    def read(self, reports):
-        rows = self.parts(reports, ("bits",), "bits")
-        if any(not isinstance(row, list) or len(row) != self.size for row in rows):
-            raise self.strange()
-        return {"bits": self.whole([bit for row in rows for bit in row], 2).reshape(-1, self.size)}
+    def flaw(self, report):
+        bits = report.get("bits") if isinstance(report, dict) else None
+        good = isinstance(bits, list) and len(bits) == self.size and all(bit in (0, 1) for bit in bits)
+        return "" if good else "it has no bit for each candidate"
+
+    def columns(self, reports):
+        return {"bits": np.array([report["bits"] for report in reports], np.int64).reshape(-1, self.size)}
 """
 
 

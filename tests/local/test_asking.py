@@ -199,3 +199,12 @@ def test_the_published_form_asks_everyone_twice():
     assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
     with pytest.raises(MisuseError, match="asks people again"):
         converse(plan.talk(WANTED), heard)
+
+
+def test_an_estimate_is_made_of_the_reports_that_can_be_read():
+    ask = Ask.of("", Who(0, 1 << 32), Which(Candidates(10)), "grr", Fraction(2))
+    good = [b'{"value":%d}' % (place % 11) for place in range(110)]
+    read = ask.oracle.read([*good, b'{"value":11}', b"x" * 1000])
+    made = Estimate.of(ask, read)
+    assert (made.people, made.supports.tolist()) == (110, [10] * 10)
+    assert [one.place for one in read.refused] == [110, 111]

@@ -55,8 +55,9 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
             columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
             report = oracle.written(columns, 0)
             assert json.dumps(report, separators=(",", ":")) == case["report"]
-            read = oracle.read([json.loads(case["report"])])
-            assert {key: column.tolist() for key, column in read.items()} == {
+            read = oracle.read([case["report"].encode()])
+            assert (read.kept.tolist(), read.refused) == ([0], ())
+            assert {key: column.tolist() for key, column in read.columns.items()} == {
                 key: column.tolist() for key, column in columns.items()
             }
     assert next(found, None) is None

@@ -75,8 +75,8 @@ class Case:
             return {"no report": 1.0}
         found: Told = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         if isinstance(self.oracle, MeanOracle):
-            return found | {"the worth": float(self.oracle.worth(self.oracle.read([report]))[0])}
-        supports = self.oracle.supports(self.oracle.read([report]))
+            return found | {"the worth": float(self.oracle.worth(self.oracle.columns([report]))[0])}
+        supports = self.oracle.supports(self.oracle.columns([report]))
         one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
         found["how many more values of one basket it speaks for"] = float(one - other)
         return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}

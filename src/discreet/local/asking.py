@@ -24,6 +24,7 @@ from .loss import WORD
 from .oracles.known import make, means
 from .oracles.mean import MeanOracle
 from .oracles.oracle import EVERY_LOSS, Counts, Oracle
+from .oracles.reading import Batch
 from .pair_questions import Number
 from .questions import Question
 from .trust import check
@@ -124,6 +125,11 @@ class Estimate:
     ask: Ask
     people: int
     supports: Counts
+
+    @classmethod
+    def of(cls, ask: Ask, batch: Batch) -> Self:
+        """Return what the reports say that were kept of those that were sent (`ask.oracle.read`)."""
+        return cls(ask, len(batch), ask.oracle.supports(batch.columns))
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

@@ -202,7 +202,7 @@ def test_what_reports_support_has_the_stated_chances(name, size, pad, single):
             continue
         shares = [Fraction(0)] * size
         for text, share in law(oracle.form, basket).items():
-            supports = oracle.supports(oracle.read([json.loads(text)])).tolist()
+            supports = oracle.supports(oracle.columns([json.loads(text)])).tolist()
             shares = [old + share * one for old, one in zip(shares, supports, strict=True)]
         assert shares == [oracle.held if value in basket else oracle.other for value in range(size)]
 

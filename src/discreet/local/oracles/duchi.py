@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ...kernels.devices import report_signs
 from ..loss import WORD
 from .mean import SPAN, MeanOracle
 from .oracle import Answered, Columns, Counts, Report, grown
+from .reading import fields, number, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,10 @@ class Duchi(MeanOracle):
         """Return one sign."""
         return {"sign": int(columns["sign"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no sign."""
+        return fields(report, "sign") or number("sign", report["sign"], 2)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the signs."""
-        return {"sign": self.column(reports, "sign", 2)}
+        return {"sign": whole(reports, "sign")}

@@ -13,6 +13,7 @@ import numpy as np
 from ...kernels.devices import report_values
 from ..loss import WIDE
 from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from .reading import fields, number, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +79,13 @@ class GRR(OneValue):
         """Return one symbol."""
         return {"value": int(columns["value"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no symbol."""
+        return fields(report, "value") or number("value", report["value"], self.symbols_in_all)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the symbols."""
-        return {"value": self.whole(self.parts(reports, ("value",), "value"), self.symbols_in_all)}
+        return {"value": whole(reports, "value")}
 
     def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw from the joint law: some keep their symbol, and all others together are spread evenly."""

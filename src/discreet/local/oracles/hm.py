@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
 from ...kernels.devices import report_either
 from ..loss import WORD
 from .duchi import Duchi
 from .mean import SPAN, MeanOracle
 from .oracle import Answered, Columns, Counts, Report, chance, grown
 from .pm import PM
+from .reading import fields
 
 # Up to here a sign alone is better for every number (theorem 3 of the article).
 _SIGN_ALONE = Fraction("0.61")
@@ -99,18 +99,16 @@ class HM(MeanOracle):
         value = int(columns["value"][row])
         return {"pm": {"point": value}} if columns["kind"][row] else {"duchi": {"sign": value}}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is neither of the two's, or one that the coin never falls for."""
+        if self.choose and not fields(report, "pm"):
+            return self.pm.flaw(report["pm"])
+        if fields(report, "duchi"):
+            return "it is not an object with duchi, or with pm where that is chosen, and nothing else"
+        return self.duchi.flaw(report["duchi"])
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return which of them, and the points and signs."""
-        allowed = ("pm", "duchi") if self.choose else ("duchi",)
-        kinds, values = np.empty(len(reports), np.int64), np.empty(len(reports), np.int64)
-        for row, report in enumerate(reports):
-            name = next(iter(report)) if isinstance(report, dict) and len(report) == 1 else ""
-            if name not in allowed:
-                raise self.strange()
-            kinds[row] = name == "pm"
-            side: MeanOracle = self.pm if name == "pm" else self.duchi
-            try:
-                (values[row],) = next(iter(side.read([report[name]]).values()))
-            except InputError:
-                raise self.strange() from None
-        return {"kind": kinds, "value": values}
+        kinds = np.array(["pm" in report for report in reports], np.int64)
+        told = [report["pm"]["point"] if "pm" in report else report["duchi"]["sign"] for report in reports]
+        return {"kind": kinds, "value": np.array(told, np.int64)}

@@ -18,6 +18,7 @@ from ..client import sampled
 from ..draws import Draws
 from ..loss import WORD, Loss, both, odds
 from .oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
+from .reading import fields, number, whole
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
@@ -89,7 +90,11 @@ class HR(OneValue):
         """Return a row and a sign."""
         return {"row": int(columns["row"][row]), "sign": int(columns["sign"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no row and sign."""
+        wrong = fields(report, "row", "sign") or number("row", report["row"], self.rows)
+        return wrong or number("sign", report["sign"], 2)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the rows and signs."""
-        rows, signs = (self.parts(reports, ("row", "sign"), name) for name in ("row", "sign"))
-        return {"row": self.whole(rows, self.rows), "sign": self.whole(signs, 2)}
+        return {"row": whole(reports, "row"), "sign": whole(reports, "sign")}

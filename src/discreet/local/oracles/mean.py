@@ -7,8 +7,8 @@ the number, so estimates are exactly unbiased.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +18,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, MisuseError
+from ...errors import MisuseError
 from ..client import ANSWERS
 from ..draws import Draws
 from ..loss import ratio
 from .oracle import Answered, Columns, Counts, Report, check_epsilon
+from .reading import SHORT, Reading
 
 SPAN = 1 << 10
 _WIDEST = 1 << 16
@@ -48,7 +49,7 @@ class Mean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOracle(ABC):
+class MeanOracle(Reading):
     """A mean oracle.
 
     Parameters
@@ -120,9 +121,10 @@ class MeanOracle(ABC):
     def written(self, columns: Columns, row: int) -> Report:
         """Return one report of the columns as it travels."""
 
-    @abstractmethod
-    def read(self, reports: Sequence[Report]) -> Columns:
-        """Return reports that travelled as columns; an `InputError` says that one is none of this oracle's."""
+    @property
+    def longest_report(self) -> int:
+        """The bytes of the longest report: all are short."""
+        return SHORT
 
     @property
     def form(self) -> dict[str, Any]:
@@ -171,15 +173,3 @@ class MeanOracle(ABC):
     def clipped(self, answered: Answered) -> NDArray[np.int64]:
         """Return everyone's one number, within the range (D5)."""
         return np.clip(answered.held, -self.span, self.span).astype(np.int64)
-
-    def strange(self) -> InputError:
-        """Return the error for a report that is none of this oracle's; it does not repeat the report."""
-        return InputError(f"A report is not one that {self.name} makes for this question.")
-
-    def column(self, reports: Sequence[Any], name: str, bound: int) -> NDArray[np.int64]:
-        """Return a whole number below `bound` from each report, which has nothing else."""
-        for report in reports:
-            value = report.get(name) if isinstance(report, dict) and len(report) == 1 else None
-            if type(value) is not int or not 0 <= value < bound:
-                raise self.strange()
-        return np.array([report[name] for report in reports], np.int64)

@@ -15,6 +15,7 @@ from ...kernels.devices import report_hashed
 from ..loss import WIDE, WORD
 from .hashing import count_hashed
 from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from .reading import fields, number, seed, seeds, whole
 
 _MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
 
@@ -124,7 +125,10 @@ class OLH(OneValue):
         seed = [int(columns["first"][row]), int(columns["second"][row])]
         return {"seed": seed, "value": int(columns["value"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no seed and bucket."""
+        return fields(report, "seed", "value") or seed(report["seed"]) or number("value", report["value"], self.buckets)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the seeds and buckets."""
-        seeds, values = (self.parts(reports, ("seed", "value"), name) for name in ("seed", "value"))
-        return {**self.seeds(seeds), "value": self.whole(values, self.buckets)}
+        return {**seeds(reports), "value": whole(reports, "value")}

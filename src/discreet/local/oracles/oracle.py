@@ -8,7 +8,7 @@ an estimate needs: (supports / people - other) / (held - other).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import Offsets
-from ...errors import InputError, MisuseError
+from ...errors import MisuseError
 from ...kernels.devices import sample_sets, sample_symbols
 from ...privacy import lazy
 from ..client import ANSWERS, Answer
@@ -30,10 +30,11 @@ from ..draws import Draws
 from ..limits import MOST_REPORT
 from ..loss import LOSSES, WIDE, WORD, Loss, failing, ratio
 from ..stream import Stream
+from .reading import SHORT, Reading
+from .reading import Columns as Columns
+from .reading import Report as Report
 
-Columns: TypeAlias = dict[str, NDArray[Any]]
 Counts: TypeAlias = NDArray[np.int64]
-Report: TypeAlias = dict[str, Any]
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
 LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
@@ -98,7 +99,7 @@ class Answered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(ABC):
+class Oracle(Reading):
     """A frequency oracle for one question.
 
     Parameters
@@ -199,7 +200,7 @@ class Oracle(ABC):
         ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
         rows = [answered.held[start:stop].tolist() for start, stop in ends]
         streams = [Stream(seed, person) for person in answered.people.tolist()]
-        return self.read([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
+        return self.columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
 
     @abstractmethod
     def supports(self, columns: Columns) -> Counts:
@@ -208,10 +209,6 @@ class Oracle(ABC):
     @abstractmethod
     def written(self, columns: Columns, row: int) -> Report:
         """Return one report of the columns as it travels."""
-
-    @abstractmethod
-    def read(self, reports: Sequence[Report]) -> Columns:
-        """Return reports that travelled as columns; an `InputError` names the first that is none of this oracle's."""
 
     @abstractmethod
     def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
@@ -227,6 +224,12 @@ class Oracle(ABC):
         if generator is not None:
             return self.drawn(answered, seed, generator)
         return self.supports(self.reports(answered, seed))
+
+    @property
+    def longest_report(self) -> int:
+        """The bytes of the longest report."""
+        known = EVERY_LOSS.get(self.name)
+        return SHORT if known is None or known.longest is None else known.longest(self.form)
 
     @property
     def form(self) -> dict[str, Any]:
@@ -270,33 +273,6 @@ class Oracle(ABC):
         known = np.clip(values, 0.0, 1.0)
         sampled: NDArray[np.float64] = self.variance(known, people) + known * (1 - known) / max(people, 1)
         return sampled
-
-    def strange(self) -> InputError:
-        """Return the error for a report that is none of this oracle's; it does not repeat the report."""
-        return InputError(f"A report is not one that {self.name} makes for this question.")
-
-    def parts(self, reports: Sequence[Report], names: tuple[str, ...], name: str) -> list[Any]:
-        """Return one part of each report, all of which have the parts of these names and no others."""
-        for report in reports:
-            if not isinstance(report, dict) or tuple(sorted(report)) != names:
-                raise self.strange()
-        return [report[name] for report in reports]
-
-    def whole(self, values: list[Any], bound: int) -> NDArray[np.int64]:
-        """Return whole numbers, all of which must be below `bound`."""
-        if not all(type(value) is int and 0 <= value < bound for value in values):
-            raise self.strange()
-        return np.array(values, np.int64)
-
-    def seeds(self, values: list[Any]) -> Columns:
-        """Return the seeds of hash functions: an odd number and any number."""
-        for seed in values:
-            if not isinstance(seed, list) or len(seed) != 2:
-                raise self.strange()
-        first, second = (self.whole([seed[at] for seed in values], WORD) for at in (0, 1))
-        if not (first & 1).all():
-            raise self.strange()
-        return {"first": first.astype(np.uint32), "second": second.astype(np.uint32)}
 
 
 class OneValue(Oracle):

@@ -7,7 +7,6 @@ report is as long as the list of keys.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,8 +21,8 @@ from ..client import sampled
 from ..draws import Draws
 from ..loss import WORD, Loss
 from .oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
-
-_DIGITS = re.compile("[0-9a-f]*")
+from .reading import fields
+from .unary import digits, rows
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:
@@ -139,23 +138,18 @@ class PCKVUE(OneValue):
             name: columns[name][row].astype("<u4").tobytes()[: (self.keys + 7) // 8].hex() for name in ("told", "signs")
         }
 
-    def read(self, reports: Sequence[Report]) -> Columns:
-        """Return the rows of bits; a sign is that of a key that is told."""
-        words, digits = (self.keys + 31) // 32, (self.keys + 7) // 8 * 2
-        rows: dict[str, list[bytes]] = {"told": [], "signs": []}
-        for name, found in rows.items():
-            for text in self.parts(reports, ("signs", "told"), name):
-                if not isinstance(text, str) or len(text) != digits or _DIGITS.fullmatch(text) is None:
-                    raise self.strange()
-                found.append(bytes.fromhex(text).ljust(4 * words, b"\0"))
-        for told, signs in zip(rows["told"], rows["signs"], strict=True):
-            all_told, plus = (int.from_bytes(bits, "little") for bits in (told, signs))
-            if plus & ~all_told or all_told >> self.keys:
-                raise self.strange()
-        return {
-            name: np.frombuffer(b"".join(found), "<u4").astype(np.uint32).reshape(len(found), words)
-            for name, found in rows.items()
-        }
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no two rows of bits; a sign is that of a key that is told."""
+        wrong = fields(report, "told", "signs") or digits("told", report["told"], self.keys)
+        wrong = wrong or digits("signs", report["signs"], self.keys)
+        if wrong:
+            return wrong
+        told, plus = (int.from_bytes(bytes.fromhex(report[name]), "little") for name in ("told", "signs"))
+        return "it has signs of keys that are not told" if plus & ~told else ""
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
+        """Return the rows of bits."""
+        return {name: rows(reports, name, self.keys) for name in ("told", "signs")}
 
 
 @lru_cache(maxsize=64)

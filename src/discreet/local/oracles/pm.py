@@ -15,6 +15,7 @@ from ...kernels.devices import report_pieces
 from ..loss import WIDE
 from .mean import SPAN, MeanOracle
 from .oracle import Answered, Columns, Counts, Report, grown, weighed
+from .reading import fields, number, whole
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that what is left is shared by
 # them without a rest, and the expected report is exactly linear in the number.
@@ -112,9 +113,13 @@ class PM(MeanOracle):
         """Return one point."""
         return {"point": int(columns["point"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no point."""
+        return fields(report, "point") or number("point", report["point"], self.points)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the points."""
-        return {"point": self.column(reports, "point", self.points)}
+        return {"point": whole(reports, "point")}
 
 
 def _squares(many: int) -> Fraction:

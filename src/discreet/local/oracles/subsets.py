@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log2
+from typing import Any
 
 import numpy as np
 
 from ...kernels.devices import report_subsets
 from .oracle import Answered, Columns, Counts, Oracle, Report
+from .reading import fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +51,18 @@ class Subsets(Oracle):
         """Return the symbols, ascending."""
         return {"values": columns["values"][row].tolist()}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no row of symbols."""
+        wrong = fields(report, "values")
+        if wrong:
+            return wrong
+        values = report["values"]
+        if not isinstance(values, list) or len(values) != self.many or not set(map(type, values)) <= {int}:
+            return f"its values are not {self.many:,} whole numbers"
+        if values[0] < 0 or values[-1] >= self.symbols_in_all or any(a >= b for a, b in pairwise(values)):
+            return f"its values do not ascend from 0 to below {self.symbols_in_all:,}"
+        return ""
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the rows of symbols."""
-        rows = self.parts(reports, ("values",), "values")
-        for values in rows:
-            if not isinstance(values, list) or len(values) != self.many or any(type(one) is not int for one in values):
-                raise self.strange()
-            if values[0] < 0 or values[-1] >= self.symbols_in_all or any(a >= b for a, b in pairwise(values)):
-                raise self.strange()
-        return {"values": np.array(rows, np.int32).reshape(-1, self.many)}
+        return {"values": np.array([report["values"] for report in reports], np.int32).reshape(-1, self.many)}

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.devices import report_bits
 from ...kernels.supports import count_bits
@@ -19,6 +20,7 @@ from ..client import sampled
 from ..draws import Draws
 from ..loss import WORD, Loss, both, odds
 from .oracle import Answered, Columns, Counts, OneValue, Report
+from .reading import fields
 
 _DIGITS = re.compile("[0-9a-f]*")
 
@@ -86,14 +88,26 @@ class Unary(OneValue):
         """Return the bits as hexadecimal digits, eight candidates a byte."""
         return {"bits": columns["bits"][row].astype("<u4").tobytes()[: (self.size + 7) // 8].hex()}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no row of bits."""
+        return fields(report, "bits") or digits("bits", report["bits"], self.size)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the rows of bits."""
-        words, digits, rows = (self.size + 31) // 32, (self.size + 7) // 8 * 2, []
-        for text in self.parts(reports, ("bits",), "bits"):
-            if not isinstance(text, str) or len(text) != digits or _DIGITS.fullmatch(text) is None:
-                raise self.strange()
-            held = bytes.fromhex(text)
-            if int.from_bytes(held, "little") >> self.size:
-                raise self.strange()
-            rows.append(held.ljust(4 * words, b"\0"))
-        return {"bits": np.frombuffer(b"".join(rows), "<u4").astype(np.uint32).reshape(len(rows), words)}
+        return {"bits": rows(reports, "bits", self.size)}
+
+
+def digits(name: str, text: Any, many: int) -> str:
+    """Return what is wrong with a field that has to be so many bits as hexadecimal digits, eight a byte."""
+    if not isinstance(text, str) or len(text) != (many + 7) // 8 * 2 or _DIGITS.fullmatch(text) is None:
+        return f"its {name} are not {(many + 7) // 8 * 2:,} hexadecimal digits"
+    if int.from_bytes(bytes.fromhex(text), "little") >> many:
+        return f"its {name} are more than {many:,}"
+    return ""
+
+
+def rows(reports: Sequence[Report], name: str, many: int) -> NDArray[np.uint32]:
+    """Return the bits of good reports, a row of words each."""
+    words = (many + 31) // 32
+    held = [bytes.fromhex(report[name]).ljust(4 * words, b"\0") for report in reports]
+    return np.frombuffer(b"".join(held), "<u4").astype(np.uint32).reshape(len(held), words)

@@ -14,6 +14,7 @@ from ...kernels.devices import report_points
 from ..loss import WIDE, WORD
 from .hashing import count_hashed
 from .oracle import Answered, Columns, Counts, Report, SetValued, check_ranges, grown, weighed
+from .reading import fields, number, seed, seeds, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,10 @@ class Wheel(SetValued):
         seed = [int(columns["first"][row]), int(columns["second"][row])]
         return {"seed": seed, "point": int(columns["point"][row])}
 
-    def read(self, reports: Sequence[Report]) -> Columns:
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no seed and point."""
+        return fields(report, "seed", "point") or seed(report["seed"]) or number("point", report["point"], WORD)
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
         """Return the seeds and points."""
-        seeds, points = (self.parts(reports, ("point", "seed"), name) for name in ("seed", "point"))
-        return {**self.seeds(seeds), "point": self.whole(points, WORD).astype(np.uint32)}
+        return {**seeds(reports), "point": whole(reports, "point").astype(np.uint32)}
