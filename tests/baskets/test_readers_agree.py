@@ -80,6 +80,10 @@ TEXTS: dict[str, tuple[str, Callable[[list[list[Any]]], str], dict[str, Any]]] =
     "wide, quoted": (".csv", lambda rows: wide([[f'"{item}"' for item in row] for row in rows], ","), {}),
     "wide tabs": (".tsv", lambda rows: wide(rows, "\t"), {}),
     "wide, byte order mark": (".csv", lambda rows: "\ufeff" + wide(rows, ","), {}),
+    "wide semicolons": (".csv", lambda rows: wide(rows, ";"), {}),
+    "wide, declared": (".csv", lambda rows: wide(rows, ","), {"format": "baskets"}),
+    "long semicolons": (".csv", lambda rows: long_text(rows, ";"), COLUMNS),
+    "long bars": (".csv", lambda rows: long_text(rows, "|"), COLUMNS | {"delimiter": "|"}),
     "long": (".csv", lambda rows: long_text(rows, ","), COLUMNS),
     "long tabs": (".tsv", lambda rows: long_text(rows, "\t"), COLUMNS),
     "long, line ends of Windows": (".csv", lambda rows: long_text(rows, ",").replace("\n", "\r\n"), COLUMNS),
@@ -110,6 +114,20 @@ def test_text(tmp_path: Path, kind: str, compression: str, text: str) -> None:
     assert baskets.merged == sum(len(row) - len(set(row)) for row in rows)
 
 
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "windows-1252"])
+@pytest.mark.parametrize("text", ["fimi", "wide", "long", "long tabs", "lists", "records"])
+def test_encodings(tmp_path: Path, kind: str, encoding: str, text: str) -> None:
+    rows = DATA[kind]
+    suffix, write, options = TEXTS[text]
+    path = tmp_path / f"baskets{suffix}"
+    path.write_bytes(write(rows).encode(encoding))
+    marked = encoding in ("utf-8-sig", "utf-16")
+    if suffix == ".dat":
+        rows = [[item.replace(" ", "_") if isinstance(item, str) else item for item in row] for row in rows]
+    assert discreet.read(path, **options, **({} if marked else {"encoding": encoding})) == expected(rows)
+
+
 def table(rows: list[list[Any]]) -> pa.Table:
     people, items = zip(*long_rows(rows), strict=True)
     return pa.table({"person": people, "item": items, "more": [1.5] * len(people)})
@@ -136,6 +154,7 @@ LONG: dict[str, Callable[[pa.Table], Any]] = {
     "pandas, categories": lambda data: data.to_pandas().astype({"item": "category"}),
     "pandas, index": lambda data: data.to_pandas().set_index("person"),
     "polars": pl.from_arrow,
+    "polars, lazy": lambda data: pl.from_arrow(data).lazy(),
     "duckdb": lambda data: duckdb.from_arrow(data),
 }
 
