@@ -460,15 +460,7 @@ class TestWhoIsWho:
         )
         assert run("release", path, *self.ASKED, *more, "--one-row-a-person").returncode == 0
 
-    @pytest.mark.parametrize(
-        ("delimiter", "what"),
-        [
-            (",", "commas each, as in a table (--input-format csv reads one),"),
-            (";", "semicolons each, as in a table (write commas instead, and --input-format csv reads it),"),
-            ("\t", "tabs each, as in a table (--input-format tsv reads one),"),
-        ],
-        ids=["commas", "semicolons", "tabs"],
-    )
+    @pytest.mark.parametrize(("delimiter", "what"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs")])
     def test_a_table_that_is_called_text(self, tmp_path, delimiter, what):
         path = tmp_path / "sales.txt"
         path.write_text("customer,product\n1,tea\n1,whole milk\n".replace(",", delimiter) + "\n")
@@ -476,12 +468,13 @@ class TestWhoIsWho:
         assert (done.returncode, done.stderr) == (
             1,
             f"discreet: {path}: which column is the person? A release protects people, and lines that have as many "
-            f"{what} may repeat one. {self.ADVICE}",
+            f"{what} each, as in a table (--input-format csv reads one), may repeat one. {self.ADVICE}",
         )
-        assert run("release", path, *self.ASKED, "--one-row-a-person").returncode == 0
-        if delimiter == ",":
-            table = ["--input-format", "csv", "--person", "customer", "--item", "product"]
-            assert run("release", path, *self.ASKED, *table).returncode == 0
+        done = run("release", path, *self.ASKED, "--one-row-a-person")
+        assert (done.returncode, "looks like a table: its first lines have as many" in done.stderr) == (1, True)
+        assert run("release", path, *self.ASKED, "--one-row-a-person", "--input-format", "fimi").returncode == 0
+        table = ["--input-format", "csv", "--person", "customer", "--item", "product"]
+        assert run("release", path, *self.ASKED, *table).returncode == 0
 
     @pytest.mark.parametrize("text", ["1 2\n3\n", "tea,milk\nbread\n", "a,b c\nd\n", "\n", "1\t2\n3\n", '"a,b\n'])
     def test_text_that_is_none_is_a_basket_a_line(self, tmp_path, text):
