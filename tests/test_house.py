@@ -13,7 +13,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 ROOMS = [
-    "errors", "kernels", "baskets", "exact", "privacy", "report", "registry", "curator", "local", "publish",
+    "errors", "wording", "kernels", "baskets", "exact", "privacy", "report", "registry", "curator", "local", "publish",
     "planning", "auditing", "collector", "spark", "lab", "cli", "__main__",
 ]  # fmt: skip
 HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]

@@ -97,6 +97,8 @@ def assigned(name: str, value: object, written: str = "") -> Message:
         return Message(python, python)
     if value is True:
         words = []
+    elif name == "lengths" and isinstance(value, tuple):
+        words = [f"{value[0]}-{value[1] or ''}"]
     elif isinstance(value, str | tuple | list):
         words = [_word(str(each)) for each in ([value] if isinstance(value, str) else value)]
     else:

@@ -9,6 +9,7 @@ from math import isinf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..privacy.budget import Neighbours, shown
+from ..wording import Rendered
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -64,7 +65,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(Rendered):
     """What :func:`discreet.audit` returns: whether a claim stands, after trying to break it.
 
     Parameters

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..errors import Message, MisuseError, told
+from ..wording import hinted
 from .build import cap, check_cap, finish
 from .call import TABLE, TEXT, Call, Format
 from .core import Baskets, Item
 from .databases import check_memory
 
 
+@hinted
 def read(
     source: Any = None,
     *,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ..errors import MisuseError
+from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
 from .groups import Reading, Writing, grouped
@@ -25,8 +27,23 @@ from .words import labels, lengths_of, read_itemsets
 if TYPE_CHECKING:
     from ..exact.patterns import Patterns
 
+
+class _Commands(TyperGroup):
+    """The commands; an option that other libraries have is answered with ours."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            ours = hint(getattr(error, "option_name", None) or "")
+            if ours is None:
+                raise
+            raise typer.BadParameter(ours.typed, ctx=getattr(error, "ctx", ctx)) from None
+
+
 app = typer.Typer(
     name="discreet",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -44,6 +61,13 @@ app.add_typer(ledger, name="ledger")
 app.add_typer(lab, name="lab")
 
 
+class _Line(logging.Formatter):
+    """A line of the log, in which file names are shown and not obeyed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record), keep="\n")
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
@@ -59,9 +83,9 @@ def _root(
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell what is done on the way.")] = False,
 ) -> None:
-    logging.basicConfig(
-        stream=sys.stderr, format="discreet: %(message)s", level=logging.INFO if verbose else logging.WARNING
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line("discreet: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO if verbose else logging.WARNING)
 
 
 @app.command(

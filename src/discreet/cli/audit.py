@@ -8,6 +8,7 @@ import typer
 
 from . import options as given
 from .release import settings_of
+from .say import console
 
 app = typer.Typer()
 
@@ -57,8 +58,6 @@ def audit(
     if form is given.View.json:
         typer.echo(verdict.to_json())
     else:
-        from rich.console import Console
-
-        Console(highlight=False).print(verdict)
+        console().print(verdict)
     if not verdict.stands:
         raise typer.Exit(1)

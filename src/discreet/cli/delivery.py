@@ -16,13 +16,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from ..errors import DiscreetError, MisuseError
 from .groups import Reading, Writing
 from .options import Format
 from .output import emit
 from .run import Interrupted
+from .say import say
 
 if TYPE_CHECKING:
     from ..baskets.core import Item
@@ -129,19 +128,19 @@ class Delivery:
     def _write(self, segment: Item, made: Release, name: str) -> None:
         output = self.writing.output
         if output is None and segment != _ALL:
-            typer.echo(f"\n{segment}")
+            say(f"\n{segment}")
         emit(made.patterns, self._form, None if output is None else _beside(output, name))
         # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
         if output is not None or self._form is Format.table:
             for note in made.notes:
-                typer.echo(f"\n{note}", err=output is not None)
+                say(f"\n{note}", err=output is not None)
 
     def _write_report(self, segment: Item, made: Release, name: str) -> None:
         if self.report is None:
             return
         place = _beside(self.report, name)
         made.save(place, title=self.title if segment == _ALL else f"{self.title}: {segment}")
-        typer.echo(f"report written to {place}", err=True)
+        say(f"report written to {place}", err=True)
 
     def _rescued(self, left: Mapping[Item, Release]) -> str:
         if not left:

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 from ..errors import MisuseError
+from .say import console
 
 _EACH = 10  # patterns and rules shown
 
@@ -38,7 +39,6 @@ def demo(people: int, seed: int, keep: str | None) -> None:
 
 
 def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
-    from rich.console import Console
 
     from .. import mine, read
     from .. import release as publish
@@ -46,14 +46,14 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     from ..exact.show import table
     from ..exact.writing import written
 
-    console = Console(highlight=False)
+    out = console()
     begun = perf_counter()
 
     def step(said: str, *typed: str) -> None:
-        console.print(f"\n[bold]{said}[/bold]  [dim]{perf_counter() - begun:.1f} s[/dim]")
+        out.print(f"\n[bold]{said}[/bold]  [dim]{perf_counter() - begun:.1f} s[/dim]")
         for line in typed:
-            console.print(f"  {line}", style="cyan", markup=False, soft_wrap=True)
-        console.print()
+            out.print(f"  {line}", style="cyan", markup=False, soft_wrap=True)
+        out.print()
 
     import pyarrow.csv as csv
 
@@ -72,28 +72,28 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
         "import discreet",
         'baskets = discreet.read("sales.csv", person="person", item="item")',
     )
-    console.print(f"  {baskets!r}")
+    out.print(f"  {baskets!r}")
 
     patterns = mine(baskets, min_support=0.01)
     together = patterns.where(lengths=(2, 99))
     step("Found what people buy together.", "patterns = discreet.mine(baskets, min_support=0.01)")
-    console.print(table(together, rows=_EACH))
+    out.print(table(together, rows=_EACH))
 
     rules = patterns.rules(min_confidence=0.5).sort("lift")
     step("Found what follows from what.", 'rules = patterns.rules(min_confidence=0.5).sort("lift")')
-    console.print(table(rules, rows=_EACH))
+    out.print(table(rules, rows=_EACH))
 
     release = publish(baskets, top=50, epsilon=1, items=folder / "products.txt")
     step(
         "Published the fifty most frequent patterns without giving anyone away.",
         'release = discreet.release(baskets, top=50, epsilon=1, items="products.txt")',
     )
-    console.print(table(release.patterns.where(lengths=(2, 99)), rows=_EACH))
-    console.print(f"\n  {release.guarantee.in_words()}")
+    out.print(table(release.patterns.where(lengths=(2, 99)), rows=_EACH))
+    out.print(f"\n  {release.guarantee.in_words()}")
     true = mine(baskets, itemsets=[one.items for one in release.patterns]).to_dict()
     inside = sum((one.low or 0) <= true.get(one.items, 0) <= (one.high or 0) for one in release.patterns)
     looked = f"{inside} of {len(release)} intervals hold the true count"
-    console.print(f"\n  (These people are made up, so we may look: {looked}.)")
+    out.print(f"\n  (These people are made up, so we may look: {looked}.)")
 
     if kept:
         patterns.save(folder / "patterns.json")
@@ -106,7 +106,7 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
             'rules.save("rules.csv")',
             'release.save("report.html", title="What people of a made-up shop buy together")',
         )
-    console.print(
+    out.print(
         f"\nDone in {perf_counter() - begun:.1f} s. The first two results are exact, the last one is private.\n"
         + (
             "Next: discreet release --help\n"

@@ -16,6 +16,7 @@ from . import options as given
 from .groups import grouped
 from .progress import Bar
 from .run import Interrupted
+from .say import console, say
 
 if TYPE_CHECKING:
     from ..lab.experiment import Data, Experiment
@@ -72,7 +73,6 @@ class Own:
 @app.command("list")
 def show(paper: Paper = None) -> None:
     """List the experiments: what each stands for, and how much there is to run."""
-    from rich.console import Console
     from rich.table import Table
 
     from ..lab.papers import experiments, of_paper
@@ -83,7 +83,7 @@ def show(paper: Paper = None) -> None:
     for one in of_paper(paper) if paper else experiments().values():
         many = [sum(len(cell.seeds) for cell in one.cells(quick)) for quick in (False, True)]
         table.add_row(one.name, one.shows, one.title, f"{many[0]:,}", f"{many[1]:,}")
-    Console(highlight=False).print(table)
+    console().print(table)
 
 
 @app.command(
@@ -123,7 +123,6 @@ def run(
 
     Results go to one Parquet file an experiment; `discreet lab page` makes pages and figures of them.
     """
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from ..lab.running import run as carry_out
@@ -132,14 +131,14 @@ def run(
     chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
     with _kept_if_interrupted(), Bar("running") as bar:
         results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
-    console = Console(highlight=False)
+    out = console()
     for one in results:
-        console.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
+        out.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
         for metric in one.experiment.metrics:
-            console.print(Markdown("\n".join(table(one, metric))))
+            out.print(Markdown("\n".join(table(one, metric))))
     failed = [line for one in results for line in one.failed]
     for line in failed:
-        typer.echo(f"not run: {line}", err=True)
+        say(f"not run: {line}", err=True)
     if failed:
         raise typer.Exit(1)
 
@@ -186,10 +185,10 @@ def page(
             found = [one for one in results if one.experiment.paper == number]
             said = [claim for claim in claims() if claim.paper == number]
             written = write_page(number, found, said, place, quick=quick, kind="png" if png else "svg")
-            typer.echo(str(write_html(written, output / f"{number}.html") if html else written))
+            say(str(write_html(written, output / f"{number}.html") if html else written))
         if not paper:
             written = write_index(papers, claims(), place)
-            typer.echo(str(write_html(written, output / "index.html") if html else written))
+            say(str(write_html(written, output / "index.html") if html else written))
 
 
 def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Experiment]:
@@ -226,7 +225,7 @@ def _changed(
     if not changed:
         raise refused[0]
     for why in refused:
-        typer.echo(f"left out: {why.message.typed}", err=True)
+        say(f"left out: {why.message.typed}", err=True)
     return changed
 
 

@@ -12,6 +12,7 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
+from .say import say
 
 if TYPE_CHECKING:
     from ..privacy.ledger import Ledger, Spend, State
@@ -80,7 +81,7 @@ def create(
     )
     state = made.state()
     kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
-    typer.echo(f"Made {path}: {_budget(state)}. Keep it as you keep the data.{kept}")
+    say(f"Made {path}: {_budget(state)}. Keep it as you keep the data.{kept}")
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
@@ -99,7 +100,7 @@ def show(
         typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
         return
     for line in (*_account(path, state), *_aligned([_cells(spend, state) for spend in spends])):
-        typer.echo(line)
+        say(line)
 
 
 @app.command(
@@ -170,7 +171,7 @@ def anchor(
 
     ledger = Ledger(path)
     ledger.anchor(place, anew=anew)
-    typer.echo(f"The head of {path} is {ledger.head}, and is kept in {ledger.state().anchor} from now on.")
+    say(f"The head of {path} is {ledger.head}, and is kept in {ledger.state().anchor} from now on.")
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
@@ -180,13 +181,13 @@ def upgrade(path: Place) -> None:
     from ..privacy.upgrading import upgrade as bring_up
 
     bring_up(path)
-    typer.echo(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
+    say(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
 
 
 def tell_head(ledger: Ledger | None) -> None:
     """Say where the chain of a ledger stands, to whoever has just spent from it."""
     if ledger is not None:
-        typer.echo(f"The head of {ledger} is {ledger.head}", err=True)
+        say(f"The head of {ledger} is {ledger.head}", err=True)
 
 
 def _export_format(form: Export | None, output: Path) -> Export:
@@ -239,7 +240,6 @@ def _cells(spend: Spend, state: State) -> list[str]:
     from ..privacy.account import rounded
 
     parameters = json.dumps(dict(spend.parameters), ensure_ascii=False)
-    parameters = "".join(letter if letter.isprintable() else "?" for letter in parameters)
     cost = f"epsilon {rounded(spend.epsilon)}" + (f", delta {rounded(spend.delta)}" if spend.delta else "")
     return [
         str(spend.number),

@@ -9,14 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from . import options as given
+from .say import console
 
 app = typer.Typer()
-
-_HEADS = {
-    "mechanism": "Mechanisms: a curator holds everyone's baskets",
-    "protocol": "Protocols: devices keep their baskets, and a collector asks",
-    "oracle": "Oracles: how one report is randomised",
-}
 
 
 class What(StrEnum):
@@ -38,9 +33,10 @@ def mechanisms(
     form: given.ViewOption = given.View.table,
 ) -> None:
     """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
-    from ..registry import entry, everything
+    from ..registry import Listing, entry, everything, told_of
 
     entries = [entry(name)] if name is not None else list(everything().values())
+    entries = [one for one in entries if kind is None or name is not None or one.what == kind.value]
     told: list[dict[str, Any]] = [
         {
             "name": one.name,
@@ -48,38 +44,25 @@ def mechanisms(
             "model": one.model,
             "answers": list(one.answers),
             "guarantee": one.guarantee,
-            "summary": f"{one.unproven} It is not run." if one.unproven else one.summary,
+            "summary": told_of(one),
             "settings": {setting: _plain(value) for setting, value in one.settings.items()},
             "citation": one.citation,
             "proof": one.proof.name if one.proof is not None and not one.unproven else None,
             "package": one.package,
         }
         for one in entries
-        if kind is None or name is not None or one.what == kind.value
     ]
     if form is given.View.json:
         typer.echo(json.dumps(told, indent=2))
         return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(highlight=False)
+    shown = console()
     if name is not None:
         for word, value in told[0].items():
-            console.print(f"[bold]{word}[/bold]  ", end="")
-            console.print(_listed(value), markup=False)
+            shown.print(f"[bold]{word}[/bold]  ", end="")
+            shown.print(_listed(value), markup=False)
         return
-    above = ""
-    for row in told:
-        if row["kind"] != above:
-            above = row["kind"]
-            console.print(Text(f"{_HEADS[above]}\n", "bold underline"))
-        console.print(Text.assemble((row["name"], "bold"), f"  answers {_listed(row['answers'])}; {row['guarantee']}"))
-        for text, style in ((row["summary"], ""), (row["citation"], "dim")):
-            console.print(Padding(Text(text, style), (0, 0, 0, 2)))
-        console.print()
-    console.print("`discreet mechanisms NAME` shows the settings.")
+    shown.print(Listing((one.name, one) for one in entries))
+    shown.print("`discreet mechanisms NAME` shows the settings.")
 
 
 def _listed(value: Any) -> str:

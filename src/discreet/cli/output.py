@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import MisuseError
 from .options import Format as Chosen
+from .say import console, say
 
 if TYPE_CHECKING:
     from ..exact.patterns import Patterns
@@ -51,15 +51,11 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
             else:
                 write(result, stream, cast(Format, form.value))
         if sys.stderr is not None:
-            sys.stderr.write(f"{len(result):,} {_word(result)} written to {output}\n")
+            say(f"{len(result):,} {_word(result)} written to {output}", err=True)
         return
     try:
         if form is Chosen.table:
-            from rich.console import Console
-
-            from ..exact.show import table
-
-            Console().print(table(result, rows=_ROWS))
+            console(highlight=True).print(result.show(_ROWS))
         else:
             write(result, sys.stdout.buffer, cast(Format, form.value))
         sys.stdout.flush()
@@ -75,10 +71,7 @@ def _word(result: Patterns | Rules) -> str:
 
 
 def _plain(result: Patterns | Rules) -> str:
-    from rich.console import Console
-
     from ..exact.show import table
+    from ..wording import text_of
 
-    text = io.StringIO()
-    Console(file=text, width=160, color_system=None).print(table(result, rows=len(result)))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    return text_of(table(result, rows=len(result)), width=160) + "\n"

@@ -11,6 +11,7 @@ import typer
 from ..errors import InputError, MisuseError
 from . import options as given
 from .progress import Bar
+from .say import console
 from .words import lengths_of
 
 app = typer.Typer()
@@ -159,9 +160,7 @@ def plan(
         with written(output) as stream:
             stream.write(f"{text.rstrip()}\n".encode())
     elif kind is Shown.table:
-        from rich.console import Console
-
-        Console(highlight=False).print(made)
+        console().print(made)
     else:
         typer.echo(text)
 

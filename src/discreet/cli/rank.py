@@ -13,9 +13,10 @@ from ..errors import InputError
 from . import options as given
 from .ledger import AnchorOption, tell_head
 from .release import paying_ledger, user
+from .say import console, say
 
 if TYPE_CHECKING:
-    from ..curator.rank import Contest, Ranking
+    from ..curator.rank import Contest
     from ..privacy.ledger import Ledger
 
 app = typer.Typer()
@@ -90,7 +91,7 @@ def rank(
     if form is given.View.json:
         typer.echo(json.dumps(made.to_dict(), indent=2))
     else:
-        _show(made)
+        console().print(made)
     tell_head(account)
 
 
@@ -144,26 +145,9 @@ def _forecast(contest: Contest, ledger: Ledger | None, form: given.View) -> None
         typer.echo(json.dumps(told, indent=2))
         return
     delta = "" if budget.pure else f", delta = {shown(budget.delta)}"
-    typer.echo(f"rank would spend epsilon = {shown(budget.epsilon)}{delta}:\n")
+    say(f"rank would spend epsilon = {shown(budget.epsilon)}{delta}:\n")
     for what, share in contest.plan():
-        typer.echo(f"{what}  {float(share):.0%}")
+        say(f"{what}  {float(share):.0%}")
     if left is not None:
-        typer.echo(f"\nThe ledger {ledger} allows it, and would have epsilon = {left} left.")
-    typer.echo("\nNothing was spent.")
-
-
-def _show(made: Ranking) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False)
-    columns = [made.scores, made.low, made.high] if made.scores is not None else []
-    table.add_column("label", overflow="fold")
-    for name in ("score", "low", "high")[: len(columns)]:
-        table.add_column(name, justify="right")
-    for place, label in enumerate(made.labels):
-        table.add_row(Text(str(label)), *(f"{column[place]:,.6g}" for column in columns if column is not None))
-    console = Console(highlight=False)
-    console.print(str(made.guarantee))
-    console.print(table)
+        say(f"\nThe ledger {ledger} allows it, and would have epsilon = {left} left.")
+    say("\nNothing was spent.")

@@ -15,6 +15,7 @@ from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
 from .ledger import tell_head
 from .progress import Bar
+from .say import console, say
 from .words import labels, lengths_of, public_itemsets, typed
 
 if TYPE_CHECKING:
@@ -305,7 +306,6 @@ def _segmented(by: str | None, segments: list[str] | None) -> dict[str, Any]:
 
 def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:
     """Say what a release would spend."""
-    from rich.console import Console
     from rich.table import Table
 
     from ..privacy.budget import shown
@@ -317,15 +317,14 @@ def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> Non
     table.add_column("share of the budget", justify="right")
     for what, share in quote(jobs):
         table.add_row(what, f"{float(share):.1%}")
-    console = Console(highlight=False)
     delta = f", delta = {shown(job.budget.delta)}" if not job.budget.pure else ""
-    console.print(f"{job.mechanism.name} would spend epsilon = {shown(job.budget.epsilon)}{delta}:\n")
-    console.print(table)
+    say(f"{job.mechanism.name} would spend epsilon = {shown(job.budget.epsilon)}{delta}:\n")
+    console().print(table)
     if len(jobs) > 1:
-        console.print(f"\n{len(jobs)} segments, for the price of one.")
+        say(f"\n{len(jobs)} segments, for the price of one.")
     ledger = paying_ledger(paying.ledger, paying.anchor)
     if ledger is not None:
         from ..publish import affordable
 
-        console.print(f"\n{affordable(job, baskets, ledger, paying.same_data)}")
-    console.print("\nNothing was spent.")
+        say(f"\n{affordable(job, baskets, ledger, paying.same_data)}")
+    say("\nNothing was spent.")

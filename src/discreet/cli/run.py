@@ -14,7 +14,9 @@ import sys
 from typing import NoReturn
 
 from ..errors import DiscreetError
+from ..wording import printable
 
+_LINES = "\n"  # some messages have several
 _INTERRUPTED = "interrupted; no result was written."
 
 
@@ -64,7 +66,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 def _fail(message: str, status: int = 1) -> NoReturn:
     if sys.stderr is not None:
-        sys.stderr.write(f"discreet: {message}\n")
+        sys.stderr.write(f"discreet: {printable(message, keep=_LINES)}\n")
     _let_go()
     sys.exit(status)
 

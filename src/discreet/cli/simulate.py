@@ -13,6 +13,7 @@ from . import options as given
 from .groups import Reading, Writing, grouped
 from .progress import Bar
 from .release import settings_of
+from .say import say
 
 if TYPE_CHECKING:
     from ..local.outcome import Outcome, Round
@@ -81,7 +82,7 @@ class Transcript:
         """Show a line, and begin a new bar."""
         self._bar.__exit__(None, None, None)
         if self._lines:
-            typer.echo(
+            say(
                 f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
                 f"padding {line.pad:<3}  {line.bits:g} bits a report{'' if line.people else ', but nobody was asked'}",
                 err=self._err,
@@ -166,14 +167,14 @@ def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
     """Write what was looked for; beside a table, or a file, say all that JSON holds."""
     plain = writing.output is None and writing.format is given.Format.table
     if plain:
-        typer.echo()
+        say()
     writing.write(outcome.found)
     if plain or writing.output is not None:
         for line in _said(outcome):
-            typer.echo(f"\n{line}", err=not plain)
+            say(f"\n{line}", err=not plain)
     if drawn:
         seed = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
-        typer.echo(f"\n{seed}" if plain or writing.output is not None else seed, err=not plain)
+        say(f"\n{seed}" if plain or writing.output is not None else seed, err=not plain)
 
 
 def _said(outcome: Outcome) -> list[str]:

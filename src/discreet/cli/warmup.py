@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-import typer
+from .say import say
 
 
 def warmup() -> None:
@@ -14,14 +14,14 @@ def warmup() -> None:
     from ..kernels.jit import cache_directory, enabled
 
     if not enabled():
-        typer.echo("Nothing to compile: compiled code is switched off, or numba is not installed.")
+        say("Nothing to compile: compiled code is switched off, or numba is not installed.")
         return
     begun = perf_counter()
     with tempfile.TemporaryDirectory(prefix="discreet-warmup-") as folder:
         _exercise(Path(folder))
     place = cache_directory()
     kept = f"kept in {place}" if place else "but no cache directory can be written, so each process compiles anew"
-    typer.echo(f"Compiled in {perf_counter() - begun:.1f} s, {kept}.")
+    say(f"Compiled in {perf_counter() - begun:.1f} s, {kept}.")
 
 
 def _exercise(folder: Path) -> None:

@@ -27,11 +27,14 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Candidates, Meter
 from ..privacy.source import Source, SystemSource
 from ..report.text import number_of
+from ..wording import Rendered, hinted, printable
 from .choosing import slack
 from .paying import ledger_of, pay, price
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from rich.console import Group
 
     from ..privacy.ledger import Ledger
 
@@ -56,7 +59,7 @@ _MOST = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranking:
+class Ranking(Rendered):
     """What :func:`discreet.rank` returns: the labels of the largest scores, as far as privacy allows.
 
     Parameters
@@ -90,6 +93,20 @@ class Ranking:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False)
+        columns = [column for column in (self.scores, self.low, self.high) if column is not None]
+        table.add_column("label", overflow="fold")
+        for name in ("score", "low", "high")[: len(columns)]:
+            table.add_column(name, justify="right")
+        for place, label in enumerate(self.labels):
+            table.add_row(Text(printable(str(label))), *(f"{column[place]:,.6g}" for column in columns))
+        return Group(Text(str(self.guarantee)), table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -191,6 +208,7 @@ class Contest:
         return ledger_of(ledger).check(**price(self.budget, self.neighbours), baskets=None).epsilon_left
 
 
+@hinted
 def rank(
     scores: Mapping[Any, Score],
     *,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import MisuseError
+from ..exact.checks import positive
 from ..exact.patterns import Patterns
 from ..privacy.guarantee import Guarantee
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from ..exact.rules import Rules
+    from ..exact.shown import View
+    from ..report.charts import Chart
 
 
 TITLE = "What people hold together"
@@ -80,6 +83,16 @@ class Release:
 
     def __repr__(self) -> str:
         return repr(self.patterns)
+
+    def show(self, rows: int = 30) -> View:
+        """Return the first rows as a table, as :meth:`Patterns.show` does."""
+        return self.patterns.show(rows)
+
+    def chart(self, rows: int = 30) -> Chart:
+        """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
+        from ..report.page import chart
+
+        return chart(self.patterns, positive("rows", rows))
 
     def __rich__(self) -> Group:
         return self.patterns.__rich__()

@@ -13,6 +13,7 @@ import numpy as np
 from ..baskets.core import starts
 from ..errors import MisuseError, named, told
 from ..kernels.counting import rows_holding
+from ..wording import hinted
 from .checks import UNBOUNDED, is_whole, positive, several, span, support
 from .itemsets import Itemsets
 from .layout import Rows
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Lengths: TypeAlias = int | tuple[int, int | None]
 
 
+@hinted
 def mine(
     baskets: Baskets | Any,
     *,
@@ -116,6 +118,7 @@ def mine(
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
 
 
+@hinted
 def rules(
     baskets: Baskets | Any,
     *,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Codes, Item, Offsets, Vocabulary
 from ..errors import MisuseError
+from ..wording import hinted
 from .checks import fraction, positive, span
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
 from .shown import Shown
@@ -245,6 +246,7 @@ class Patterns(Shown):
         need_counts(self, "top()")
         return self.sort()[: positive("top", top)]
 
+    @hinted
     def rules(
         self,
         min_confidence: float = 0.5,

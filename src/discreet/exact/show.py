@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ..wording import printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
 from .rules import Rules
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
-_ROWS = 10
+ROWS = 10
 _ITEMS = 24
 
 
@@ -44,7 +44,7 @@ def promises(result: Patterns | Rules) -> list[str]:
     if isinstance(promised, Mapping):
         epsilon, delta = (_decimal(promised.get(name, 0)) for name in ("epsilon", "delta"))
         line = f"{promised.get('model')} differential privacy, {promised.get('neighbours')}, epsilon = {epsilon}"
-        lines.append(_printable(line if delta == "0" else f"{line}, delta = {delta}"))
+        lines.append(printable(line if delta == "0" else f"{line}, delta = {delta}"))
     if about.get("simulated"):
         lines.append("SIMULATED: not a private release")
     return lines
@@ -61,7 +61,7 @@ def _decimal(number: object) -> str:
     return text if len(text) <= 12 else f"{float(value):.6g}"
 
 
-def table(result: Patterns | Rules, rows: int = _ROWS) -> Group:
+def table(result: Patterns | Rules, rows: int = ROWS) -> Group:
     """Return the headline and the first `rows` rows for any rich console.
 
     Parameters
@@ -101,18 +101,14 @@ class _Fitted:
         yield self.table
 
 
-def text(result: Patterns | Rules) -> str:
+def text(result: Patterns | Rules, rows: int = ROWS) -> str:
     """Return the table as plain text, as `repr` shows it."""
-    from rich.console import Console
-
-    out = StringIO()
-    Console(file=out, width=100, color_system=None, legacy_windows=False, force_jupyter=False).print(table(result))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return text_of(table(result, rows))
 
 
-def html(result: Patterns | Rules) -> str:
+def html(result: Patterns | Rules, rows: int = ROWS) -> str:
     """Return the table as HTML, as notebooks show it."""
-    names, cells = _cells(result, _ROWS)
+    names, cells = _cells(result, rows)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     left, right = ' style="text-align: left"', ' style="text-align: right"'
     body = "".join(
@@ -122,7 +118,7 @@ def html(result: Patterns | Rules) -> str:
         for row in cells
     )
     promised = "".join(f"<br>{escape(line)}" for line in promises(result))
-    rest = f"<p>{escape(_rest(result, _ROWS))}</p>" if len(result) > _ROWS else ""
+    rest = f"<p>{escape(_rest(result, rows))}</p>" if len(result) > rows else ""
     return (
         f"<div><p><strong>{escape(headline(result))}</strong>{promised}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
@@ -184,12 +180,5 @@ def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
 
 def _visible(label: str) -> str:
     """Quote a name that has a comma or is blank."""
-    label = _printable(label)
+    label = printable(label)
     return f'"{label}"' if "," in label or not label.strip() else label
-
-
-def _printable(label: str) -> str:
-    """Show control characters instead of sending them to the terminal."""
-    if label.isprintable():
-        return label
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in label)

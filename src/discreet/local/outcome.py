@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..baskets.core import Vocabulary, starts
+from ..exact.checks import positive
 from ..exact.patterns import Patterns
 from ..privacy.guarantee import Guarantee
 from .asking import Estimate, Learnt, Related
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from ..exact.rules import Rules
+    from ..exact.shown import View
+    from ..report.charts import Chart
 
 _WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
 
@@ -107,6 +110,16 @@ class Outcome:
 
     def __repr__(self) -> str:
         return repr(self.found)
+
+    def show(self, rows: int = 30) -> View:
+        """Return the first rows as a table, as :meth:`Patterns.show` does."""
+        return self.found.show(rows)
+
+    def chart(self, rows: int = 30) -> Chart:
+        """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
+        from ..report.page import chart
+
+        return chart(self.patterns, positive("rows", rows))
 
     def __rich__(self) -> Group:
         return self.found.__rich__()

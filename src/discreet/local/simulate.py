@@ -23,6 +23,7 @@ from ..kernels.devices import tickets
 from ..kernels.jit import in_threads
 from ..privacy.budget import Budget
 from ..registry import protocol as protocol_of
+from ..wording import hinted
 from .asking import Ask, Estimate, Learnt, Wanted, converse, most_asked, promised
 from .oracles.oracle import Answered, Counts
 from .outcome import Outcome, Round, as_patterns, as_rules
@@ -68,6 +69,7 @@ class Crowd:
         return Estimate(ask, len(asked), supports)
 
 
+@hinted
 def simulate(
     baskets: Any,
     protocol: str | Protocol = "adept",

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import MisuseError
 from ..privacy.budget import shown
+from ..wording import Rendered, text_of
 from .bounds import Bounds
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+
+    from ..report.charts import Chart
 
 Side: TypeAlias = Literal["curator", "local"]
 
@@ -101,7 +104,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forecast:
+class Forecast(Rendered):
     """What :func:`discreet.plan` returns: what to expect of each mechanism and protocol, the best first.
 
     Parameters
@@ -182,12 +185,12 @@ class Forecast:
         """Return everything as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
-    def chart(self) -> str:
-        """Return an SVG chart of what each is expected to get right."""
-        from ..report.charts import Bar, bars
+    def chart(self) -> Chart:
+        """Return an SVG chart of what each is expected to get right; a notebook shows it."""
+        from ..report.charts import Bar, Chart, bars
 
         rows = [Bar(f"{one.name} ({one.side})", one.precision) for one in self.outlooks if one.precision is not None]
-        return bars(rows, name="forecast", title="Share of the patterns found that is right, expected", most=1.0)
+        return Chart(bars(rows, name="forecast", title="Share of the patterns found that is right, expected", most=1.0))
 
     def lines(self) -> list[str]:
         """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
@@ -216,13 +219,7 @@ class Forecast:
         return f"{name} needs about {value:,} people." if what == "people" else f"{name} needs an epsilon of {value:g}."
 
     def __str__(self) -> str:
-        from io import StringIO
-
-        from rich.console import Console
-
-        text = StringIO()
-        Console(file=text, width=100, highlight=False).print(self)
-        return text.getvalue()
+        return text_of(self) + "\n"
 
     def __rich__(self) -> Group:
         from rich.console import Group

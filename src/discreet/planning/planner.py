@@ -15,6 +15,7 @@ from ..errors import DiscreetError, Message, MisuseError, named, told
 from ..exact.checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..privacy.budget import Budget, Neighbours, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
+from ..wording import hinted
 from .bounds import bounds
 from .crowd import F64, I64, MOST, Crowd, imagine, sizes_of, zipf
 from .forecast import Forecast, Outlook
@@ -46,6 +47,7 @@ class _Known:
     notes: tuple[str, ...]
 
 
+@hinted
 def plan(
     *,
     items: int,

@@ -18,6 +18,7 @@ from ..errors import MisuseError, told
 from ..exact.checks import several, switch
 from ..privacy.budget import shown
 from ..privacy.source import SystemSource
+from ..wording import hinted
 from .job import Job, Relation
 from .making import carry_out
 from .question import everyone, prepare
@@ -80,6 +81,7 @@ def release(baskets: Baskets | Any, *, by: None = None, **question: Unpack[Quest
 def release(
     baskets: Baskets | Any, *, by: Sequence[Item] | NDArray[Any], **question: Unpack[Question]
 ) -> dict[Item, Release]: ...
+@hinted
 def release(
     baskets: Baskets | Any,
     *,
@@ -201,6 +203,7 @@ def count(
     by: Sequence[Item] | NDArray[Any],
     **question: Unpack[Named],
 ) -> dict[Item, Release]: ...
+@hinted
 def count(
     baskets: Baskets | Any,
     itemsets: Iterable[Iterable[Item]],

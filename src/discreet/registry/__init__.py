@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from .entries import Entry, What, entry, everything, mechanism, mechanisms, oracles, protocol, protocols, proven
+from .listing import Listing, told_of
 from .settings import settle
 
 __all__ = [
     "Entry",
+    "Listing",
     "What",
     "entry",
     "everything",
@@ -17,4 +19,5 @@ __all__ = [
     "protocols",
     "proven",
     "settle",
+    "told_of",
 ]

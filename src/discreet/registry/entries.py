@@ -21,6 +21,7 @@ from pkgutil import iter_modules
 from typing import Any, Literal, TypeAlias
 
 from ..errors import MisuseError, named, told
+from .listing import Listing
 from .settings import parsed
 
 What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
@@ -144,21 +145,21 @@ class Entry:
 
 
 @cache
-def mechanisms() -> dict[str, Entry]:
+def mechanisms() -> Listing:
     """Return every mechanism by name."""
-    return _found("mechanism")
+    return Listing(_found("mechanism"))
 
 
 @cache
-def protocols() -> dict[str, Entry]:
+def protocols() -> Listing:
     """Return every local protocol by name."""
-    return _found("protocol")
+    return Listing(_found("protocol"))
 
 
 @cache
-def oracles() -> dict[str, Entry]:
+def oracles() -> Listing:
     """Return every oracle by name: for frequencies and for means."""
-    return _found("oracle")
+    return Listing(_found("oracle"))
 
 
 _TABLES: dict[What, Callable[[], dict[str, Entry]]] = {
@@ -168,9 +169,9 @@ _TABLES: dict[What, Callable[[], dict[str, Entry]]] = {
 }
 
 
-def everything() -> dict[str, Entry]:
+def everything() -> Listing:
     """Return every mechanism, protocol and oracle by name; a name stands for one of them."""
-    found: dict[str, Entry] = {}
+    found = Listing()
     for table in _TABLES.values():
         for one in table().values():
             if one.name in found:

@@ -26,6 +26,15 @@ _TICKS = 5
 _HALO = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 
 
+class Chart(str):
+    """An SVG picture as text, which a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 @dataclass(frozen=True)
 class Bar:
     """One bar: its label, its value, and the interval around it where there is one."""

@@ -17,7 +17,7 @@ from ..errors import LimitError
 from ..exact.patterns import Patterns
 from ..exact.rules import Rules
 from ..privacy.guarantee import Guarantee
-from .charts import Bar, Unit, bars, reach
+from .charts import Bar, Chart, Unit, bars, reach
 from .graph import Picture, graph
 from .style import policy, style
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
@@ -184,6 +184,14 @@ def _found(patterns: Patterns, charted: int) -> str:
     return (
         f'<p class="quiet before">{which}. The length of a bar is {long}{whiskers}.</p>\n{figure}{_reading(patterns)}'
     )
+
+
+def chart(patterns: Patterns, rows: int = 30) -> Chart:
+    """Return the first patterns as one chart."""
+    drawn = _bars(patterns[:rows])
+    share = patterns.people > 0
+    title = "Share of people who hold each pattern" if share else "People who hold each pattern"
+    return Chart(bars(drawn, name="patterns", title=title, unit="share" if share else "count"))
 
 
 def _bars(patterns: Patterns) -> list[Bar]:

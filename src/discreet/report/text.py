@@ -18,9 +18,8 @@ from ..exact.itemsets import Itemsets
 from ..exact.patterns import Patterns
 from ..exact.rules import Rules
 from ..privacy.budget import shown
+from ..wording import JOINERS, printable
 
-# Persian and many emoji are written with these two, which Python does not call printable.
-_JOINERS = "\u200c\u200d"
 # The direction of what stands between these has no effect on what stands around them.
 _ISOLATED = "\u2068{}\u2069"
 
@@ -36,10 +35,7 @@ def clean(text: object, most: int = LONGEST) -> str:
     ('tea\\x07', 'a very …')
     """
     # Nothing beyond could be shown, however narrow the letters.
-    letters = "".join(
-        letter if letter.isprintable() or letter in _JOINERS else letter.encode("unicode_escape").decode()
-        for letter in str(text)[: 4 * most]
-    )
+    letters = printable(str(text)[: 4 * most])
     if columns(letters) <= most and len(str(text)) <= 4 * most:
         return letters
     used, kept = 1, []
@@ -48,7 +44,7 @@ def clean(text: object, most: int = LONGEST) -> str:
         if used > most:
             break
         kept.append(letter)
-    return "".join(kept).rstrip(_JOINERS) + "…"
+    return "".join(kept).rstrip(JOINERS) + "…"
 
 
 def columns(text: str) -> int:

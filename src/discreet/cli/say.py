@@ -1,0 +1,29 @@
+"""Where the command line speaks: nothing that came from data, files or other packages is obeyed by a terminal.
+
+Results in JSON, CSV and Parquet do not pass here: they are data, and go out as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..wording import hook, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def say(text: object = "", *, err: bool = False) -> None:
+    """Write lines to standard output, or to standard error."""
+    typer.echo(printable(str(text), keep="\n"), err=err)
+
+
+def console(*, stderr: bool = False, highlight: bool = False) -> Console:
+    """Return a console for tables."""
+    from rich.console import Console
+
+    made = Console(highlight=highlight, stderr=stderr)
+    made.push_render_hook(hook())
+    return made

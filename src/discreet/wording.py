@@ -1,0 +1,152 @@
+"""What is put before people: texts that a terminal cannot act on, tables in notebooks, and words from elsewhere.
+
+Texts of data, files and other packages go through `printable` where they leave us. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from .errors import Message, MisuseError, told
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+# Persian and many emoji are written with these two, which Python does not call printable.
+JOINERS = "\u200c\u200d"
+
+# What other libraries call our parameters: mlxtend, PyFIM, arules of R, Spark, efficient-apriori.
+_ELSEWHERE = {
+    ("max_len", "max_length", "maxlen", "zmax"): told("the most items of a pattern are {lengths=(1, 3)} here"),
+    ("minlen", "zmin"): told("the least items of a pattern are {lengths=(2, None)} here"),
+    ("supp", "min_supp", "minsup", "min_sup", "minSupport"): told(
+        "the least support is {min_support=0.01} here, a fraction of people and no percentage, or {min_count=500}, a "
+        "number of people"
+    ),
+    ("conf", "min_conf", "minConfidence", "confidence"): told(
+        "the least confidence of rules is {min_confidence=0.5} here, a fraction and no percentage"
+    ),
+    ("metric", "min_threshold"): told(
+        "rules have {min_confidence=0.5} and {min_lift=1.2} here, and are put in order by sort"
+    ),
+    ("use_colnames",): told("items keep the names of their columns here: leave it out"),
+    ("support_only",): told("rules are measured by what is there: leave it out, and look at their support"),
+    ("num_itemsets", "null_values", "low_memory", "verbose", "numPartitions"): told(
+        "there is no such choice: leave it out"
+    ),
+    ("target",): told("which patterns are kept is {kind=\"all\"}, {kind=\"closed\"} or {kind=\"maximal\"} here"),
+    ("report", "eval", "agg", "thresh"): told("every result has counts, and rules have all measures: leave it out"),
+    ("itemsCol", "item_col"): told(
+        "the column of the items is {item=\"product\"} here, and of people {person=\"customer\"}"
+    ),
+    ("k", "K", "n_patterns"): told("how many patterns are wanted is {top=100} here"),
+    ("eps",): told("what may be lost is {epsilon=1} here"),
+}  # fmt: skip
+_HINTS = {word: hint for words, hint in _ELSEWHERE.items() for word in words}
+_TYPED = {word.lower().replace("_", "-"): word for word in _HINTS}
+
+
+def hint(word: str) -> Message | None:
+    """Return what to write for a parameter, or for an option, that other libraries have and we call otherwise."""
+    known = _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word))
+    return None if known is None else told("There is no {word}: {ours}.", word=word, ours=known)
+
+
+def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Answer words of other libraries with ours; other unknown keywords are Python's to refuse.
+
+    The signature is that of the function itself, for help(), for editors and for type checkers.
+    """
+    code = function.__code__
+    names = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+    @wraps(function)
+    def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
+        for word in given:
+            if word not in names and (ours := hint(word)) is not None:
+                raise MisuseError(ours)
+        return function(*args, **given)
+
+    return call
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text with what cannot be seen made visible: a terminal is shown control characters, and obeys none.
+
+    Examples
+    --------
+    >>> print(printable("tea\x1b[31m"))
+    tea\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in JOINERS or letter in keep else _seen(letter) for letter in text
+    )
+
+
+def _seen(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
+
+
+def hook() -> Any:
+    """Return what makes a rich console print nothing that a terminal would obey, wherever it came from."""
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+    from rich.segment import Segment
+
+    class Printable:
+        def __init__(self, shown: ConsoleRenderable) -> None:
+            self.shown = shown
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for piece in console.render(self.shown, options):
+                yield piece if piece.control else Segment(printable(piece.text, keep="\n"), piece.style)
+
+    class Hook(RenderHook):
+        def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+            return [Printable(one) for one in renderables]
+
+    return Hook()
+
+
+class Rendered:
+    """Shows itself in a notebook as in a terminal: both show what `__rich__` makes."""
+
+    def __rich__(self) -> RenderableType:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+def html_of(shown: RenderableType) -> str:
+    """Return what a rich console shows as HTML, with what is in it escaped."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=110, record=True, highlight=False, force_jupyter=False, markup=False)
+    console.push_render_hook(hook())
+    console.print(shown)
+    form = '<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{code}</pre>'
+    return console.export_html(inline_styles=True, code_format=form)
+
+
+def text_of(shown: RenderableType, width: int = 100) -> str:
+    """Return what a rich console shows as plain text."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    out = StringIO()
+    console = Console(
+        file=out, width=width, color_system=None, legacy_windows=False, highlight=False, force_jupyter=False
+    )
+    console.push_render_hook(hook())
+    console.print(shown)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -1,0 +1,167 @@
+"""What is put before people: printable texts, tables in notebooks, and the words of other libraries."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.wording import _HINTS, hint, html_of, printable
+
+SOURCE = Path(discreet.__file__).parent
+RED = "\x1b[31mred\x1b]0;owned\x07"
+BASKETS = [{"tea", "milk"}] * 30 + [{"bread"}] * 20
+
+
+def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "discreet", *words], capture_output=True, text=True, cwd=cwd)
+
+
+def test_what_a_terminal_would_obey_is_shown():
+    assert printable("tea") == "tea"
+    assert printable(RED) == r"\x1b[31mred\x1b]0;owned\x07"
+    assert printable("a\u202eb\nc") == r"a\u202eb\nc"
+    assert printable("a\nb\r", keep="\n") == "a\nb\\r"
+    assert printable("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"  # Persian needs its joiner
+
+
+def test_the_command_line_speaks_through_one_place():
+    for path in (SOURCE / "cli").glob("*.py"):
+        text = path.read_text()
+        direct = re.findall(r"typer\.echo\((?!json|text\b|text\.getvalue|verdict\.to_json|f\"discreet \{)", text)
+        assert path.name == "say.py" or not direct, f"{path.name}: write say(…), which shows control characters"
+        assert path.name in ("say.py", "progress.py") or "Console(" not in text, (
+            f"{path.name}: take console() of say.py"
+        )
+
+
+def test_no_file_name_reaches_the_terminal_as_it_is(tmp_path):
+    done = run("mine", f"{RED}.dat", "--top", "3", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "discreet: There is no file \\x1b[31mred\\x1b]0;owned\\x07.dat.\n"
+    (tmp_path / "b.csv").write_text(f"who,what,{RED}\n" + "".join(f"{n},tea,{RED}\n" for n in range(9)))
+    done = run("mine", "b.csv", "--person", "nobody", "--item", "what", "--top", "3", cwd=tmp_path)
+    assert "\x1b" not in done.stderr
+    assert "\\x1b[31mred" in done.stderr
+    (tmp_path / f"{RED}.csv").write_text("who,what\n1,tea\n2,tea\n")
+    asked = ["--person", "who", "--item", "what", "--top", "1", "-o", f"{RED}.json"]
+    done = run("mine", f"{RED}.csv", *asked, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "\x1b" not in done.stderr + done.stdout
+
+
+def test_notebooks_show_what_a_terminal_shows_and_escape_it():
+    patterns = discreet.mine([{"<b>tea</b>", RED}] * 5, min_count=1)
+    for page in (patterns._repr_html_(), patterns.show(2)._repr_html_()):
+        assert "&lt;b&gt;tea&lt;/b&gt;" in page
+        assert "<b>" not in page
+        assert "\x1b" not in page
+    ranking = discreet.rank({"<i>north</i>": 5, RED: 3}, top=2, epsilon=1)
+    assert "&lt;i&gt;north" in ranking._repr_html_()
+    assert "\x1b" not in ranking._repr_html_()
+    listing = discreet.mechanisms()
+    assert "exponential" in listing
+    assert listing["exponential"].name == "exponential"
+    assert "answers top" in listing._repr_html_()
+    assert "[bold]" in html_of("[bold]x")
+
+
+def test_forecasts_and_verdicts_show_themselves():
+    forecast = discreet.plan(people=5_000, items=20, epsilon=2, top=3, names=["exponential"])
+    assert "exponential" in forecast._repr_html_()
+    assert "exponential" in str(forecast)
+    assert forecast.chart()._repr_svg_().startswith("<svg")
+    assert isinstance(forecast.chart(), str)
+    verdict = discreet.audit("count", runs=20)
+    assert "claims epsilon" in verdict._repr_html_()
+
+
+def test_show_has_as_many_rows_as_wanted():
+    patterns = discreet.mine([{f"item {n}" for n in range(6)}] * 4, min_count=1)
+    assert "… and 33 more" in repr(patterns.show(30))
+    assert "… and 53 more" in repr(patterns)
+    assert patterns.show(30)._repr_html_().count("<tr>") == 31
+    assert "more" not in repr(patterns.show(100))
+    assert "… and" in repr(discreet.rules([{f"i{n}" for n in range(5)}] * 4, min_count=1).show(30))
+    with pytest.raises(discreet.MisuseError, match="rows is 0, but it must be a whole number, 1 or more"):
+        patterns.show(0)
+
+
+def test_a_release_shows_rows_and_a_chart():
+    release = discreet.release(BASKETS, top=3, epsilon=1, items="public")
+    assert "… and 2 more" in repr(release.show(1))
+    assert "differential privacy" in repr(release.show(1))
+    svg = release.chart(2)._repr_svg_()
+    assert svg.startswith("<svg")
+    assert svg.count("<rect") <= 3
+    outcome = discreet.simulate(BASKETS, "adept", top=2, epsilon=4, seed=1)
+    assert outcome.chart()._repr_svg_().startswith("<svg")
+    assert outcome.show(1).rows == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            lambda: discreet.mine(BASKETS, min_support=0.1, max_len=3),
+            "There is no max_len: the most items of a pattern are lengths=(1, 3) here.",
+        ),
+        (
+            lambda: discreet.mine(BASKETS, supp=10),
+            "There is no supp: the least support is min_support=0.01 here, a fraction of people and no percentage, or "
+            "min_count=500, a number of people.",
+        ),
+        (
+            lambda: discreet.mine(BASKETS, min_count=1).rules(metric="lift"),
+            "There is no metric: rules have min_confidence=0.5 and min_lift=1.2 here, and are put in order by sort.",
+        ),
+        (
+            lambda: discreet.release(BASKETS, top=3, eps=1),
+            "There is no eps: what may be lost is epsilon=1 here.",
+        ),
+    ],
+)
+def test_words_of_other_libraries_are_answered_with_ours(call, told):
+    with pytest.raises(discreet.MisuseError) as caught:
+        call()
+    assert str(caught.value) == told
+
+
+def test_other_unknown_keywords_are_refused_by_python():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tpo'"):
+        discreet.mine(BASKETS, tpo=3)
+    assert hint("tpo") is None
+
+
+def test_signatures_are_not_hidden():
+    for one in (discreet.mine, discreet.rules, discreet.read, discreet.release, discreet.count, discreet.rank):
+        parameters = inspect.signature(one).parameters
+        assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()), one
+        assert not _HINTS.keys() & parameters.keys(), "a hint for a word that we have"
+        assert one.__doc__
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--max-len", "--lengths 1-3"),
+        ("--supp", "--min-support 0.01"),
+        ("--minSupport", "--min-support 0.01"),
+        ("--eps=1", "--epsilon 1"),
+    ],
+)
+def test_options_of_other_libraries_are_answered_with_ours(option, told, tmp_path):
+    done = run("mine", "x.dat", option, "3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in re.sub(r"[\s│]+", " ", done.stderr)
+
+
+def test_the_module_is_the_command_line(tmp_path):
+    done = run("mine", "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Usage: python -m discreet mine" in done.stdout
