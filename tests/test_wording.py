@@ -81,6 +81,14 @@ def test_forecasts_and_verdicts_show_themselves():
     assert "claims epsilon" in verdict._repr_html_()
 
 
+def test_a_ledger_shows_where_it_stands(tmp_path):
+    state = discreet.Ledger.create(tmp_path / "budget.db", epsilon=2, name="<b>shop</b>").state()
+    page = state._repr_html_()
+    assert "&lt;b&gt;shop" in page
+    assert "remaining  epsilon 2" in page
+    assert run("ledger", "show", "budget.db", cwd=tmp_path).stdout.splitlines()[1:] == state.lines()
+
+
 def test_show_has_as_many_rows_as_wanted():
     patterns = discreet.mine([{f"item {n}" for n in range(6)}] * 4, min_count=1)
     assert "… and 33 more" in repr(patterns.show(30))

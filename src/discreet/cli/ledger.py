@@ -81,7 +81,7 @@ def create(
     )
     state = made.state()
     kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
-    say(f"Made {path}: {_budget(state)}. Keep it as you keep the data.{kept}")
+    say(f"Made {path}: {state.promise}. Keep it as you keep the data.{kept}")
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
@@ -201,39 +201,8 @@ def _export_format(form: Export | None, output: Path) -> Export:
     return Export(suffix)
 
 
-def _budget(state: State) -> str:
-    from ..privacy.account import rounded
-
-    text = f"epsilon {rounded(state.budget.epsilon)}"
-    if state.accounting == "zcdp":
-        text += f" at delta {rounded(state.budget.delta)}"
-    text += f", {state.neighbours.value}"
-    return text if state.most is None else f"{text}, at most {rounded(state.most)} a release"
-
-
 def _account(path: Path, state: State) -> list[str]:
-    from decimal import ROUND_FLOOR
-
-    from ..privacy.account import rounded
-
-    lines = [f"{path}{': ' if state.name else ''}{state.name}", f"  budget     {_budget(state)}"]
-    if state.accounting == "pure":
-        lines.append(f"  spent      epsilon {rounded(state.spent)}")
-        lines.append(f"  remaining  epsilon {rounded(state.remaining, ROUND_FLOOR)}")
-    else:
-        promised = f"epsilon {rounded(state.epsilon_spent)} at delta {rounded(state.budget.delta)}"
-        lines.append(f"  spent      rho {rounded(state.spent)}: {promised}")
-        lines.append(
-            f"  remaining  rho {rounded(state.remaining, ROUND_FLOOR)}: a release may ask for epsilon "
-            f"{rounded(state.epsilon_left, ROUND_FLOOR)}, and bring a delta of its own of "
-            f"{rounded(state.delta_left, ROUND_FLOOR)}"
-        )
-    lines.append(f"  head       {state.head}")
-    if state.anchor is not None:
-        lines.append(f"  anchor     {state.anchor}")
-    if not state.spends:
-        return [*lines, "  nothing was spent yet"]
-    return [*lines, ""]
+    return [f"{path}{': ' if state.name else ''}{state.name}", *state.lines(), *([""] if state.spends else [])]
 
 
 def _cells(spend: Spend, state: State) -> list[str]:

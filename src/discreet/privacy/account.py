@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import BudgetError, MisuseError, told
+from ..wording import Rendered
 from .budget import GRID, Budget, Neighbours, epsilon_for, exact, rho_for, shown
 from .fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Accounting: TypeAlias = Literal["pure", "zcdp"]
 Progress: TypeAlias = Literal["spent", "released"]
@@ -59,7 +63,7 @@ class Spend:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class State(Rendered):
     """Where an account stands.
 
     `spent` and `remaining` are epsilons in pure accounting and rhos in zCDP accounting. `epsilon_spent` is what all
@@ -85,6 +89,39 @@ class State:
     unrecorded: int
     head: str
     anchor: str | None
+
+    @property
+    def promise(self) -> str:
+        """What was allowed, in words."""
+        text = f"epsilon {rounded(self.budget.epsilon)}"
+        if self.accounting == "zcdp":
+            text += f" at delta {rounded(self.budget.delta)}"
+        text += f", {self.neighbours.value}"
+        return text if self.most is None else f"{text}, at most {rounded(self.most)} a release"
+
+    def lines(self) -> list[str]:
+        """Return what there is to say, a line each."""
+        lines = [f"  budget     {self.promise}"]
+        if self.accounting == "pure":
+            lines.append(f"  spent      epsilon {rounded(self.spent)}")
+            lines.append(f"  remaining  epsilon {rounded(self.remaining, ROUND_FLOOR)}")
+        else:
+            promised = f"epsilon {rounded(self.epsilon_spent)} at delta {rounded(self.budget.delta)}"
+            lines.append(f"  spent      rho {rounded(self.spent)}: {promised}")
+            lines.append(
+                f"  remaining  rho {rounded(self.remaining, ROUND_FLOOR)}: a release may ask for epsilon "
+                f"{rounded(self.epsilon_left, ROUND_FLOOR)}, and bring a delta of its own of "
+                f"{rounded(self.delta_left, ROUND_FLOOR)}"
+            )
+        lines.append(f"  head       {self.head}")
+        if self.anchor is not None:
+            lines.append(f"  anchor     {self.anchor}")
+        return lines if self.spends else [*lines, "  nothing was spent yet"]
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text("\n".join([self.name or "ledger", *self.lines()]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, numbers as exact text."""
