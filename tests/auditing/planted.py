@@ -12,9 +12,9 @@ import numpy as np
 from discreet.curator.exponential import Exponential
 from discreet.curator.mechanism import Answers, Asked, Found, Mechanism, Plan
 from discreet.curator.public import only
-from discreet.exact.engine import Engine, Listed, LocalEngine
+from discreet.exact.engine import Engine, LocalEngine
 from discreet.exact.itemsets import Itemsets
-from discreet.exact.query import Kth, Query, Sizes, Supports, Truncation
+from discreet.exact.query import Query, Sizes, Supports, Truncation
 from discreet.privacy.meter import Candidates
 
 ALL = Fraction(1)
@@ -56,15 +56,6 @@ class Right(Planted):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
-class LongestInTheData(Planted):
-    """C3: the longest basket of the data decides the noise. Right: the length comes from a noisy histogram."""
-
-    def query(self, engine, asked, meter):
-        longest = int(engine.baskets.sizes.max(initial=1))
-        return Supports(every_item(asked.items), Truncation(max(longest, 1), meter.secret()))
-
-
 @dataclass(frozen=True, eq=False)
 class Understated(Supports):
     """One basket can hold all of these, not one."""
@@ -88,39 +79,6 @@ class Truncating(Planted):
         return Supports(every_item(asked.items), Truncation(1, meter.secret()))
 
 
-@dataclass(frozen=True)
-class Best(Query):
-    """The largest count of each size, filled up: claims to move by 1 in each of so many cells."""
-
-    cells: int = 3
-    most: int = 3
-
-
-class FilledUp(Engine):
-    """C1: behind the last size with a count over the floor, its count is repeated. Right: the floor itself."""
-
-    def __init__(self, engine: Engine, floor: int) -> None:
-        self.engine, self.items, self.floor = engine, engine.items, floor
-
-    def answer(self, query):
-        counts = [
-            max([*self.engine.above(0, size, size, 10**6).counts.tolist(), 0]) for size in range(1, query.cells + 1)
-        ]
-        over = [count for count in counts if count >= self.floor]
-        return np.array([count if count >= self.floor else min(over, default=0) for count in counts])
-
-    def above(self, bound, least, longest, limit) -> Listed:
-        return self.engine.above(bound, least, longest, limit)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LastCountRepeated(Planted):
-    def run(self, engine, asked, meter):
-        floor = max(asked.count // 20, 1)
-        noisy = meter.count("counting", FilledUp(engine, floor), Best(), ALL)
-        return self.found(asked, np.zeros(asked.items), facts={"largest": noisy.values.tolist()})
-
-
 @dataclass(frozen=True, kw_only=True)
 class OccurringItems(Exponential):
     """X5: chooses among the items that occur. Right: among those of the public list."""
@@ -133,38 +91,6 @@ class OccurringItems(Exponential):
         found = super().run(inner, replace(asked, items=len(held), top=1), meter)
         codes = held[found.itemsets.codes]
         return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
-
-
-class SmallestMined(Engine):
-    """E11: where fewer itemsets occur than are asked for, the smallest count that does. Right: 0."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self.items = engine, engine.items
-
-    def answer(self, query):
-        if isinstance(query, Kth):
-            counts = self.engine.above(0, query.least, query.longest, 10**6).counts
-            return np.array([counts[: query.k].min(initial=2**40) if len(counts) else 0])
-        return self.engine.answer(query)
-
-    def above(self, bound, least, longest, limit) -> Listed:
-        return self.engine.above(bound, least, longest, limit)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmallestMinedCount(Exponential):
-    def run(self, engine, asked, meter):
-        return super().run(SmallestMined(engine), asked, meter)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KthCountReleased(Exponential):
-    """E9: the K-th count is for inside use. Right: not a word about it."""
-
-    def run(self, engine, asked, meter):
-        found = super().run(engine, asked, meter)
-        kth = int(engine.answer(Kth(asked.top, asked.least, asked.longest))[0])
-        return replace(found, facts={**found.facts, "kth": kth})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,8 +139,8 @@ def test_silence_of_the_empty_handed_is_found_on_the_device(monkeypatch):
     assert not verdict.attempts[1].stands
     # And in a protocol, where the simulation answers all the same.
     told = audit(Asking(oracle=OLH), epsilon=1, runs=100).attempts[0]
-    assert (
-        told.why == "In the round 'first', a device that holds nothing sends another report than the simulation says."
+    assert told.why == (
+        "In the round 'first', a device that holds nothing sends nothing: silence tells what it holds (A7, X3)."
     )
 
 

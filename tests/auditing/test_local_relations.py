@@ -10,7 +10,7 @@ import pytest
 
 from discreet.auditing import audit, local_talk
 from discreet.auditing.holdings import Holding, as_baskets, crowd, small
-from discreet.auditing.local import case_of, countable, spread
+from discreet.auditing.local import DEVICE, case_of, countable, spread
 from discreet.local import holding
 from discreet.local.asking import Ask, Who
 from discreet.local.loss import WORD
@@ -92,7 +92,12 @@ def test_many_keys_are_audited_as_the_first_and_the_last():
 
 
 def test_a_device_that_takes_the_wrong_pairs_is_found(monkeypatch):
-    monkeypatch.setattr(Holding, "own", lambda self, form: self.given)
+    right = DEVICE.client
+
+    def swapped(form, basket, *, given, after, **more):
+        return right(form, basket, given=after, after=given, **more)
+
+    monkeypatch.setattr(DEVICE, "client", swapped)
     told = audit("pairs", epsilon=1, runs=50, settings={"how": "after", "items": 3}).attempts[0]
     assert not told.stands
     assert told.why.startswith("In the round 'how many relations', a device that holds ")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.auditing.whole import PATHS, READERS, SAVED, SEGMENTS, _cases, whole
+from discreet.auditing.whole import READERS, SAVED, SEGMENTS, _cases, whole
 from discreet.baskets.core import Vocabulary
 from discreet.curator.count import Count
 from discreet.curator.exponential import Exponential
@@ -37,7 +37,9 @@ def test_one_person_in_place_of_another():
 
 def test_it_says_what_was_run():
     attempt = whole(Count(), ONE, ADDED, 1)
-    assert (attempt.means, attempt.engine, attempt.paths) == ("whole", LocalEngine.__name__, PATHS)
+    assert (attempt.means, attempt.engine) == ("whole", LocalEngine.__name__)
+    read, saved = (f"read from .{name}" for name in READERS), (f"saved as .{name}" for name in SAVED)
+    assert set(attempt.paths) == {*read, "all people", "by segment", *saved}
     assert attempt.pairs == len(list(_cases(Count(), ONE, ADDED)))
     assert attempt.tried.startswith(f"{attempt.pairs} pairs of files, ")
     cases = list(_cases(Exponential(), LOOSE, ADDED))

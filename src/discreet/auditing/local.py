@@ -8,26 +8,34 @@ baskets: who is asked what, that they are asked once, and that all of them answe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
 from math import comb, inf
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ..errors import MisuseError, told
+from ..errors import InputError, MisuseError, told
 from ..local.asking import Ask
 from ..local.draws import Draws
 from ..local.loss import grown_at_least
 from ..local.oracles.mean import MeanOracle
-from ..local.oracles.oracle import EVERY_ANSWER, Oracle
+from ..local.oracles.oracle import EVERY_ANSWER, EVERY_LOSS, Oracle
 from ..local.stream import Stream, seed_of
+from ..local.trust import check
 from .holdings import Holding, shown
-from .local_laws import Loss, largest, law, subsets
+from .local_laws import Loss, Way, largest, law, subsets
 from .statistical import Event, Told, bound, events, promise
 from .verdict import Attempt
 
 AnyOracle: TypeAlias = Oracle | MeanOracle
+Form: TypeAlias = Mapping[str, Any]
+# What runs on a device, as it is there when it is called. (The room offers the function under the module's name.)
+DEVICE = import_module("..local.client", __package__)
+NAME = "discreet.local.client"
 # How many candidates, a padding, and whether everyone holds exactly one.
 _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
 _ALL = 6  # of so many candidates, all baskets are tried
@@ -53,15 +61,33 @@ class Case:
         The values that baskets answer with, by the words for the basket.
     epsilon
         The claim.
+    form
+        The question as it travels. Where no device would answer it, or it is empty, what answers is the oracle alone.
+    people
+        What the people have who answer with these values, by the same words.
     """
 
     question: str
     oracle: AnyOracle
     baskets: Mapping[str, tuple[int, ...]]
     epsilon: Fraction
+    form: Form = field(default_factory=dict)
+    people: Mapping[str, Holding] = field(default_factory=dict)
+
+    @cached_property
+    def refused(self) -> str:
+        """Why no device answers the question; nothing where they do, or where there is none."""
+        try:
+            if self.form:
+                check(self.form, self.epsilon, losses=EVERY_LOSS)
+        except ValueError as refusal:
+            return str(refusal)
+        return ""
 
     def device(self, basket: str) -> Callable[[Draws], Any]:
         """Return what a device with this basket does."""
+        if self.form and not self.refused:
+            return lambda draws: reported(self.form, self.people[basket], self.epsilon, draws)
         answer, form, values = EVERY_ANSWER[self.oracle.name], self.oracle.form, list(self.baskets[basket])
         return lambda draws: answer(form, values, draws)
 
@@ -71,15 +97,49 @@ class Case:
 
     def told(self, report: Any, lean: tuple[str, str]) -> Told:
         """Return what a report shows, as numbers by name: its own, and which candidates it speaks for."""
-        if report is None:
+        if report is None or "stops" in report:
             return {"no report": 1.0}
         found: Told = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
+        try:
+            self.oracle.read([report])
+        except InputError:  # the basket made it one that nobody else can send
+            return found | {"a report that is none": 1.0}
         if isinstance(self.oracle, MeanOracle):
             return found | {"the worth": float(self.oracle.worth(self.oracle.columns([report]))[0])}
         supports = self.oracle.supports(self.oracle.columns([report]))
         one, other = (sum(int(supports[value]) for value in self.baskets[basket]) for basket in lean)
         found["how many more values of one basket it speaks for"] = float(one - other)
         return found | {f"whether it speaks for {value}": float(count) for value, count in enumerate(supports)}
+
+
+class _With(dict[str, Callable[..., Any]]):
+    """How devices answer, but for where their random choices come from: those are given."""
+
+    def __init__(self, draws: Draws) -> None:
+        super().__init__()
+        self._draws = draws
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        return lambda oracle, values, _: EVERY_ANSWER[name](oracle, values, self._draws)
+
+
+def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> Any:
+    """Return what a device sends, with the random choices it is given; a device that stops tells that, and why."""
+    try:
+        sent = DEVICE.client(
+            form,
+            person.items,
+            most=epsilon,
+            given=person.given,
+            after=person.after,
+            answers=_With(draws),
+            losses=EVERY_LOSS,
+        )
+    except (Way, MisuseError):
+        raise
+    except Exception as error:
+        return {"stops": f"{type(error).__name__}: {error}"}
+    return json.loads(sent) if sent else None
 
 
 def known(oracle: AnyOracle) -> None:
@@ -108,14 +168,21 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
         return [case for one in made for case in cases_of(one, epsilon)]
     known(oracle)
     if oracle.epsilon != epsilon:
+        claimed = int(oracle.epsilon) if oracle.epsilon.denominator == 1 else str(oracle.epsilon)
         raise MisuseError(
-            told("This {name} claims {epsilon=claimed}: audit it with that.", name=oracle.name, claimed=oracle.epsilon)
+            told("This {name} claims {epsilon=claimed}: audit it with that.", name=oracle.name, claimed=claimed)
         )
     if isinstance(oracle, MeanOracle):
         span = oracle.span
         numbers = sorted({-2 * span, -span, 1 - span, -1, 0, 1, span // 2, span})
         baskets = {f"the number {number}": (number,) for number in numbers}
-        return [Case(f"a mean of numbers up to {span:,} by {oracle.name}", oracle, baskets, epsilon)]
+        people = {name: Holding((place * len(numbers),)) for place, name in enumerate(baskets)}
+        question = f"a mean of numbers up to {span:,} by {oracle.name}"
+        # Whoever asks gives a range, to which a device clips; the oracle does so too, whatever it is handed.
+        return [
+            Case(question, oracle, baskets, epsilon, _weighing(oracle, numbers), people),
+            Case(f"{question}, handed over as they are", oracle, baskets, epsilon),
+        ]
     if getattr(oracle, "delta", 0):
         raise MisuseError(f"This {oracle.name} has a delta, and the audit of oracles is for pure epsilon.")
     values = range(oracle.size)
@@ -126,7 +193,23 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
         sets = subsets(values) if oracle.size <= _ALL else [(), *sets[:_MOST], *long]
     how = "exactly one" if oracle.single else f"padded to {oracle.pad}"
     question = f"which of {oracle.size} candidates by {oracle.name}, {how}"
-    return [Case(question, oracle, {shown(one): one for one in sets}, epsilon)]
+    asked = {"ask": "which", "of": oracle.size}
+    if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
+        asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
+    people = {shown(one): Holding(tuple(range(one[0])) if oracle.single else one) for one in sets}
+    return [Case(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
+
+
+def _written(oracle: AnyOracle, asked: Mapping[str, Any]) -> Form:
+    return {"format": 1, **asked, "epsilon": str(oracle.epsilon), "oracle": oracle.form}
+
+
+def _weighing(oracle: MeanOracle, numbers: Sequence[int]) -> Form:
+    """Return the question about one of these numbers: the item that stands first in a row weighs what the row does."""
+    side, span = len(numbers), oracle.span
+    right = [1] + [0] * (side - 1)
+    ends = {"left": list(numbers), "right": right, "low": -span, "high": span}
+    return _written(oracle, {"ask": "projection", "pairs": "folded", "of": side * side, **ends})
 
 
 def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> Case:
@@ -137,17 +220,18 @@ def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> Case:
     """
     form, oracle = ask.form, getattr(ask.oracle, "alike", ask.oracle)
     known(oracle)
-    last, beyond = oracle.size - 2, ask.oracle.size - oracle.size
-    found: dict[tuple[int, ...], str] = {}
+    if oracle.size < ask.oracle.size:  # two values for each key
+        keys = oracle.size // 2
+        form = {**form, "of": [*form["of"][: keys - 1], form["of"][-1]], "oracle": oracle.form}
+    found: dict[tuple[int, ...], Holding] = {}
     for person in people:
         values = person.values(form)
-        if beyond:
-            values = [value - beyond * (value > last) for value in values if not last <= value < last + beyond]
         if values or not oracle.single:
-            found.setdefault(tuple(values), person.shown(form))
+            found.setdefault(tuple(values), person)
     kept = spread(list(found)) if isinstance(oracle, MeanOracle) else hard(list(found), oracle.pad)
     question = f"the round {ask.name!r}: {oracle.size} values by {oracle.name}, padded to {oracle.pad}"
-    return Case(question, oracle, {found[values]: values for values in kept}, epsilon)
+    baskets = {found[values].shown(form): values for values in kept}
+    return Case(question, oracle, baskets, epsilon, form, {name: found[values] for name, values in baskets.items()})
 
 
 def countable(oracle: AnyOracle) -> bool:
@@ -189,16 +273,18 @@ def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
     if not cases:
         return Attempt(means="exact", stands=True, loss=0.0, tried="no question was put"), []
     losses = [case.loss() for case in cases]
-    over = [_share(loss, case) for loss, case in zip(losses, cases, strict=True)]
+    over = [inf if case.refused else _share(loss, case) for loss, case in zip(losses, cases, strict=True)]
     worst = max(range(len(cases)), key=lambda place: over[place])
     loss, case = losses[worst], cases[worst]
-    stands = loss.ratio is not None and loss.ratio <= grown_at_least(case.epsilon)
+    kept = loss.ratio is not None and loss.ratio <= grown_at_least(case.epsilon)
+    stands = kept and not case.refused
     report = loss.report if len(loss.report) <= _LONGEST else f"{loss.report[:_LONGEST]} …"
     why = (
         f"Only one of them makes the report {report}."
         if loss.ratio is None
         else f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
     )
+    why = f"No device answers it: {case.refused}" if kept else why
     left = max(loss.left for loss in losses)
     partly = f"; up to {float(left):.2g} of what a device may do was left out" if left > _LEFT_OUT else ""
     attempt = Attempt(
@@ -206,6 +292,9 @@ def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
         stands=stands,
         loss=loss.epsilon,
         tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets{partly}",
+        engine=NAME,
+        pairs=sum(comb(len(case.baskets), 2) for case in cases),
+        paths=("devices that are asked a question",),
         pair=_pair(loss.one, loss.other),
         question=case.question,
         why="" if stands else why,
@@ -255,6 +344,9 @@ def statistical(cases: Sequence[Case], losses: Sequence[Loss], runs: int, seed: 
         stands=stands,
         loss=loss,
         tried=f"{len(tried)} pairs of baskets, {2 * (each * len(tried) + half):,} reports, seed {seed}",
+        engine=NAME,
+        pairs=len(tried),
+        paths=("devices that are asked a question",),
         pair=_pair(*pair),
         question=case.question,
         why="" if stands else why,

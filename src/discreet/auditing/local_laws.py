@@ -31,26 +31,30 @@ _Loop: TypeAlias = tuple[tuple[int, ...], int]
 _PATHS = 4000  # ways a device is followed before the rest is left out
 _LEFT = Fraction(1, 10**9)  # what may be left out of a law
 _PLACES = 64  # more places than these are followed by stretches
-_SEEDS = tuple((0x9E3779B1 * odd & WORD - 1 | 1, 0x85EBCA77 * odd & WORD - 1) for odd in (1, 2, 3, 5, 7, 11, 13, 17))
+_SEEDS = tuple((0x9E3779B1 * odd & WORD - 1 | 1, 0x85EBCA77 * odd & WORD - 1) for odd in (1, 3, 5, 7, 11))
 _BITS = 12  # more of them than these cannot be enumerated
 NOTHING = "nothing"  # what a silent device says
 
 
-class _Fork(Exception):  # noqa: N818
+class Way(Exception):  # noqa: N818
+    """The device is stopped to be followed further: nothing of it may catch this."""
+
+
+class _Fork(Way):
     """The device comes to a choice that was not made for it: how many ways there are, and how likely each is."""
 
     def __init__(self, chances: list[Fraction]) -> None:
         self.chances = chances
 
 
-class _Wide(Exception):  # noqa: N818
+class _Wide(Way):
     """The device comes to a place among very many: stretches of places, first and behind the last, each as likely."""
 
     def __init__(self, stretches: list[tuple[int, int, Fraction]]) -> None:
         self.stretches = stretches
 
 
-class _Again(Exception):  # noqa: N818
+class _Again(Way):
     """An attempt of the device failed, and it would make another."""
 
     def __init__(self, loop: _Loop) -> None:
@@ -128,7 +132,7 @@ class _Chosen(Draws):
 
 
 def _no_bytes(_: int) -> bytes:
-    raise AssertionError("every choice is made through the methods above")
+    raise Way("every choice is made through the methods above")
 
 
 @dataclass
@@ -184,8 +188,8 @@ def law(device: Device) -> Law:
         except _Wide as wide:
             for start, stop, chance in wide.stretches:
                 ends += [
-                    _End(-negative * chance, draws.loops, report=rest, numbers=numbers)
-                    for rest, numbers in _stretch(device, made, start, stop)
+                    _End(-negative * chance * places, draws.loops, report=rest, numbers=numbers)
+                    for rest, numbers, places in _stretch(device, made, start, stop)
                 ]
         left += negative
     return _told_in_the_end(ends, reached)
@@ -240,26 +244,35 @@ def _written(report: Any) -> str:
     return NOTHING if report is None else json.dumps(report, sort_keys=True)
 
 
-def _stretch(device: Device, made: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the reports of all places from start to before stop: split until both ends are as far apart as those."""
+def _stretch(
+    device: Device, made: tuple[int, ...], start: int, stop: int
+) -> Iterator[tuple[str, tuple[int, int] | None, int]]:
+    """Yield the reports of all places from start to before stop: split until both ends are as far apart as those.
+
+    With the stretch of numbers and 1; or, for a report that is the same at all of them, without and how many they are.
+    """
     open_parts = [(start, stop - 1)] if start < stop else []
     while open_parts:
         first, last = open_parts.pop()
         (rest, low), (other, high) = (_told(device(_Chosen((*made, place)))) for place in (first, last))
-        if rest == other and high - low == last - first:
-            yield rest, (low, high + 1)
+        if rest == other and low is not None and high is not None and high - low == last - first:
+            yield rest, (low, high + 1), 1
+        elif rest == other and low is None and high is None:
+            yield rest, None, last - first + 1
         else:
             middle = (first + last) // 2
             open_parts += [(first, middle), (middle + 1, last)]
 
 
-def _told(report: Mapping[str, Any]) -> tuple[str, int]:
-    """Return a report without its number of very many, and that number."""
-    name = "point" if "point" in report else "value"
-    if name not in report:  # one kind of report inside another
-        ((outer, inner),) = report.items()
+def _told(report: Any) -> tuple[str, int | None]:
+    """Return a report without its number of very many, and that number, if it has one."""
+    name = "point" if report and "point" in report else "value"
+    if not report or name not in report:  # one kind of report inside another, or none at all
+        inner = next(iter(report.values()), None) if report else None
+        if not isinstance(inner, Mapping):
+            return _written(report), None
         rest, number = _told(inner)
-        return f"{outer} {rest}", number
+        return f"{next(iter(report))} {rest}", number
     return _written({key: value for key, value in report.items() if key != name}), int(report[name])
 
 

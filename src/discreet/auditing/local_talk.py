@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from ..local.asking import Ask, Estimate, Wanted, promised
 from ..local.draws import Draws
-from ..local.oracles.oracle import EVERY_ANSWER, EVERY_LOSS, Answered, Columns
+from ..local.oracles.oracle import EVERY_LOSS, Answered, Columns
 from ..local.protocols.protocol import Protocol
 from ..local.simulate import Crowd
 from ..local.stream import Stream, seed_of
 from ..local.trust import check
 from ..privacy.budget import shown as number
 from .holdings import Holding, as_baskets, crowd, small
-from .local import Case, case_of, countable
+from .local import NAME, Case, case_of, countable, reported
 from .verdict import Attempt
 
 Heard: TypeAlias = Callable[[Ask], Estimate]
@@ -87,6 +87,9 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
             stands=not why,
             loss=float(worst),
             tried=f"{tried} conversations, {len(cases)} different questions",
+            engine=NAME,
+            pairs=tried,
+            paths=("conversations with a made-up crowd",),
             question=where,
             pair="anyone's basket, or another instead",
             why=why,
@@ -225,10 +228,12 @@ class _Crowd:
             report, other = (ask.oracle.written(columns, row) for columns in both)
             if row and report != other:
                 raise Broken(f"In the round {ask.name!r}, somebody's report depends on another person's basket.")
-            draws = Draws(Stream(seed, person).take)
             holding: Holding = self._rows[person]
-            if EVERY_ANSWER[ask.oracle.name](form["oracle"], holding.values(form), draws) != report:
-                raise Broken(
-                    f"In the round {ask.name!r}, a device that holds {holding.shown(form)} sends another report than "
-                    "the simulation says."
-                )
+            sent = reported(form, holding, ask.oracle.epsilon, Draws(Stream(seed, person).take))
+            if sent != report:
+                held = f"In the round {ask.name!r}, a device that holds {holding.shown(form)}"
+                if not sent:
+                    raise Broken(f"{held} sends nothing: silence tells what it holds (A7, X3).")
+                if "stops" in sent:
+                    raise Broken(f"{held} stops with {sent['stops']}")
+                raise Broken(f"{held} sends another report than the simulation says.")

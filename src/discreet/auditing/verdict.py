@@ -116,7 +116,7 @@ class Verdict(Rendered):
         engines = dict.fromkeys(one.engine for one in self.attempts if one.engine)
         paths = dict.fromkeys(path for one in self.attempts for path in one.paths)
         pairs = sum(one.pairs for one in self.attempts)
-        return f"Run were {' and '.join(engines)} on {pairs:,} pairs of neighbours: {', '.join(paths)}."
+        return f"What ran: {' and '.join(engines)}, on {pairs:,} pairs of neighbours; {', '.join(paths)}."
 
     def __str__(self) -> str:
         worst = self.worst

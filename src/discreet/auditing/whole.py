@@ -42,11 +42,6 @@ People: TypeAlias = list[tuple[Basket, str]]
 READERS = ("csv", "dat", "parquet")
 SAVED = ("json", "csv", "parquet", "html")
 SEGMENTS = ("north", "south")
-PATHS = (
-    *(f"read from .{name}" for name in READERS),
-    "whole and by segment",
-    *(f"saved as .{name}" for name in SAVED),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,16 +54,17 @@ class Shop:
 
 
 # Names, one of which has what tables are told by; and numbers, among which a name makes a reader take all for names.
+# One item of each list is held by nobody else.
 SHOPS = (
     Shop(
-        items=("bread", 'milk, "whole"', "salt", "tea"),
+        items=("bread", 'milk, "whole"', "rice", "salt", "tea"),
         others=((("tea", 'milk, "whole"'), 40), (("bread",), 25), (("bread", "salt", "tea"), 3)),
-        changes=(("zinc",), ("bread", 'milk, "whole"', "salt", "tea"), ("salt", "aloe")),
+        changes=(("zinc",), ("bread", 'milk, "whole"', "rice", "salt", "tea"), ("salt", "aloe")),
     ),
     Shop(
-        items=(10, 20, 30, 40),
+        items=(10, 20, 30, 40, 50),
         others=(((10, 20), 40), ((30,), 25), ((10, 30, 40), 3)),
-        changes=(("tea",), (40, "tea"), (5,)),
+        changes=(("tea",), (50, "tea"), (5,)),
     ),
 )
 
@@ -100,6 +96,12 @@ class Case:
             return f"{others} others; {held}, or {{{self.shop.others[1][0][0]}}} instead"
         return f"{others} others; with and without {held}"
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The ways the data come in and the results go out."""
+        asked = "by segment" if self.by else "all people"
+        return f"read from .{self.reader}", asked, *(f"saved as .{suffix}" for suffix in SAVED)
+
     def people(self, neighbours: Neighbours) -> tuple[People, People]:
         """Return who is in the one file and in the other. The person who differs comes first."""
         alike = [(basket, SEGMENTS[place % 2]) for basket, times in self.shop.others for place in range(times)]
@@ -112,6 +114,7 @@ def whole(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: in
     begun = perf_counter()
     source, generator = SimulationSource(seed), np.random.default_rng(seed)
     tried, steps, loss, worst, why = 0, 0, 0.0, ("", ""), ""
+    paths: dict[str, None] = {}
     with TemporaryDirectory() as folder:
         run = _Run(Path(folder), mechanism, budget, neighbours, source, generator)
         for place, case in enumerate(_cases(mechanism, budget, neighbours)):
@@ -120,8 +123,10 @@ def whole(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: in
             except (MisuseError, Unlikely):
                 continue  # what is refused is not asked, and there is nothing to compare in the event of a delta
             except Differs as difference:
+                paths |= dict.fromkeys(case.paths)
                 tried, why, worst = tried + 1, str(difference), (case.pair(neighbours), str(case))
                 break
+            paths |= dict.fromkeys(case.paths)
             tried, steps = tried + 1, steps + taken
             if total >= loss:
                 loss, worst = total, (case.pair(neighbours), str(case))
@@ -131,7 +136,7 @@ def whole(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: in
         loss=loss,
         tried=f"{tried:,} pairs of files, {steps:,} steps" if tried else "nothing: every question was refused",
         engine=NAME if tried else "",
-        paths=PATHS if tried else (),
+        paths=tuple(sorted(paths, key=lambda path: ("read" not in path, "saved" in path))),
         pairs=tried,
         pair=worst[0],
         question=worst[1],
