@@ -31,7 +31,7 @@ SOURCE = Path(discreet.__file__).parent
         ("with {items='public'}", "with items='public'", "with --items public"),
         ('{query="SELECT a FROM …"}', 'query="SELECT a FROM …"', '--query "SELECT a FROM …"'),
         ("say so with {same_data=True}.", "say so with same_data=True.", "say so with --same-data."),
-        ("list them with {segments=}.", "list them with segments=.", "list them with --segment."),
+        ("list them with {segments=}.", "list them with segments=.", "list them with --segments."),
         ("give {format=} as", "give format= as", "give --input-format as"),
         ('{pair=("before", "after")}.', 'pair=("before", "after").', "--pair before after."),
         ("[{{'tea', 'milk'}}]", "[{'tea', 'milk'}]", "[{'tea', 'milk'}]"),

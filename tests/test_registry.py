@@ -209,7 +209,8 @@ class TestOtherPackages:
         assert entry["settings"] == {"shift": 0}
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
         done = run(
-            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--items", "public",
+            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
+            "--items", "public",
             "--mechanism", "plain", "--set", "shift=5", "--format", "json",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

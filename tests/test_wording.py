@@ -61,7 +61,7 @@ def test_notebooks_show_what_a_terminal_shows_and_escape_it():
         assert "&lt;b&gt;tea&lt;/b&gt;" in page
         assert "<b>" not in page
         assert "\x1b" not in page
-    ranking = discreet.rank({"<i>north</i>": 5, RED: 3}, top=2, epsilon=1)
+    ranking = discreet.rank({"<i>north</i>": 5, RED: 3}, top=2, epsilon=1, sensitivity=1, labels="public")
     assert "&lt;i&gt;north" in ranking._repr_html_()
     assert "\x1b" not in ranking._repr_html_()
     listing = discreet.mechanisms()

@@ -25,6 +25,7 @@ _HOMES = {
     "audit": "auditing",
     "mechanisms": "registry",
     "count": "publish",
+    "preview": "publish",
     "rank": "curator.rank",
     "simulate": "local.simulate",
     "Outcome": "local.outcome",
@@ -60,6 +61,7 @@ __all__ = [
     "mechanisms",
     "mine",
     "plan",
+    "preview",
     "rank",
     "read",
     "release",
@@ -83,7 +85,7 @@ if TYPE_CHECKING:
     from .planning import plan
     from .privacy.guarantee import Guarantee
     from .privacy.ledger import Ledger
-    from .publish import count, release
+    from .publish import count, preview, release
     from .registry import mechanisms
 
 

@@ -253,12 +253,12 @@ def test_products_nobody_holds_stay_in_the_vocabulary():
 def test_rows_are_the_same_groceries():
     baskets = groceries(300, seed=4)
     rows = groceries_rows(300, seed=4)
-    assert rows.column_names == ["person", "item", "time"]
+    assert rows.column_names == ["customer", "product", "time"]
     times = rows["time"].to_numpy()
     assert np.all(times[1:] >= times[:-1])
-    people = rows["person"].to_numpy()
+    people = rows["customer"].to_numpy()
     held = [set() for _ in range(300)]
-    for person, item in zip(people.tolist(), rows["item"].to_pylist(), strict=True):
+    for person, item in zip(people.tolist(), rows["product"].to_pylist(), strict=True):
         held[person - 1].add(item)
     assert [frozenset(basket) for basket in held] == list(baskets)
     assert rows.num_rows == len(baskets.codes)

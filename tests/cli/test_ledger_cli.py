@@ -190,7 +190,8 @@ class TestAnchor:
         scores.write_text("page,visitors\na,3\nb,9\n")
         Ledger.create(path, epsilon=1, anchor=kept)
         release = ("release", data, "--top", "1", "--epsilon", "0.1", "--items", "3", "--one-row-a-person")
-        rank = ("rank", scores, "--label", "page", "--score", "visitors", "--top", "1", "--epsilon", "0.1")
+        rank = ("rank", scores, "--label", "page", "--score", "visitors", "--top", "1", "--epsilon", "0.1",
+                "--sensitivity", "1", "--labels", "public")  # fmt: skip
         for number, command in enumerate((release, rank), 1):
             given = [DISCREET, *map(str, command), "--ledger", str(path), "--anchor", str(kept)]
             done = subprocess.run(given, capture_output=True, text=True)

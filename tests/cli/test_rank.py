@@ -16,6 +16,8 @@ NOT_A_NUMBER = (
     "as '0.25'."
 )
 
+DECLARED = {"sensitivity": 1, "labels": "public"}
+
 
 @pytest.fixture
 def pages(tmp_path):
@@ -27,7 +29,7 @@ def pages(tmp_path):
 @pytest.fixture
 def ledger(tmp_path):
     path = tmp_path / "budget.db"
-    Ledger.create(path, epsilon=100)
+    Ledger.create(path, epsilon=100, really=True)
     return path
 
 
@@ -46,8 +48,8 @@ def run(monkeypatch, capsys):
 
 
 def asked(file, **changed: object) -> list[object]:
-    options = {"label": "page", "score": "visitors", "top": 2, "epsilon": 50} | changed
-    return [file, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    options = {"label": "page", "score": "visitors", "top": 2, "epsilon": 50} | DECLARED | changed
+    return [file, "--really", *(part for name, value in options.items() for part in (f"--{name}", value))]
 
 
 class TestRanking:
@@ -67,7 +69,7 @@ class TestRanking:
         assert told["labels"] == ["home", "help"]
         assert (told["mechanism"], told["simulated"]) == (mechanism, False)
         assert told["guarantee"]["epsilon"] == "50"
-        assert told["guarantee"]["public"] == ["which 5 labels there are"]
+        assert told["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
         assert all(
             low < score < high for low, score, high in zip(told["low"], told["scores"], told["high"], strict=True)
         )

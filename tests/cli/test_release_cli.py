@@ -28,6 +28,9 @@ def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
+BY = ("--by", "region", "--segments", "public")
+
+
 @pytest.fixture
 def sales(tmp_path):
     path = tmp_path / "sales.csv"
@@ -41,7 +44,10 @@ def sales(tmp_path):
 
 @pytest.fixture
 def asked(sales):
-    return ["release", sales, "--person", "customer", "--item", "product", "--items", "public", "--epsilon", "50"]
+    return [
+        "release", sales, "--person", "customer", "--item", "product", "--items", "public", "--epsilon", "50",
+        "--really",
+    ]  # fmt: skip
 
 
 class TestRelease:
@@ -57,7 +63,7 @@ class TestRelease:
         told = json.loads(run(*asked, "--top", 2, "--format", "json").stdout)
         assert told["guarantee"]["epsilon"] == "50"
         assert told["simulated"] is False
-        assert set(told["patterns"][0]) == {"items", "count", "support", "low", "high"}
+        assert set(told["patterns"][0]) == {"items", "count", "support", "low", "high", "support_low", "support_high"}
 
     @pytest.mark.parametrize("suffix", ["json", "parquet", "csv"])
     def test_what_it_wrote_is_read_back(self, asked, tmp_path, suffix):
@@ -76,7 +82,19 @@ class TestRelease:
         for more in ("", "2001,tea\n"):
             data = tmp_path / "d.csv"
             data.write_text(f"who,what\n{numbers}{more}")
-            typed = ["release", data, "--person", "who", "--item", "what", "--epsilon", 50, "--delta", "1e-6"]
+            typed = [
+                "release",
+                data,
+                "--person",
+                "who",
+                "--item",
+                "what",
+                "--epsilon",
+                50,
+                "--really",
+                "--delta",
+                "1e-6",
+            ]
             told.append([])
             for question in (["--top", 3], ["--top", 2, "--contains", "007"], ["--top", 2, "--excludes", 7]):
                 done = run(*typed, *question, "-o", tmp_path / f"r.{suffix}")
@@ -96,7 +114,19 @@ class TestRelease:
         assert "SIMULATED" not in page.upper()
 
     def test_segments_write_a_file_each(self, asked, tmp_path):
-        done = run(*asked, "--top", 2, "--by", "region", "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")
+        done = run(
+            *asked,
+            "--top",
+            2,
+            "--by",
+            "region",
+            "--segments",
+            "public",
+            "-o",
+            tmp_path / "r.json",
+            "--report",
+            tmp_path / "r.html",
+        )
         assert done.returncode == 0, done.stderr
         north, south = (discreet.load(tmp_path / f"r-{region}.json") for region in ("north", "south"))
         assert north.counts.max() > 2 * south.counts.max()
@@ -104,10 +134,10 @@ class TestRelease:
         assert "which 2 segments there are, as found in the data" in north.about["guarantee"]["public"]
 
     def test_segments_on_standard_output_are_one_object(self, asked):
-        told = json.loads(run(*asked, "--top", 1, "--by", "region", "--format", "json").stdout)
+        told = json.loads(run(*asked, "--top", 1, *BY, "--format", "json").stdout)
         assert list(told) == ["north", "south"]
         assert told["north"]["asked"]["segment"] == "north"
-        done = run(*asked, "--top", 1, "--by", "region", "--format", "csv")
+        done = run(*asked, "--top", 1, *BY, "--format", "csv")
         assert (done.returncode, done.stdout, done.stderr) == (
             1,
             "",
@@ -120,7 +150,19 @@ class TestRelease:
         sales.write_text(re.sub("north|south", lambda match: named[match[0]], sales.read_text()))
         place = tmp_path / "out"
         place.mkdir()
-        done = run(*asked, "--top", 1, "--by", "region", "-o", place / "r.json", "--report", place / "r.html")
+        done = run(
+            *asked,
+            "--top",
+            1,
+            "--by",
+            "region",
+            "--segments",
+            "public",
+            "-o",
+            place / "r.json",
+            "--report",
+            place / "r.html",
+        )
         assert done.returncode == 0, done.stderr
         found = {discreet.load(path).about["asked"]["segment"] for path in place.glob("*.json")}
         assert found == set(named.values())
@@ -191,7 +233,7 @@ class TestMoney:
     @pytest.fixture
     def ledger(self, tmp_path):
         path = tmp_path / "budget.db"
-        assert run("ledger", "create", path, "--epsilon", 100).returncode == 0
+        assert run("ledger", "create", path, "--epsilon", 100, "--really").returncode == 0
         return path
 
     def test_the_ledger_pays_until_it_is_empty(self, asked, ledger):
@@ -231,12 +273,12 @@ class TestMoney:
         return json.loads(run("ledger", "show", ledger, "--format", "json").stdout)["spends"]
 
     def test_the_ledger_knows_all_segments(self, asked, ledger):
-        assert run(*asked, "--top", 1, "--by", "region", "--ledger", ledger).returncode == 0
+        assert run(*asked, "--top", 1, *BY, "--ledger", ledger).returncode == 0
         assert self.spends(ledger)[0]["parameters"]["asked"] == {"top": 1, "items": 3, "segments": ["north", "south"]}
 
     def test_a_segment_whose_file_cannot_be_written_costs_nothing(self, asked, ledger, tmp_path):
         (tmp_path / "r-south.json").mkdir()
-        done = run(*asked, "--top", 1, "--by", "region", "-o", tmp_path / "r.json", "--ledger", ledger)
+        done = run(*asked, "--top", 1, *BY, "-o", tmp_path / "r.json", "--ledger", ledger)
         assert done.stderr == (
             f"discreet: Cannot write {tmp_path / 'r-south.json'}: it is a directory; add a file name.\n"
         )
@@ -244,7 +286,17 @@ class TestMoney:
         (tmp_path / "r-south.json").rmdir()
         ledger.rename(tmp_path / "r-south.json")
         done = run(
-            *asked, "--top", 1, "--by", "region", "-o", tmp_path / "r.json", "--ledger", tmp_path / "r-south.json"
+            *asked,
+            "--top",
+            1,
+            "--by",
+            "region",
+            "--segments",
+            "public",
+            "-o",
+            tmp_path / "r.json",
+            "--ledger",
+            tmp_path / "r-south.json",
         )
         assert "is read or pays for this release" in done.stderr
 
@@ -269,11 +321,11 @@ class TestMoney:
         sales.write_text(sales.read_text().replace("tea", "café \U0001f375").replace("north", "ñ"))
         narrow = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
         done = run(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
-        assert done.returncode == 0
+        assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"The head of .* is [0-9a-f]{64}\n", done.stderr)
         assert ("caf\\u00e9" if form == "table" else "café") in done.stdout
         if form == "json":
-            told = json.loads(run(*asked, "--top", 3, "--by", "region", "--format", "json", env=narrow).stdout)
+            told = json.loads(run(*asked, "--top", 3, *BY, "--format", "json", env=narrow).stdout)
             assert "ñ" in told
             assert ["café \U0001f375"] in [one["items"] for one in told["ñ"]["patterns"]]
 
@@ -407,7 +459,7 @@ class TestMoney:
         (["--lengths", "0"], 2, "or a range such as 2-4 or 2-, from 1 on; '0' was given."),
         (["--lengths", "3-2"], 2, "from 1 on; '3-2' was given."),
         (["--people", "-5"], 1, "discreet: --people is -5, but it must be a whole number, 1 or more."),
-        (["--items", "."], 1, "discreet: . is a directory: give a file with one item a line as the list of items."),
+        (["--items", "."], 1, "discreet: . is a directory: give a file with one a line as the list of items."),
         (
             ["--mechanism", "count"],
             1,
@@ -529,7 +581,7 @@ def test_count(sales, tmp_path):
     (tmp_path / "wanted.txt").write_text("tea milk\nbread\n")
     done = run(
         "count", sales, "--person", "customer", "--item", "product", "--itemsets", tmp_path / "wanted.txt",
-        "--epsilon", 50, "--format", "json",
+        "--epsilon", 50, "--really", "--format", "json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     first, second = json.loads(done.stdout)["patterns"]
@@ -561,7 +613,7 @@ def test_count_by_segment_and_beforehand(sales, tmp_path):
     (tmp_path / "wanted.txt").write_text("tea milk\nbread\n")
     asked = [
         "count", sales, "--person", "customer", "--item", "product", "--itemsets", tmp_path / "wanted.txt",
-        "--epsilon", 50, "--by", "region",
+        "--epsilon", 50, "--really", *BY,
     ]  # fmt: skip
     told = json.loads(run(*asked, "--format", "json").stdout)
     both = [person for person in range(400) if person % 3]

@@ -245,7 +245,7 @@ def check(made: Release, question: dict[str, Any]) -> None:
     if not question.get("counts", True):
         assert not made.patterns.counted
         return
-    assert table.column_names == ["items", "count", "support", "low", "high"]
+    assert table.column_names == ["items", "count", "support", "low", "high", "support_low", "support_high"]
     assert np.isfinite(made.patterns.high).all()
     assert (made.patterns.low >= 0).all()
     assert (made.patterns.low <= made.patterns.high).all()

@@ -42,7 +42,15 @@ def test_the_list_of_items_says_whether_they_are_numbers(data, kind, tmp_path):
     for items in (listed, tmp_path / "items.txt"):
         done = trial(DATA[data], seed=1, top=3, lengths=1, epsilon=1, items=items)
         assert labels(done) == set(listed)
-        assert done.patterns.to_arrow().column_names == ["items", "count", "support", "low", "high"]
+        assert done.patterns.to_arrow().column_names == [
+            "items",
+            "count",
+            "support",
+            "low",
+            "high",
+            "support_low",
+            "support_high",
+        ]
         typed = trial(DATA[data], seed=1, top=2, lengths=2, epsilon=1, items=items, contains=str(listed[1]))
         assert all(listed[1] in pattern.items for pattern in typed.patterns)
         assert len(typed.patterns) == 2
@@ -54,7 +62,7 @@ def test_the_list_of_items_says_whether_they_are_numbers(data, kind, tmp_path):
 @pytest.mark.parametrize("kind", LISTS)
 def test_so_do_the_itemsets_to_count(data, kind):
     listed, _ = LISTS[kind]
-    done = discreet.count(DATA[data], [listed[:2], listed[2:]], epsilon=10**5)
+    done = discreet.count(DATA[data], [listed[:2], listed[2:]], epsilon=10**5, really=True)
     assert [set(pattern.items) for pattern in done.patterns] == [set(listed[:2]), set(listed[2:])]
     held = [{str(item) for item in basket} for basket in DATA[data]]
     truth = [sum({str(item) for item in one} <= basket for basket in held) for one in (listed[:2], listed[2:])]
@@ -65,7 +73,15 @@ def test_so_do_the_itemsets_to_count(data, kind):
 def test_typed_items_are_no_error_where_items_are_found(data):
     for contains in (7, "7", "tea"):
         done = trial(DATA[data], seed=1, top=3, epsilon=1, delta="1e-6", contains=contains)
-        assert done.patterns.to_arrow().column_names == ["items", "count", "support", "low", "high"]
+        assert done.patterns.to_arrow().column_names == [
+            "items",
+            "count",
+            "support",
+            "low",
+            "high",
+            "support_low",
+            "support_high",
+        ]
         assert all(str(contains) in map(str, pattern.items) for pattern in done.patterns)
 
 
@@ -74,7 +90,7 @@ def test_listed_segments_are_what_was_typed(data):
     for listed in (["1", "2"], [1, 2]):
         for values in ([1, 2, 1], ["1", "2", "1"]):
             by = values[: len(DATA[data])]
-            done = discreet.release(DATA[data], top=1, epsilon=10**5, items=3, by=by, segments=listed)
+            done = discreet.release(DATA[data], top=1, epsilon=10**5, really=True, items=3, by=by, segments=listed)
             assert list(done) == listed
             assert [one.patterns.people for one in done.values()] == [by.count(values[0]), by.count(values[1])]
 
@@ -122,7 +138,7 @@ def run(tmp_path):
     def run(data, command, *arguments):
         path = tmp_path / "sales.csv"
         path.write_text("who,what,where\n" + TABLES[data])
-        table = [str(path), "--person", "who", "--item", "what", "--epsilon", "100000", "--format", "json"]
+        table = [str(path), "--person", "who", "--item", "what", "--epsilon", "100000", "--really", "--format", "json"]
         done = CliRunner().invoke(app, [command, *table, *map(str, arguments)])
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
@@ -146,7 +162,7 @@ def shape(result):
 def test_counting_on_the_command_line(run, data, text, itemsets, tmp_path):
     (tmp_path / "wanted.txt").write_text(text)
     columns, found = shape(run(data, "count", "--itemsets", tmp_path / "wanted.txt"))
-    assert columns == ["count", "high", "items", "low", "support"]
+    assert columns == ["count", "high", "items", "low", "support", "support_high", "support_low"]
     assert [sorted(one) for one in found] == itemsets
 
 
@@ -157,7 +173,7 @@ def test_releasing_on_the_command_line(run, data, kind, tmp_path):
     (tmp_path / "items.txt").write_text(text)
     items = ["--items", tmp_path / "items.txt"]
     columns, found = shape(run(data, "release", "--top", 3, "--lengths", 1, *items))
-    assert columns == ["count", "high", "items", "low", "support"]
+    assert columns == ["count", "high", "items", "low", "support", "support_high", "support_low"]
     assert {item for one in found for item in one} == set(listed)
     _, held = shape(run(data, "release", "--top", 2, "--lengths", 2, *items, "--contains", listed[1]))
     assert {item for one in held for item in one} == set(listed)

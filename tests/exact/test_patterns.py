@@ -120,8 +120,10 @@ def test_bounds_travel():
     assert result.where(contains="jam").high.tolist() == [
         place + 0.5 for place, pattern in enumerate(result) if "jam" in pattern.items
     ]
-    assert result.to_arrow().column_names == ["items", "count", "support", "low", "high"]
-    assert list(result.to_pandas().columns) == ["support", "itemsets", "count", "low", "high"]
+    assert result.to_arrow().column_names == ["items", "count", "support", "low", "high", "support_low", "support_high"]
+    assert list(result.to_pandas().columns) == [
+        "support", "itemsets", "count", "low", "high", "support_low", "support_high",
+    ]  # fmt: skip
 
 
 def test_arrow_of_names_and_numbers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from fractions import Fraction
 
@@ -10,20 +11,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import MisuseError
+from discreet.errors import InputError, MisuseError
 from discreet.exact.files import load
 from discreet.exact.measures import MEASURES
 from discreet.exact.patterns import Pattern
 from discreet.exact.rules import rules
 from discreet.exact.show import promises
-from discreet.privacy.budget import Charge, Neighbours
+from discreet.privacy.budget import Budget, Charge, Neighbours
 from discreet.privacy.guarantee import Guarantee
 from naive.rules import make_patterns
 
 few = settings(max_examples=60, derandomize=True, deadline=None)
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 
-PROMISE = Guarantee.from_charges([Charge.pure("counts", Fraction(1))], public=("the list of items",))
+PROMISE = Guarantee.of(Budget.of(1), [Charge.pure("counts", Fraction(1))], public=("the list of items",))
 ABOUT = {
     "guarantee": PROMISE.to_dict(),
     "simulated": False,
@@ -34,6 +35,7 @@ ABOUT = {
     "notes": ["Ünïcode, \"quotes\" and 'others'."],
     "when": "2026-11-20",
 }
+CHANGED = "its columns say something else than the column 'about': it was changed by hand."
 COUNTS = {frozenset({"tea"}): 8, frozenset({"milk"}): 6, frozenset({"tea", "milk"}): 5}
 
 
@@ -61,30 +63,85 @@ def test_about_travels_with_patterns_and_rules():
 @formats
 def test_private_results_come_back(tmp_path, form):
     path = tmp_path / f"a.{form}"
-    about = None if form == "csv" else ABOUT
-    for result, expected in (
-        (private(), private(about=about)),
-        (private().rules(0.1), private(about=about).rules(0.1)),
-        (bare(), bare(about)),
-        (private()[:0], private(about=about)[:0]),
-        (bare()[:0], bare(about)[:0]),
-        (private(about={"simulated": True}), private(about={"simulated": True} if about else None)),
+    for result in (
+        private(),
+        private(people_within=(9, 13)),
+        private().rules(0.1),
+        private(people_within=(9, 13)).rules(0.1),
+        private().rules(0.1)[:0],
+        bare(),
+        private()[:0],
+        bare()[:0],
+        private(about={"simulated": True}),
+        private(about={"guarantee": None, "simulated": True})[:0],
     ):
         result.save(path)
         back = load(path)
-        if form == "csv" and not len(result):
-            # A CSV file without rows has no place for the number of people, nor for not having counted them.
-            assert (len(back), back.people, back.counted) == (0, 0, True)
-            continue
-        assert back == expected
-        assert list(back) == list(expected)
+        assert back == result
+        assert list(back) == list(result)
+
+
+@formats
+def test_a_seeded_run_and_a_release_are_never_the_same_bytes(tmp_path, form):
+    for name, result in (("real", private()), ("tried", private(about=ABOUT | {"simulated": True}))):
+        result.save(tmp_path / f"{name}.{form}")
+        result[:0].save(tmp_path / f"{name}-empty.{form}")
+        result.rules(0.1).save(tmp_path / f"{name}-rules.{form}")
+    for part in ("", "-empty", "-rules"):
+        assert (tmp_path / f"real{part}.{form}").read_bytes() != (tmp_path / f"tried{part}.{form}").read_bytes()
+
+
+def test_a_table_in_text_repeats_its_promise_in_every_row(tmp_path):
+    path = tmp_path / "a.csv"
+    private(about=ABOUT | {"simulated": True}).save(path)
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 3
+    for row in rows:
+        told = {name: row[name] for name in ("model", "neighbours", "epsilon", "delta", "simulated", "people")}
+        assert told == {
+            "model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0", "simulated": "true",
+            "people": "11",
+        }  # fmt: skip
+    assert [bool(row["about"]) for row in rows] == [True, False, False]
+    # Whoever removes the first row, or sorts the table, does not remove the promise.
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0], *lines[2:]]), encoding="utf-8")
+    back = load(path)
+    assert promises(back) == [str(PROMISE), "SIMULATED: not a private release"]
+    path.write_text("\n".join([lines[0], *lines[:0:-1]]), encoding="utf-8")
+    assert load(path).about == ABOUT | {"simulated": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (',"1","0",', ',"2","0",', "the column 'epsilon' must be the same in all rows, but has 2 values."),
+        ('"simulated"": false', '"simulated"": true', CHANGED),
+        ('""epsilon"": ""1""', '""epsilon"": ""9""', CHANGED),
+        ('""people"": 11', '""people"": 12', CHANGED),
+        ('"{""discreet', '"[""discreet', "the column 'about' does not hold what discreet wrote there."),
+        ("patterns/1", "rules/1", "the column 'about' speaks of rules, and the table has patterns."),
+    ],
+)
+def test_a_promise_that_was_changed_by_hand_is_refused(tmp_path, old, new, message):
+    path = tmp_path / "a.csv"
+    private().save(path)
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load(path)
+    assert str(raised.value) == f"{path}: {message}"
 
 
 def test_what_a_private_file_says(tmp_path):
     private().save(tmp_path / "a.json")
     document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert document == {"discreet": "patterns/1", "people": 11} | ABOUT | {"patterns": document["patterns"]}
-    assert document["patterns"][0] == {"items": ["tea"], "count": 8, "support": 8 / 11, "low": 6, "high": 10}
+    assert document["patterns"][0] == {
+        "items": ["tea"], "count": 8, "support": 8 / 11, "low": 6, "high": 10, "support_low": 6 / 11,
+        "support_high": 10 / 11,
+    }  # fmt: skip
     private().rules(0.7).save(tmp_path / "b.json")
     (rule,) = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["rules"]
     assert (rule["confidence_low"], rule["confidence"], rule["confidence_high"]) == (3 / 8, 5 / 6, 1)
@@ -93,10 +150,9 @@ def test_what_a_private_file_says(tmp_path):
     assert document["counted"] is False
     assert document["patterns"][0] == {"items": ["milk"], "count": None, "support": None}
     bare().save(tmp_path / "c.csv")
-    assert (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()[:2] == [
-        "items,count,support,people",
-        '"[""milk""]",,,11',
-    ]
+    head, first = (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()[:2]
+    assert head == "items,count,support,people,model,neighbours,epsilon,delta,simulated,about"
+    assert first.startswith('"[""milk""]",,,11,"central","add-remove","1","0",false,"{""discreet""')
 
 
 def test_patterns_without_counts_show_none():
@@ -162,8 +218,9 @@ def test_rules_have_an_interval_for_the_confidence():
     assert tight.high.tolist() == [5 / 5.5, 5 / 7]
     assert tight.sort("confidence_low", descending=False) == tight[::-1]
     assert tight[1:].high.tolist() == tight.where(antecedent="tea").high.tolist() == [5 / 7]
-    assert tight.to_arrow().column_names[-2:] == list(tight.to_pandas().columns[-2:]) == [
-        "confidence_low", "confidence_high",
+    assert tight.to_arrow().column_names[-12:] == list(tight.to_pandas().columns[-12:]) == [
+        "confidence_low", "confidence_high", "support_low", "support_high", "lift_low", "lift_high", "antecedent_low",
+        "antecedent_high", "consequent_low", "consequent_high", "count_low", "count_high",
     ]  # fmt: skip
     exact = make_patterns(COUNTS, 11).rules(0)
     assert (exact.low, exact.high, exact[0].low, exact.about) == (None, None, None, None)
@@ -237,9 +294,9 @@ def test_exact_rules_are_not_touched():
     "promise",
     [
         PROMISE,
-        Guarantee.from_charges([Charge.pure("a", Fraction(1, 3))], neighbours=Neighbours.REPLACE),
-        Guarantee.from_charges([Charge.pure("a", Fraction("0.35"))], model="local"),
-        Guarantee.from_charges([Charge.gaussian("a", Fraction(1, 50))], delta=Fraction(1, 10**6)),
+        Guarantee.of(Budget.of("1/3"), [Charge.pure("a", Fraction(1, 3))], neighbours=Neighbours.REPLACE),
+        Guarantee.of(Budget.of("0.35"), [Charge.pure("a", Fraction("0.35"))], model="local"),
+        Guarantee.of(Budget.of(1, "1e-6"), [Charge.gaussian("a", Fraction(1, 50))]),
     ],
 )
 def test_the_promise_reads_as_the_guarantee_says_it(promise):
@@ -257,9 +314,9 @@ def test_promises_under_the_headline():
         "1 rule of 11 people\n"
         f"{told}\n"
         "SIMULATED: not a private release\n"
-        "rule         count   support   confidence      low     high   lift\n"
-        "──────────────────────────────────────────────────────────────────\n"
-        "milk → tea       5    0.4545       0.8333   0.3750   1.0000   1.15"
+        "rule         count   support   confidence      low     high   lift   from     to\n"
+        "────────────────────────────────────────────────────────────────────────────────\n"
+        "milk → tea       5    0.4545       0.8333   0.3750   1.0000   1.15   0.41   3.21"
     )
 
 

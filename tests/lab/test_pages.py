@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.lab.claims import Claim, claims
+from discreet.lab.claims import Claim, claims, judged
 from discreet.lab.evidence import EXPERIMENTS, evidence_chart, evidence_table
 from discreet.lab.experiment import Axis, Data, Experiment, Goal, Line, Metric
 from discreet.lab.figures import write_chart
@@ -337,3 +337,32 @@ def test_the_evidence_in_one_figure(evidence, tmp_path):
     assert [label for _, label in chart.groups[1].legend] == ["adept", "svsm", "fp-tree"]
     assert chart.groups[1].panels[1].title == "kosarak (first 100,000), resampled to 990,002"
     assert write_chart(chart, tmp_path / "readme.svg").stat().st_size < 20_000
+
+
+def test_no_verdict_is_shown_for_what_was_not_run(tmp_path):
+    shown = Claim(paper="004", where="Figure 2", says="It grows.", verdict="holds", why="It did.", seed="0-9",
+                  command="discreet lab run one two")  # fmt: skip
+    tested = replace(shown, verdict="does not hold", command="pytest tests/lab", where="Lemma 1")
+    assert [one.verdict for one in judged([shown, tested], ["one", "two", "three"])] == ["holds", "does not hold"]
+    left = judged([shown, tested], ["one"])
+    assert [one.verdict for one in left] == ["not run here", "does not hold"]
+    page = write_page("004", [results(OVER, NUMBERS)], left, tmp_path, quick=False).read_text()
+    assert "**2 claims**: 1 does not hold, 1 not run here." in page
+    assert "| Figure 2 | It grows. | not run here | `discreet lab run one two` shows it |" in page
+    assert "It did." not in page.split("Lemma 1")[0]
+    index = write_index(["004"], left, tmp_path).read_text()
+    assert "| paper | claims | holds | holds in part | does not hold | cannot be tried | not run here |" in index
+
+
+def test_the_command_line_keeps_verdicts_to_what_was_run_in_full(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from discreet.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["lab", "page", "--paper", "004", "--kept", "-o", str(tmp_path / "pages")])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "pages" / "004.md").read_text()
+    rows = [line for line in page.splitlines() if "`discreet lab run 004" in line and line.startswith("| ")]
+    assert rows
+    assert all("| not run here |" in row for row in rows)

@@ -1,51 +1,178 @@
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from fractions import Fraction
+from math import exp
 
 import pytest
+from scipy.stats import norm
 
-from discreet import InputError
-from discreet.privacy.budget import Charge, Neighbours, epsilon_for
+from discreet import InputError, MisuseError
+from discreet.privacy.budget import Budget, Charge, Neighbours, serious
 from discreet.privacy.guarantee import Guarantee
 
 CHARGES = (Charge.pure("noise on 3 counts", Fraction(1, 3)), Charge.bounded_range("100 picks", Fraction(2, 3)))
 
 
-def test_pure_losses_add_up():
-    promise = Guarantee.from_charges(CHARGES)
-    assert (promise.epsilon, promise.delta) == (1, 0)
-    assert str(promise) == "central differential privacy, add or remove one person, epsilon = 1"
+def promise(epsilon=1, delta=0, charges=(), **rest):
+    return Guarantee.of(Budget.of(epsilon, delta), charges, **rest)
 
 
-def test_with_a_delta_rho_adds_up():
-    delta = Fraction(1, 10**6)
-    promise = Guarantee.from_charges((*CHARGES, Charge.gaussian("cells", Fraction(1, 50))), delta=delta)
-    assert promise.epsilon == epsilon_for(Fraction(1, 18) + Fraction(4, 72) + Fraction(1, 50), delta)
-    assert promise.delta == delta
-    assert "delta = 1e-06" in str(promise)
+def test_the_cap_is_stated_and_not_what_was_spent():
+    for charges in ((), CHARGES[:1], CHARGES):
+        made = promise(charges=charges)
+        assert (made.epsilon, made.delta, made.rho) == (1, 0, None)
+        assert str(made) == "central differential privacy, add or remove one person, epsilon = 1"
+        made = promise(delta="1e-6", charges=(Charge.gaussian("cells", Fraction(1, 50)),) if charges else ())
+        assert (made.epsilon, made.delta) == (1, Fraction(1, 10**6))
+        assert made.rho == Budget.of(1, "1e-6").rho
+        assert str(made).endswith("epsilon = 1, delta = 1e-06")
+
+
+@pytest.mark.parametrize(
+    ("budget", "charges", "own"),
+    [
+        (Budget.of("0.99"), CHARGES, 0),
+        (Budget.of(1, "1e-6"), [Charge.gaussian("cells", Budget.of(1, "1e-6").rho + Fraction(1, 10**12))], 0),
+        (Budget.of(1, "1e-6"), [Charge.pure("found", Fraction(1, 2), Fraction(2, 10**6))], Fraction(1, 10**6)),
+    ],
+)
+def test_more_than_the_cap_is_no_promise(budget, charges, own):
+    with pytest.raises(AssertionError, match="a release has cost more than its budget"):
+        Guarantee.of(budget, charges, own_delta=Fraction(own))
 
 
 def test_in_words():
-    promise = Guarantee.from_charges(CHARGES, public=("the list of items",))
-    assert promise.in_words() == (
+    made = promise(charges=CHARGES, public=("the list of items",), assumed=("one person has one row",))
+    assert made.in_words() == (
         "Whatever anyone concludes from this result about one person, they would have concluded with a probability at "
-        "most 2.72 times larger or smaller had that person's data not been there. Taken for public knowledge, and not "
-        "protected: the list of items."
+        "most 2.72 times larger or smaller had that person's data not been there. It rests on what was declared: one "
+        "person has one row. Taken for public knowledge, and not protected: the list of items."
     )
-    other = Guarantee.from_charges(CHARGES, neighbours=Neighbours.REPLACE, delta=Fraction(1, 1000))
-    assert "been anything else, except with a probability of 0.001." in other.in_words()
+    other = promise(delta="0.001", neighbours=Neighbours.REPLACE)
+    assert other.in_words(curve=False) == (
+        "Take any conclusion about one person that anyone may draw from this result. The probability that they draw it "
+        "is at most 2.72 times the probability had that person's data been anything else, plus 0.001; and the same the "
+        "other way round. Losses were added up by zero-concentrated differential privacy, rho = 0.0593903."
+    )
+    assert other.in_words().endswith(
+        "; at other deltas epsilon is 1.44 at 1e-05, 1.78 at 1e-07, 2.07 at 1e-09, 2.43 at 1e-12."
+    )
+    assert other.in_words(simulated=True).startswith(
+        "This result protects nobody. A study that went like it promises: take any conclusion about one person that "
+        "anyone may draw from it."
+    )
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "0.1", "1/3", "1", "2", "3.3", "20"])
+def test_at_most_is_rounded_up(epsilon):
+    said = re.search(r"at most (\S+) times", promise(epsilon).in_words())
+    assert said is not None
+    assert exp(float(Fraction(epsilon))) <= Decimal(said[1]) <= Decimal(exp(float(Fraction(epsilon))) * 1.01)
+
+
+def test_numbers_of_the_promise_are_rounded_up():
+    third = promise("0.333333333333333333", "0.000000333333333333333333")
+    said = re.fullmatch(r".*epsilon = (\S+), delta = (\S+)", str(third))
+    assert said is not None
+    assert Fraction(said[1]) >= third.epsilon
+    assert Fraction(said[2]) >= third.delta
+
+
+def excess(sigma, epsilon):
+    """Return the exact delta of Gaussian noise on a count at an epsilon (Balle, Wang 2018)."""
+    one, other = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+    return norm.cdf(one) - exp(epsilon) * norm.cdf(other)
+
+
+def test_the_sentence_about_delta_is_true_where_the_former_was_not():
+    # "Except with a probability of delta" is false of Gaussian noise; "plus delta" is what is proved, at every delta.
+    made = promise(1, "1e-6")
+    sigma = float(1 / (2 * made.rho)) ** 0.5
+    more_than_epsilon = norm.sf(sigma - 1 / (2 * sigma))  # of the privacy loss, under the data set with the person
+    assert more_than_epsilon > 2e-6
+    for delta, epsilon in made.curve():
+        assert excess(sigma, float(epsilon)) <= float(delta)
+    assert [delta for delta, _ in made.curve()] == [Fraction(1, 10**power) for power in (3, 5, 6, 7, 9, 12)]
+
+
+def test_epsilon_at_other_deltas():
+    found = promise(1, "1e-6", own_delta=Fraction(1, 2 * 10**6))
+    assert found.epsilon_at(Fraction(1, 10**6)) <= 1
+    with pytest.raises(MisuseError, match="holds for a delta over 5e-07 and below 1"):
+        found.epsilon_at(Fraction(1, 10**7))
+    pure = promise(1)
+    assert pure.epsilon_at(Fraction(1, 10**9)) == 1
+    assert pure.curve() == []
 
 
 def test_round_trip():
-    for promise in (
-        Guarantee.from_charges(CHARGES, public=("n",)),
-        Guarantee.from_charges([Charge.gaussian("cells", Fraction(1, 7))], delta=Fraction(1, 10**5), model="local"),
-        Guarantee.from_charges([]),
+    for made in (
+        promise(charges=CHARGES, public=("n",), assumed=("that",)),
+        promise(1, "1e-5", [Charge.gaussian("cells", Fraction(1, 70))], model="local"),
+        promise(1, "1e-5", own_delta=Fraction(1, 10**6)),
+        promise(),
     ):
-        assert Guarantee.from_dict(promise.to_dict()) == promise
+        assert Guarantee.from_dict(made.to_dict()) == made
+
+
+def test_the_relation_is_kept_by_its_name_and_not_by_its_words():
+    made = promise(neighbours=Neighbours.REPLACE)
+    assert made.to_dict()["neighbours"] == "replace"
+    assert Guarantee.from_dict(made.to_dict() | {"neighbours": "replace one person"}) == made
 
 
 @pytest.mark.parametrize("told", [{}, {"charges": 3}, {"charges": [], "model": "central", "neighbours": "others"}])
 def test_what_is_not_a_guarantee(told):
     with pytest.raises(InputError, match="This is not a guarantee that was written by discreet"):
         Guarantee.from_dict(told)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "people", "message"),
+    [
+        (
+            "20.1",
+            0,
+            None,
+            "epsilon is at most 20: an epsilon of 20.1 lets one person's data make a result",
+        ),
+        (1, "0.0011", None, "delta is at most 0.001: with a delta of 0.0011, giving away the whole basket"),
+        (1, "0.0009", 2000, "delta is at most one over the number of people, 2,000: with a delta of 0.0009"),
+    ],
+)
+def test_absurd_promises_are_made_only_for_who_says_so(epsilon, delta, people, message):
+    budget = Budget.of(epsilon, delta)
+    with pytest.raises(MisuseError) as raised:
+        serious(budget, False, people)
+    assert str(raised.value).startswith(message)
+    assert str(raised.value).endswith("If it is really meant, say so with really=True.")
+    assert serious(budget, True, people) is budget
+
+
+def test_serious_promises_are_made():
+    for epsilon, delta, people in ((20, 0, None), (1, "0.001", None), (1, "0.0005", 2000), ("0.01", "1e-9", 10**8)):
+        assert serious(Budget.of(epsilon, delta), False, people).epsilon == Fraction(epsilon)
+
+
+@pytest.mark.parametrize("number", ["1_0", "1_0/3", "1/1_0", "٣", "1e1_0", "0x1", "", " ", "1 0", "²", "½"])
+def test_what_is_no_number(number):
+    with pytest.raises(MisuseError, match=r"epsilon is a number such as 1, 0\.5 or 1/3"):
+        Budget.of(number)
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        (" 1 ", 1),
+        ("1/3", Fraction(1, 3)),
+        ("1 / 3", Fraction(1, 3)),
+        (".5", Fraction(1, 2)),
+        ("1.", 1),
+        ("5e-1", Fraction(1, 2)),
+        ("+2", 2),
+    ],
+)
+def test_what_is_a_number(number, value):
+    assert Budget.of(number).epsilon == value

@@ -420,7 +420,7 @@ class TestRecords:
             "name": "wards",
             "created": ledger.state().created,
             "accounting": "pure",
-            "neighbours": "add or remove one person",
+            "neighbours": "add-remove",
             "budget": {"epsilon": "1", "delta": "0"},
             "most": None,
             "spent": "7/12",

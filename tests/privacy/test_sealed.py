@@ -175,7 +175,7 @@ spend(sys.argv[1], "0.2")
 
     def test_at_any_moment_no_spend_is_lost_and_none_is_half(self, tmp_path):
         path = tmp_path / "budget.db"
-        Ledger.create(path, epsilon=1000, anchor=tmp_path / "head")
+        Ledger.create(path, epsilon=1000, really=True, anchor=tmp_path / "head")
         code = """
 while True:
     print(spend(sys.argv[1], "0.1").number, flush=True)

@@ -27,6 +27,13 @@ class Strange:
         return "<strange>"
 
 
+NAMED = "by has a name or a number for each person, such as 'north' or 3, and so has a list of segments."
+SEGMENTS = (
+    "Say which there are: list them, segments=['north', 'south'], also those nobody is in; or declare with "
+    "segments='public' that those found in the data are public knowledge."
+)
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [
@@ -89,8 +96,15 @@ class Strange:
             {"settings": ["selecting"]},
             "settings are values by name, such as {'selecting': '0.3'}; ['selecting'] was given.",
         ),
-        ({"by": [{"north"}] * 120}, "by has a name or a number for each person, such as 'north' or 3."),
-        ({"by": [("a", "b")] * 120}, "by has a name or a number for each person, such as 'north' or 3."),
+        ({"by": [{"north"}] * 120, "segments": "public"}, NAMED),
+        ({"by": [("a", "b")] * 120, "segments": "public"}, NAMED),
+        ({"by": ["a"] * 120, "segments": [("a", "b")]}, NAMED),
+        ({"by": ["a"] * 120, "segments": [["a"]]}, NAMED),
+        ({"by": ["a"] * 120, "segments": ["a", ""]}, NAMED),
+        ({"by": ["a"] * 120}, f"Segments that few people are in would give them away by their names. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": "north"}, f"segments is a list; 'north' was given. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": 3}, f"segments is a list; 3 was given. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": []}, f"There is no segment. {SEGMENTS}"),
         (
             {"items": ["tea", "milk"], "contains": "bread"},
             "'bread' is not on the list of items that was given: add it there, or leave it out.",
@@ -193,7 +207,7 @@ def test_the_person_is_asked_for(source, what, tmp_path, monkeypatch):
 
 def test_a_ledger_takes_the_relation_as_it_is_typed(tmp_path):
     made = discreet.Ledger.create(tmp_path / "b.db", epsilon=1, neighbours="replace")
-    assert made.state().neighbours.value == "replace one person"
+    assert made.state().neighbours.value == "replace"
     with pytest.raises(MisuseError) as caught:
         discreet.Ledger.create(tmp_path / "c.db", epsilon=1, neighbours="swap")
     assert str(caught.value) == "neighbours is 'add-remove' or 'replace'; 'swap' was given."
@@ -204,14 +218,23 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
     where = [np.int64(place % 2) for place in range(4)]
     data = [{1, 2}, {1}, {2}, {1, 2}]
     found = discreet.release(
-        data, top=np.int64(1), epsilon=1, items="public", contains=np.int64(1), lengths=(np.int64(1), None), by=where
+        data,
+        top=np.int64(1),
+        epsilon=1,
+        items="public",
+        contains=np.int64(1),
+        lengths=(np.int64(1), None),
+        by=where,
+        segments="public",
     )
     found[0].save(tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text())["asked"]["segment"] == 0
 
 
 def test_count_by_segment():
-    found = discreet.count(SHOP, [{"tea"}, {"bread"}], epsilon=50, by=["north"] * 90 + ["south"] * 30)
+    found = discreet.count(
+        SHOP, [{"tea"}, {"bread"}], epsilon=50, really=True, by=["north"] * 90 + ["south"] * 30, segments="public"
+    )
     assert list(found) == ["north", "south"]
     assert abs(found["north"].patterns.counts[0] - 90) < 5
     assert abs(found["south"].patterns.counts[0]) < 5
@@ -235,7 +258,7 @@ class TestStages:
         assert self.told(SHOP, **question) == self.told([{"tea"}], **question)
 
     def test_segments_follow_one_another(self):
-        jobs = prepare_count(SHOP, [{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60)
+        jobs = prepare_count(SHOP, [{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60, segments=[0, 1])
         shares = []
         answer(discreet.read(SHOP), jobs, progress=shares.append)
         assert shares == [0, 0.01, 0.5, 0.51, 1]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import LimitError
-from discreet.privacy.budget import Charge
+from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
 from discreet.report.page import page
 from naive.rules import make_patterns
@@ -100,7 +100,7 @@ def test_a_page_says_everything():
         "Its settings: selecting = 1/2.",
         "A margin of ± 10 people means that in 95 of 100 cases the true number lies no further than that from the",
         "Bhaskar et al. 2010. Someone else. discreet, version 0.1: frequent patterns",
-        "Items Count from to Support tea 80 70 90 80.0 % milk 60 50 70 60.0 %",
+        "Items Count from to Support from to tea 80 70 90 80.0 % 70.0 % 90.0 % milk 60 50 70 60.0 % 50.0 % 70.0 %",
     ):
         assert part in seen.text.replace(" ,", ","), part
     assert "SIMULATED" not in seen.text
@@ -129,7 +129,7 @@ def test_a_simulation_cannot_be_mistaken():
 
 def test_everything_from_outside_is_escaped():
     names = {frozenset({EVIL}): 9, frozenset({EVIL, "b"}): 8, frozenset({"b"}): 7}
-    promise = Guarantee.from_charges([Charge.pure(EVIL, Fraction(1))], public=(EVIL,))
+    promise = Guarantee.of(Budget.of(1), [Charge.pure(EVIL, Fraction(1))], public=(EVIL,), assumed=(EVIL,))
     told = tell(
         patterns=bounded(names, 20), title=EVIL, asked={EVIL: EVIL}, mechanism=EVIL, summary=EVIL, citations=[EVIL],
         settings={EVIL: EVIL}, facts={EVIL: EVIL}, notes=[EVIL], when=EVIL, version=EVIL, guarantee=promise,
@@ -231,16 +231,34 @@ def test_many_patterns_are_listed_up_to_a_limit(monkeypatch):
 
 
 def test_what_was_spent():
-    gaussian = Guarantee.from_charges(
-        [Charge.gaussian("cells", Fraction(1, 50)), *[Charge.gaussian("picks", Fraction(1, 100))] * 2],
-        delta=Fraction(1, 10**6),
-    )
+    budget = Budget.of("1.2", "1e-6")
+    half, quarter = budget.rho / 2, budget.rho / 4
+    gaussian = Guarantee.of(budget, [Charge.gaussian("cells", half), *[Charge.gaussian("picks", quarter)] * 2])
     seen = sound(page(tell(guarantee=gaussian)))
-    assert "Step Rho Share cells 0.02 50.0 % picks (2 times) 0.02 50.0 %" in seen.text
-    found = Guarantee.from_charges([Charge.pure("finding items", Fraction(1, 3), Fraction(1, 1000))])
+    said = re.search(r"Step Rho Share cells (\S+) 50\.0 % picks \(2 times\) (\S+) 50\.0 %", seen.text)
+    assert said is not None
+    assert said[1] == said[2]
+    assert Fraction(said[1]) >= half  # rounded up
+    found = Guarantee.of(
+        Budget.of("1/3", "0.001"),
+        [Charge.pure("finding items", Fraction(1, 3), Fraction(1, 1000))],
+        own_delta=Fraction(1, 1000),
+    )
     seen = sound(page(tell(guarantee=found)))
     assert "Step Epsilon Share finding items, with a delta of 0.001 1/3 100.0 %" in seen.text
-    assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.from_charges([])))).text
+    assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.of(Budget.of(1), [])))).text
+
+
+def test_what_was_not_spent():
+    found = Guarantee.of(Budget.of(1), [Charge.pure("counting the people", Fraction(1, 4))])
+    seen = sound(page(tell(guarantee=found)))
+    assert "counting the people 0.25 25.0 % nothing: it was not needed 0.75 75.0 %" in seen.text
+
+
+def test_a_promise_by_zcdp_has_its_whole_curve():
+    seen = sound(page(tell(guarantee=Guarantee.of(Budget.of(1, "1e-6"), [Charge.gaussian("cells", Fraction(1, 50))]))))
+    assert "Delta Epsilon 0.001 0.596 1e-05 0.884 1e-06 1 1e-07 1.11 1e-09 1.29 1e-12 1.53" in seen.text
+    assert "at other deltas" not in seen.text.split("Delta Epsilon")[0].split("What was spent")[0]
 
 
 def test_little_to_tell():

@@ -73,7 +73,7 @@ def test_numbers():
         1, 1, 2, 1, 4,
     ]  # fmt: skip
     assert [loss(value) for value in (Fraction(1, 2), Fraction(1, 3), Fraction(10**12 + 1, 10**12))] == [
-        "0.5", "1/3", "1",
+        "0.5", "1/3", "1.00001",
     ]  # fmt: skip
     assert [number_of(1, "rule"), number_of(1200, "rule"), number_of(2, "person", "people")] == [
         "1 rule", "1,200 rules", "2 people",

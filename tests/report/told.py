@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.privacy.budget import Charge
+from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
 from discreet.report.page import Told
 from naive.rules import make_patterns
 
-PROMISE = Guarantee.from_charges(
+PROMISE = Guarantee.of(
+    Budget.of(1),
     [Charge.bounded_range("choosing 5 patterns", Fraction(1, 4)), Charge.pure("noise on 5 counts", Fraction(3, 4))],
     public=("the list of items",),
 )

@@ -108,7 +108,7 @@ class Verdict(Rendered):
     def claim(self) -> str:
         """The claim in words."""
         loss = f"epsilon = {shown(self.epsilon)}" + (f", delta = {float(self.delta):.3g}" if self.delta else "")
-        return f"{loss}, {self.neighbours.value}"
+        return f"{loss}, {self.neighbours.words}"
 
     @property
     def ran(self) -> str:

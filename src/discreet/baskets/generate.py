@@ -372,13 +372,13 @@ def _popularity(vocabulary: Vocabulary) -> NDArray[np.float64]:
 def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     """Make up the same baskets as :func:`groceries` as a till would write them: one row a purchase, by time.
 
-    The columns are `person` (numbers from 1), `item` and `time`. Each person shops up to three times in
+    The columns are `customer` (numbers from 1), `product` and `time`. Each person shops up to three times in
     four weeks. People who hold nothing have no row.
 
     Examples
     --------
     >>> groceries_rows(100, seed=7).column_names
-    ['person', 'item', 'time']
+    ['customer', 'product', 'time']
     """
     import pyarrow as pa
 
@@ -392,8 +392,8 @@ def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     order = np.lexsort((baskets.codes, person, time))
     return pa.table(
         {
-            "person": as_arrow(person[order] + 1),
-            "item": baskets.vocabulary.take(baskets.codes[order]),
+            "customer": as_arrow(person[order] + 1),
+            "product": baskets.vocabulary.take(baskets.codes[order]),
             "time": pa.array(time[order].astype("datetime64[s]")),
         }
     )

@@ -17,6 +17,7 @@ from .groups import Reading, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
+from .numbers import whole
 from .plan import app as planning
 from .progress import Bar
 from .rank import app as rank
@@ -201,8 +202,8 @@ def rules(
 
 @app.command()
 def demo(
-    people: Annotated[int, typer.Option(metavar="N", help="How many people to make up.")] = 20_000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed makes other people.")] = 7,
+    people: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many people to make up.")] = 20_000,
+    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Another seed makes other people.")] = 7,
     keep: Annotated[
         str | None,
         typer.Option("--keep", metavar="DIRECTORY", help="Keep the made-up data and the results.", show_default=False),

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as given
+from .numbers import whole
 from .release import settings_of
 from .say import console
 
@@ -34,8 +35,8 @@ def audit(
     ] = None,
     neighbours: given.RelationOption = given.Relation.added,
     settings: given.Settings = None,
-    runs: Annotated[int, typer.Option(metavar="N", help="Runs on each of two neighbours.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed tries the same.")] = 1,
+    runs: Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on each of two neighbours.")] = 1000,
+    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="The same seed tries the same.")] = 1,
     form: given.ViewOption = given.View.table,
 ) -> None:
     """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.

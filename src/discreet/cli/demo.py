@@ -43,7 +43,7 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
     from .. import mine, read
     from .. import release as publish
     from ..baskets.generate import groceries_catalogue, groceries_rows
-    from ..exact.show import table
+    from ..exact.show import headline, table
     from ..exact.writing import written
 
     out = console()
@@ -63,32 +63,44 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
         csv.write_csv(rows, stream)
     with written(folder / "products.txt") as stream:
         stream.write("".join(f"{product}\n" for product in groceries_catalogue()).encode())
-    buyers = len(rows["person"].unique())
-    step(f"Made up {len(rows):,} purchases of {buyers:,} people: sales.csv, with the columns person, item and time.")
+    buyers = len(rows["customer"].unique())
+    step(
+        f"Made up {len(rows):,} purchases of {buyers:,} people: sales.csv, with the columns customer, product and time."
+    )
 
-    baskets = read(sales, person="person", item="item")
+    baskets = read(sales, person="customer", item="product")
     step(
         "Read the table: one basket a person.",
         "import discreet",
-        'baskets = discreet.read("sales.csv", person="person", item="item")',
+        'baskets = discreet.read("sales.csv", person="customer", item="product")',
     )
     out.print(f"  {baskets!r}")
 
     patterns = mine(baskets, min_support=0.01)
-    together = patterns.where(lengths=(2, 99))
-    step("Found what people buy together.", "patterns = discreet.mine(baskets, min_support=0.01)")
-    out.print(table(together, rows=_EACH))
+    step(
+        "Found what people buy, and of that what they buy together: exactly.",
+        "patterns = discreet.mine(baskets, min_support=0.01)",
+        f"patterns.where(lengths=(2, None)).show({_EACH})",
+    )
+    out.print(f"  {headline(patterns)}; of two items or more:\n")
+    out.print(table(patterns.where(lengths=(2, None)), rows=_EACH))
 
     rules = patterns.rules(min_confidence=0.5).sort("lift")
-    step("Found what follows from what.", 'rules = patterns.rules(min_confidence=0.5).sort("lift")')
+    step(
+        "Found what follows from what.",
+        'rules = patterns.rules(min_confidence=0.5).sort("lift")',
+        f"rules.show({_EACH})",
+    )
     out.print(table(rules, rows=_EACH))
 
     release = publish(baskets, top=50, epsilon=1, items=folder / "products.txt")
     step(
-        "Published the fifty most frequent patterns without giving anyone away.",
+        "Published the fifty most frequent patterns without giving anyone away; of these, again those of two or more.",
         'release = discreet.release(baskets, top=50, epsilon=1, items="products.txt")',
+        f"release.patterns.where(lengths=(2, None)).show({_EACH})",
     )
-    out.print(table(release.patterns.where(lengths=(2, 99)), rows=_EACH))
+    out.print(f"  {headline(release.patterns)}; of two items or more:\n")
+    out.print(table(release.patterns.where(lengths=(2, None)), rows=_EACH))
     out.print(f"\n  {release.guarantee.in_words()}")
     true = mine(baskets, itemsets=[one.items for one in release.patterns]).to_dict()
     inside = sum((one.low or 0) <= true.get(one.items, 0) <= (one.high or 0) for one in release.patterns)

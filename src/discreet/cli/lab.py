@@ -165,7 +165,7 @@ def page(
 
     What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
     """
-    from ..lab.claims import claims
+    from ..lab.claims import claims, judged
     from ..lab.pages import write_index, write_page
     from ..lab.papers import experiments, of_paper
     from ..lab.running import kept as what_is_kept
@@ -178,16 +178,18 @@ def page(
     else:
         with _kept_if_interrupted(), Bar("running") as bar:
             results = carry_out(chosen, folder, quick=quick, progress=bar)
+    whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
+    every = judged(claims(), whole)
     papers = list(dict.fromkeys(one.paper for one in chosen))
     with TemporaryDirectory() as passing:
         place = Path(passing) if html else output
         for number in papers:
             found = [one for one in results if one.experiment.paper == number]
-            said = [claim for claim in claims() if claim.paper == number]
+            said = [claim for claim in every if claim.paper == number]
             written = write_page(number, found, said, place, quick=quick, kind="png" if png else "svg")
             say(str(write_html(written, output / f"{number}.html") if html else written))
         if not paper:
-            written = write_index(papers, claims(), place)
+            written = write_index(papers, every, place)
             say(str(write_html(written, output / "index.html") if html else written))
 
 

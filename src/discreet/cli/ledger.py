@@ -72,12 +72,20 @@ def create(
             show_default=False,
         ),
     ] = None,
+    really: given.Really = False,
 ) -> None:
     """Make the ledger of a data set. It is kept for life, as it is made."""
     from ..privacy.ledger import Ledger
 
     made = Ledger.create(
-        path, epsilon=epsilon, delta=delta, neighbours=neighbours.typed, most=most, name=name, anchor=anchor
+        path,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours.typed,
+        most=most,
+        name=name,
+        anchor=anchor,
+        really=really,
     )
     state = made.state()
     kept = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from .numbers import real, whole
+
 DATA = "How to read the data"
 _WHAT = "What to find"
 OUT = "Where the result goes"
@@ -157,6 +159,7 @@ LabelsOption = Annotated[
 MaxItems = Annotated[
     int | None,
     typer.Option(
+        parser=whole,
         metavar="N",
         help="Keep at most N items of a basket, chosen at random.",
         rich_help_panel=DATA,
@@ -166,7 +169,11 @@ MaxItems = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Makes the choice of --max-items repeatable.", rich_help_panel=DATA, show_default=False
+        parser=whole,
+        metavar="N",
+        help="Makes the choice of --max-items repeatable.",
+        rich_help_panel=DATA,
+        show_default=False,
     ),
 ]
 Memory = Annotated[
@@ -190,11 +197,19 @@ MinSupport = Annotated[
 ]
 MinCount = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Patterns that at least N people hold.", rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        parser=whole,
+        metavar="N",
+        help="Patterns that at least N people hold.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
 ]
 Top = Annotated[
     int | None,
-    typer.Option(metavar="N", help="The N patterns most people hold.", rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        parser=whole, metavar="N", help="The N patterns most people hold.", rich_help_panel=_WHAT, show_default=False
+    ),
 ]
 Itemsets = Annotated[
     Path | None,
@@ -235,16 +250,21 @@ Excludes = Annotated[
 KindOption = Annotated[
     Kind, typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=_WHAT)
 ]
-Limit = Annotated[int, typer.Option(metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)]
+Limit = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)
+]
 MinConfidence = Annotated[
     float,
     typer.Option(
+        parser=real,
         metavar="FRACTION",
         help="Rules that hold for at least this fraction of those on the left.",
         rich_help_panel=_WHAT,
     ),
 ]
-MinLift = Annotated[float, typer.Option(metavar="NUMBER", help="Rules with at least this lift.", rich_help_panel=_WHAT)]
+MinLift = Annotated[
+    float, typer.Option(parser=real, metavar="NUMBER", help="Rules with at least this lift.", rich_help_panel=_WHAT)
+]
 SortBy = Annotated[
     str,
     typer.Option(
@@ -314,9 +334,27 @@ Segments = Annotated[
     typer.Option(
         "--segment",
         metavar="VALUE",
-        help="A value of --by, where the list of them is not what the data hold. Can be given again.",
+        help="A value of --by, as one of a public list of them. Can be given again.",
         rich_help_panel=HOW,
         show_default=False,
+    ),
+]
+SegmentList = Annotated[
+    str | None,
+    typer.Option(
+        "--segments",
+        metavar="FILE|public",
+        help="The public list of the values of --by: a file with one a line, or 'public' for those found in the data.",
+        rich_help_panel=HOW,
+        show_default=False,
+    ),
+]
+Really = Annotated[
+    bool,
+    typer.Option(
+        "--really",
+        help="An epsilon over 20, a delta over 0.001 or over one in --people, or a list of items that nobody holds any "
+        "of, is no slip.",
     ),
 ]
 DryRun = Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError, MisuseError
 from . import options as given
+from .numbers import whole
 from .progress import Bar
 from .say import console
 from .words import lengths_of
@@ -47,6 +48,7 @@ def plan(
     people: Annotated[
         int | None,
         typer.Option(
+            parser=whole,
             metavar="N",
             help="How many people there are, about. Left out: how many are needed.",
             rich_help_panel=_KNOWN,
@@ -56,7 +58,11 @@ def plan(
     items: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="How many items the public list has.", rich_help_panel=_KNOWN, show_default=False
+            parser=whole,
+            metavar="N",
+            help="How many items the public list has.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
         ),
     ] = None,
     sizes: Annotated[

@@ -12,6 +12,7 @@ import typer
 from ..errors import InputError
 from . import options as given
 from .ledger import AnchorOption, tell_head
+from .numbers import whole
 from .release import paying_ledger, user
 from .say import console, say
 
@@ -31,26 +32,38 @@ class Way(StrEnum):
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
-    "discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --monotone\n\n"
+    "discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --sensitivity 1 --monotone "
+    "--labels pages.txt\n\n"
     "discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores "
-    "--dry-run"
+    "--labels public --dry-run"
 )
 def rank(
     file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table with a label and a score in each row.")],
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the label. All labels are public.")],
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the label.")],
     score: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the score.")],
-    top: Annotated[int, typer.Option(metavar="N", help="How many labels.")],
+    top: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many labels.")],
     epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="How much may be lost.")],
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The chance with which more may be lost.")] = "0",
     sensitivity: Annotated[
-        str, typer.Option(metavar="NUMBER", help="By how much one person can change any one score.")
-    ] = "1",
+        str, typer.Option(metavar="NUMBER", help="By how much one person can change any one score, at most.")
+    ],
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|public",
+            help="The public list of labels: a file with one a line, or 'public' for those of the table.",
+            show_default=False,
+        ),
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The delta of (epsilon, delta), such as 1e-6: losses add up by zCDP.")
+    ] = "0",
     monotone: Annotated[
         bool, typer.Option("--monotone", help="One person more never lowers a score, as with counts: half the noise.")
     ] = False,
     mechanism: Annotated[Way, typer.Option(help="How labels are chosen.")] = Way.exponential,
     scores: Annotated[bool, typer.Option(help="Publish noisy scores too, or spend all on choosing.")] = True,
     neighbours: given.RelationOption = given.Relation.added,
+    really: given.Really = False,
     ledger: Annotated[
         Path | None, typer.Option(metavar="LEDGER", help="The account that pays.", show_default=False)
     ] = None,
@@ -72,6 +85,8 @@ def rank(
         "epsilon": epsilon,
         "delta": delta,
         "sensitivity": sensitivity,
+        "labels": _listed(labels),
+        "really": really,
         "monotone": monotone,
         "mechanism": mechanism.value,
         "counts": scores,
@@ -93,6 +108,15 @@ def rank(
     else:
         console().print(made)
     tell_head(account)
+
+
+def _listed(source: str | None) -> Any:
+    """Return the public list of labels, as the table has them: as text."""
+    if source is None or source == "public":
+        return source
+    from ..curator.public import from_file
+
+    return list(map(str, from_file(Path(source), "labels")))
 
 
 def _column(file: Path, label: str, score: str) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from . import options as given
 from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
 from .ledger import tell_head
+from .numbers import whole
 from .progress import Bar
 from .say import console, say
 from .words import labels, lengths_of, public_itemsets, typed
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from ..privacy.ledger import Ledger
     from ..publish import Job
 
+_WHOLE = re.compile("[0-9]{1,18}")
 _PRIVACY = "What may be lost, and who pays"
 _WHOSE = (
     "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
@@ -46,7 +50,7 @@ class Paying:
         str,
         typer.Option(
             metavar="NUMBER",
-            help="The chance with which more may be lost, such as 1e-6: buys less noise.",
+            help="The delta of (epsilon, delta), such as 1e-6: losses add up by zCDP, which buys less noise.",
             rich_help_panel=_PRIVACY,
         ),
     ] = "0"
@@ -63,7 +67,11 @@ class Paying:
     people: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="The number of people, where it is public.", rich_help_panel=_PRIVACY, show_default=False
+            parser=whole,
+            metavar="N",
+            help="The number of people, where it is public.",
+            rich_help_panel=_PRIVACY,
+            show_default=False,
         ),
     ] = None
     neighbours: Annotated[
@@ -107,6 +115,7 @@ class Paying:
         ),
     ] = False
 
+    really: given.Really = False
     one_row_a_person: Annotated[
         bool,
         typer.Option(
@@ -132,7 +141,7 @@ class Paying:
         if self.epsilon is None:
             raise MisuseError("Say how much may be lost: --epsilon 1 is usual, less protects more.")
         items: Any = self.items
-        if items is not None and items != "public" and items.isdigit() and len(items) < 19 and not Path(items).exists():
+        if items is not None and _WHOLE.fullmatch(items) and not Path(items).exists():
             items = int(items)
         return {
             "epsilon": self.epsilon,
@@ -140,6 +149,7 @@ class Paying:
             "items": items,
             "people": self.people,
             "neighbours": self.neighbours.typed,
+            "really": self.really,
         }
 
     def read_items(self, texts: list[str] | None, baskets: Baskets) -> list[Item]:
@@ -180,7 +190,8 @@ def user() -> str:
     "discreet release sales.csv --person customer --item product --top 100 --epsilon 1 --items products.txt\n\n"
     "discreet release retail.dat --min-support 0.01 --epsilon 0.5 --items public --report report.html\n\n"
     "discreet release retail.dat --top 20 --epsilon 1 --delta 1e-6 --ledger budget.db -o patterns.json\n\n"
-    "discreet release sales.csv --person customer --item product --by region --top 10 --epsilon 1 --items public"
+    "discreet release sales.csv --person customer --item product --by region --segments regions.txt "
+    "--top 10 --epsilon 1 --items public"
 )
 @grouped
 def release(
@@ -201,7 +212,8 @@ def release(
         ),
     ] = True,
     by: given.By = None,
-    segments: given.Segments = None,
+    segment: given.Segments = None,
+    segments: given.SegmentList = None,
     report: given.Report = None,
     title: given.Title = None,
     dry_run: given.DryRun = False,
@@ -229,7 +241,7 @@ def release(
     baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
         question[name] = paying.read_items(texts, baskets)
-    question |= _segmented(by, segments)
+    question |= _segmented(by, _listed(segment, segments))
     from ..publish import prepare
 
     _answer(baskets, prepare(baskets, **question), paying, delivery, dry_run)
@@ -238,13 +250,15 @@ def release(
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2\n\n"
-    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region"
+    "discreet count sales.csv --person customer --item product --itemsets wanted.txt --epsilon 0.2 --by region "
+    "--segment north --segment south"
 )
 @grouped
 def count(
     itemsets: given.Itemsets = None,
     by: given.By = None,
-    segments: given.Segments = None,
+    segment: given.Segments = None,
+    segments: given.SegmentList = None,
     report: given.Report = None,
     title: given.Title = None,
     dry_run: given.DryRun = False,
@@ -265,7 +279,7 @@ def count(
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)
-    question |= _segmented(by, segments)
+    question |= _segmented(by, _listed(segment, segments))
     from ..publish import prepare_count
 
     _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
@@ -274,6 +288,7 @@ def count(
 def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery: Delivery, dry_run: bool) -> None:
     """Check where results go, pay, carry out and hand over; or say what that would cost."""
     delivery.check(jobs)
+    _look(baskets, jobs, paying, dry_run)
     if dry_run:
         _forecast(baskets, jobs, paying)
         return
@@ -297,11 +312,38 @@ def settings_of(texts: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _segmented(by: str | None, segments: list[str] | None) -> dict[str, Any]:
-    """Return the column of the segments, and those that were typed."""
+def _listed(typed_ones: list[str] | None, source: str | None) -> Any:
+    """Return the public list of segments: typed one by one, from a file, or by declaration."""
+    if source is None:
+        return typed(typed_ones) or None
+    if typed_ones:
+        raise MisuseError("Give the segments by --segment, one by one, or by --segments, in a file: not by both.")
+    if source == "public":
+        return source
+    from ..curator.public import from_file
+
+    return from_file(Path(source), "segments")
+
+
+def _segmented(by: str | None, segments: Any) -> dict[str, Any]:
+    """Return the column of the segments, and the public list of them."""
     if by is None and segments:
         raise MisuseError("--segment lists the values of a column: say which one by --by.")
-    return {"by": by, "segments": typed(segments) or None}
+    return {"by": by, "segments": segments}
+
+
+def _look(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, dry_run: bool) -> None:
+    """Show the curator what was read and what to expect, on a terminal alone; stop where it would all be noise.
+
+    What is shown is not private. A log or a pipe may be read by others, so nothing goes there but that the list of
+    items does not meet the data: that has to stop a budget from being spent, and --really keeps it from being said.
+    """
+    from ..publish import MISSED, look, missed
+
+    if sys.stderr is not None and sys.stderr.isatty():
+        say("\n".join(look(baskets, jobs).lines), err=True)
+    if not dry_run and not paying.really and missed(baskets, jobs):
+        raise MisuseError(f"{MISSED} Nothing was spent. If it is really meant, say so with --really.")
 
 
 def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:

@@ -11,6 +11,7 @@ import typer
 from ..errors import MisuseError
 from . import options as given
 from .groups import Reading, Writing, grouped
+from .numbers import whole
 from .progress import Bar
 from .release import settings_of
 from .say import say
@@ -40,6 +41,7 @@ class Known(Reading):
     seed: Annotated[
         int | None,
         typer.Option(
+            parser=whole,
             metavar="N",
             help="The same seed gives the same result.  \\[default: drawn, and shown]",
             rich_help_panel=given.HOW,
@@ -107,7 +109,7 @@ def simulate(
     top: given.Top = None,
     least: Annotated[
         int,
-        typer.Option(metavar="N", help="2 leaves single items out.", rich_help_panel="What to find"),
+        typer.Option(parser=whole, metavar="N", help="2 leaves single items out.", rich_help_panel="What to find"),
     ] = 1,
     epsilon: Annotated[
         str | None,

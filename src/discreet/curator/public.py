@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.build import parse_labels
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError, assigned, told
 from ..exact.checks import is_whole
 from ..kernels.rows import sort_rows
 
@@ -43,7 +43,7 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
             )
         return _numbered(int(items)), _told(int(items), "as declared")
     if isinstance(items, str | os.PathLike):
-        labels = _from_file(Path(items))
+        labels = from_file(Path(items), "items")
     elif isinstance(items, Iterable):
         labels = list(items)
         strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
@@ -67,23 +67,25 @@ def _told(many: int, how: str) -> str:
     return f"which {many:,} items there are, {how}" if many != 1 else f"which item there is, {how}"
 
 
-def _from_file(path: Path) -> list[Item]:
-    """Read one item a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
+def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:
+    """Read one a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(
             told(
-                "There is no file {path} with a list of items. For the items found in the data write {items='public'}.",
+                "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
                 path=path,
+                what=what,
+                public=assigned(what, "public"),
             )
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a directory: give a file with one item a line as the list of items.") from None
+        raise InputError(f"{path} is a directory: give a file with one a line as the list of {what}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"The list of items in {path} is not UTF-8 text.") from None
+        raise InputError(f"The list of {what} in {path} is not UTF-8 text.") from None
     except OSError as error:
-        raise InputError(f"The list of items in {path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"The list of {what} in {path} cannot be read: {error.strerror}.") from None
     return as_items([line.strip() for line in lines if line.strip()])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +22,7 @@ from ..errors import MisuseError, told
 from ..exact.checks import as_written, positive, switch
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
-from ..privacy.budget import Budget, Neighbours, exact, shown
+from ..privacy.budget import Budget, Neighbours, exact, serious, shown
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Candidates, Meter
 from ..privacy.source import Source, SystemSource
@@ -74,7 +74,7 @@ class Ranking(Rendered):
     eta
         With a probability of at least 90 %, no score here is off by more than this.
     guarantee
-        What is promised, computed from the noise that was really added.
+        What is promised: the budget, which the noise that was really added keeps within, and what it rests on.
     mechanism
         How the labels were chosen.
     simulated
@@ -184,6 +184,7 @@ class Contest:
     """A checked question, ready to be carried out."""
 
     labels: tuple[Hashable, ...]
+    how: str
     scores: I64
     top: int
     budget: Budget
@@ -198,6 +199,12 @@ class Contest:
         if not self.counts:
             return [(_CHOOSE, Fraction(1))]
         return [(_CHOOSE, SELECTING), (_MEASURE, 1 - SELECTING)]
+
+    @property
+    def assumption(self) -> str:
+        """What the noise is measured by, and has to be true of the scores."""
+        least = ", and one person more never lowers a score" if self.monotone else ""
+        return f"one person changes no score by more than {shown(self.grid * FINENESS)}{least}"
 
     def query(self, places: tuple[int, ...]) -> Entries:
         """Return the question for the scores at some places."""
@@ -215,11 +222,13 @@ def rank(
     top: int,
     epsilon: Any,
     delta: Any = 0,
-    sensitivity: Any = 1,
+    sensitivity: Any,
+    labels: Iterable[Any] | Literal["public"] | None = None,
     monotone: bool = False,
     mechanism: Literal["exponential", "laplace"] = "exponential",
     counts: bool = True,
     neighbours: Literal["add-remove", "replace"] = "add-remove",
+    really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
 ) -> Ranking:
@@ -231,15 +240,17 @@ def rank(
     Parameters
     ----------
     scores
-        A score for each label: whole numbers, fractions such as ``"1/3"``, decimal numbers. Which labels there are is
-        taken for public, so list also those that nobody has to do with.
+        A score for each label: whole numbers, fractions such as ``"1/3"``, decimal numbers.
     top
         How many labels are wanted.
     epsilon, delta
         The budget, as exact numbers. With a delta over 0 it is kept by zCDP.
     sensitivity
-        By how much adding or removing one person can change any one score, at most. Scores are rounded down to
-        thousandths of it.
+        By how much adding or removing one person can change any one score, at most: nobody can tell that from the
+        scores, so it has to be said. Scores are rounded down to thousandths of it.
+    labels
+        Which labels there are, as a public list; one without a score has 0, and scores of others are left out. Or
+        ``"public"``: declares that those of `scores` are public knowledge, whoever is or is not in the data.
     monotone
         Says that adding a person never lowers a score (or never raises one), as with counts: labels are then chosen
         with half the noise, and scores have half where a person is replaced.
@@ -250,6 +261,8 @@ def rank(
     neighbours
         ``"add-remove"``, or ``"replace"``: labels are then chosen with twice the noise, and scores that move
         both ways have twice the noise too.
+    really
+        Says that an epsilon over 20, or a delta over 0.001, is no slip.
     ledger, who
         The account that pays, and who asks. It is written before anything is computed.
 
@@ -261,7 +274,7 @@ def rank(
     --------
     >>> import discreet
     >>> minutes = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204}
-    >>> best = discreet.rank(minutes, top=2, epsilon=1, sensitivity=60, monotone=True)
+    >>> best = discreet.rank(minutes, top=2, epsilon=1, sensitivity=60, monotone=True, labels="public")
     >>> sorted(best.labels), best.guarantee.epsilon
     (['east', 'north'], Fraction(1, 1))
     """
@@ -271,10 +284,12 @@ def rank(
         epsilon=epsilon,
         delta=delta,
         sensitivity=sensitivity,
+        labels=labels,
         monotone=monotone,
         mechanism=mechanism,
         counts=counts,
         neighbours=neighbours,
+        really=really,
     )
     record = pay(
         ledger,
@@ -302,14 +317,16 @@ def prepare(
     top: int,
     epsilon: Any,
     delta: Any = 0,
-    sensitivity: Any = 1,
+    sensitivity: Any,
+    labels: Any = None,
     monotone: bool = False,
     mechanism: str = "exponential",
     counts: bool = True,
     neighbours: str = "add-remove",
+    really: bool = False,
 ) -> Contest:
     """Check a question and put its scores on the grid. Nothing is spent here."""
-    budget = Budget.of(epsilon, delta)
+    budget = serious(Budget.of(epsilon, delta), switch("really", really))
     if not _SMALLEST <= budget.epsilon <= _LARGEST:
         raise MisuseError(
             told("{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.", given=epsilon)
@@ -339,8 +356,9 @@ def prepare(
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
         )
         raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {what}.")
-    if positive("top", top) > len(scores):
-        there = f"{'are' if len(scores) > 1 else 'is'} only {number_of(len(scores), 'label')}"
+    named, how = _labels(labels, scores)
+    if positive("top", top) > len(named):
+        there = f"{'are' if len(named) > 1 else 'is'} only {number_of(len(named), 'label')}"
         raise MisuseError(
             told("{top} is {given:,}, but there {there}: ask for at most so many.", given=top, there=there)
         )
@@ -348,8 +366,9 @@ def prepare(
         raise MisuseError(told("{top} is at most {many:,} in a ranking; {given:,} was given.", many=_MOST, given=top))
     grid = most / FINENESS
     return Contest(
-        labels=tuple(scores),
-        scores=np.array([_on_grid(label, score, grid) for label, score in scores.items()], np.int64),
+        labels=named,
+        how=how,
+        scores=np.array([_on_grid(label, scores.get(label, 0), grid) for label in named], np.int64),
         top=int(top),
         budget=budget,
         neighbours=relation,
@@ -358,6 +377,31 @@ def prepare(
         way="laplace" if mechanism == "laplace" else "exponential",
         counts=switch("counts", counts),
     )
+
+
+def _labels(labels: Any, scores: Mapping[Any, Score]) -> tuple[tuple[Hashable, ...], str]:
+    """Return which labels there are, and how that came to be public: by declaration, never by default (X5)."""
+    choices = told(
+        "Say which labels there are: list them with {labels=}, also those that nobody has to do with; or declare with "
+        "{labels='public'} that those of the scores are public knowledge."
+    )
+    if isinstance(labels, str) and labels == "public":
+        return tuple(scores), "as given with the scores"
+    if labels is None:
+        raise MisuseError(
+            told("A label that few people have to do with would give them away. {choices}", choices=choices)
+        )
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise MisuseError(told("{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices))
+    try:
+        listed = tuple(dict.fromkeys(labels))
+    except TypeError:
+        raise MisuseError(told("{labels} is a list of names or numbers. {choices}", choices=choices)) from None
+    if not listed:
+        raise MisuseError(
+            told("The list of labels is empty: there is nothing to choose from. {choices}", choices=choices)
+        )
+    return listed, "as declared"
 
 
 def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
@@ -401,11 +445,12 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
         return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
 
-    guarantee = Guarantee.from_charges(
+    guarantee = Guarantee.of(
+        contest.budget,
         meter.charges,
         neighbours=contest.neighbours,
-        delta=contest.budget.delta,
-        public=(f"which {len(contest.labels):,} labels there are",),
+        public=(f"which {len(contest.labels):,} labels there are, {contest.how}",),
+        assumed=(contest.assumption,),
     )
     return Ranking(
         labels=tuple(contest.labels[place] for place in chosen),

@@ -41,9 +41,9 @@ class Release:
         The patterns with their noisy counts, and for each the interval `low` to `high` in which the true count lies
         in 95 of 100 releases, as far as released facts tell.
     guarantee
-        What is promised, computed from the noise that was really added.
-    mechanism
-        The name of the mechanism that ran.
+        What is promised: the budget that was paid for, which the noise that was really added keeps within.
+    mechanism, chosen
+        The name of the mechanism that ran, and of the one it chose to do the work, if any.
     asked, settings
         The question and the mechanism's settings: public values.
     facts
@@ -77,6 +77,7 @@ class Release:
     when: str = ""
     citations: tuple[str, ...] = ()
     summary: str = ""
+    chosen: str = ""
 
     def __len__(self) -> int:
         return len(self.patterns)
@@ -102,7 +103,7 @@ class Release:
 
     @property
     def people(self) -> int:
-        """The number of people: public, or with noise."""
+        """The number of people: public, or with noise; then `patterns.people_within` is its interval."""
         return self.patterns.people
 
     def rules(
@@ -120,6 +121,7 @@ class Release:
             "guarantee": self.guarantee.to_dict(),
             "simulated": self.simulated,
             "mechanism": self.mechanism,
+            "chosen": self.chosen,
             "asked": dict(self.asked),
             "settings": dict(self.settings),
             "facts": dict(self.facts),
@@ -131,7 +133,11 @@ class Release:
     def digest(self) -> str:
         """Return a hash of everything that is released, by which a ledger knows this release."""
         table = self.patterns.to_arrow()
-        content = {"about": self.to_dict(), "people": self.people, "patterns": table.to_pylist()}
+        content = {
+            "about": self.to_dict(),
+            "people": [self.people, self.patterns.people_within],
+            "patterns": table.to_pylist(),
+        }
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
@@ -163,13 +169,12 @@ class Release:
         from .. import __version__
         from ..report.page import Told, page
 
-        chosen = self.facts.get("mechanism chosen")
         told = Told(
             title=title,
             patterns=self.patterns,
             guarantee=self.guarantee,
             asked=_question(self.asked),
-            mechanism=self.mechanism if chosen is None else f"{self.mechanism}, which chose {chosen}",
+            mechanism=f"{self.mechanism}, which chose {self.chosen}" if self.chosen else self.mechanism,
             summary=self.summary,
             settings={name.replace("_", " "): _shown(value) for name, value in self.settings.items()},
             citations=self.citations,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -15,6 +16,10 @@ from ..errors import Message, MisuseError, assigned, named, told
 # No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
 UNBOUNDED = 2**30
 LARGEST = 2**62
+
+# Digits as everybody types them: Python would take 1_0 for ten, and digits of other scripts.
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
+_RATIO = re.compile(r"\s*[+-]?[0-9]+\s*/\s*[0-9]+\s*", re.ASCII)
 
 _TINY = -40  # the exponent of ten below which a fraction is as good as the smallest
 
@@ -93,8 +98,10 @@ def as_written(value: Any) -> Decimal | Fraction | None:
     if isinstance(value, Fraction | Integral):
         return Fraction(value)
     try:
-        if isinstance(value, str) and "/" in value and len(value) < 100:
-            return Fraction(value)
+        if isinstance(value, str):
+            if "/" in value and len(value) < 100 and _RATIO.fullmatch(value):
+                return Fraction(value.replace(" ", ""))
+            value = value if _NUMBER.fullmatch(value) else None
         if isinstance(value, Real):
             value = repr(float(value))
         decimal = Decimal(value) if isinstance(value, str | Decimal) else None

@@ -2,9 +2,10 @@
 
 - **CSV**: one row a pattern or rule. An itemset is the text of a JSON array in one cell, ``["milk", "tea"]``
   or ``[3, 17]``, so that commas, quotes and spaces in names, and the name "3" beside the number 3, all come
-  back. The column `people` repeats the number of people; a table without rows has lost it, and loads with 0.
-  There is no place for what travels with a private result (`about`, its guarantee above all): it is lost, and so
-  JSON or Parquet are better for keeping a release.
+  back. The column `people` repeats the number of people; of an exact result without rows it is lost, and loads with 0.
+  A private result has columns for its promise too (`model`, `neighbours`, `epsilon`, `delta`, `simulated`), and all
+  that travels with it as one JSON object in the first cell of the column `about`. Where nothing was found, one row
+  without items carries them.
 - **JSON**: one object with `discreet` (what it holds and the version of its form: ``patterns/1``,
   ``rules/1``, ``relations/1``), `people`, `guarantee`, `simulated` and all else that `about` holds, and `patterns`,
   `rules` or `relations`, one line each. Relations may have `patterns` beside them: the items they are of.
@@ -20,6 +21,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TypeAlias, get_args
 
@@ -28,8 +32,10 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
 from .itemsets import Itemsets, in_label_order
+from .measures import Ends
 from .patterns import Patterns
-from .rules import BOUNDS, COUNTS, Rules
+from .promise import shown
+from .rules import BOUNDS, COUNTS, ENDS, Rules
 from .writing import written
 
 if TYPE_CHECKING:
@@ -45,7 +51,11 @@ _STRIDE = 100_000
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 _EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "people", "omitted", "counted"}
+_OWN = {"discreet", "people", "people_low", "people_high", "omitted", "counted"}
+# The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
+_PROMISE = ("model", "neighbours", "epsilon", "delta")
+_ALL = "about"
+_WITHIN = ("people_low", "people_high")
 _KINDS = ("patterns", "rules", "relations")
 
 
@@ -78,13 +88,16 @@ def write(result: Result, stream: BinaryIO, form: Format) -> None:
         head = json.dumps(_about(result))[1:-1]
         stream.write(f'{{{head},\n"{_kind(result)}": ['.encode())
     else:
-        stream.write((",".join(_text_columns(result[:0], form)) + "\n").encode())
+        stream.write((",".join({**_text_columns(result[:0]), **_promise_columns(result, 0)}) + "\n").encode())
+        if not len(result) and result.about is not None:
+            _write_cells(_carrier(result), stream)
     for start in range(0, len(result), _STRIDE):
-        columns = _text_columns(result[start : start + _STRIDE], form)
+        part = result[start : start + _STRIDE]
+        columns = _text_columns(part)
         if form == "json":
             _write_objects(columns, stream, first=start == 0)
         else:
-            _write_cells(columns, stream)
+            _write_cells(columns | _promise_columns(part, len(part), told=start == 0), stream)
     if form == "json":
         stream.write(b"\n]}\n")
 
@@ -95,6 +108,8 @@ def _kind(result: Result) -> str:
 
 def _about(result: Result) -> dict[str, Any]:
     own: dict[str, Any] = {"discreet": f"{_kind(result)}/1", "people": result.people}
+    if result.people_within is not None:
+        own["people_low"], own["people_high"] = result.people_within
     if isinstance(result, Rules):
         own["omitted"] = result.omitted
     elif not result.counted:
@@ -102,8 +117,8 @@ def _about(result: Result) -> dict[str, Any]:
     return own | (_EXACT if result.about is None else dict(result.about))
 
 
-def _text_columns(part: Result, form: Format) -> dict[str, Any]:
-    """Return the columns of a part of a table with itemsets as JSON text, and in CSV the number of people."""
+def _text_columns(part: Result) -> dict[str, Any]:
+    """Return the columns of a part of a table with itemsets as JSON text."""
     table = part.to_arrow()
     columns: dict[str, Any] = {name: table[name].combine_chunks() for name in table.column_names}
     if isinstance(part, Patterns):
@@ -111,9 +126,44 @@ def _text_columns(part: Result, form: Format) -> dict[str, Any]:
     else:
         columns["antecedent"] = part.antecedents.to_json(part.vocabulary)
         columns["consequent"] = part.consequents.to_json(part.vocabulary)
-    if form == "csv":
-        columns["people"] = np.full(len(part), part.people)
     return columns
+
+
+def _promise_columns(result: Result, rows: int, told: bool = True) -> dict[str, Any]:
+    """Return what a CSV file repeats in every row: the people, and what was promised; with all of it in the first."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {"people": np.full(rows, result.people)}
+    if result.people_within is not None:
+        columns |= {name: np.full(rows, end) for name, end in zip(_WITHIN, result.people_within, strict=True)}
+    if result.about is None:
+        return columns
+    for name, value in _promised(result.about).items():
+        columns[name] = pa.array([value] * rows, pa.large_string())
+    columns["simulated"] = np.full(rows, bool(result.about.get("simulated")))
+    columns[_ALL] = pa.array(
+        [json.dumps(_about(result)) if told and not row else None for row in range(rows)], pa.large_string()
+    )
+    return columns
+
+
+def _promised(about: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the promise as a table repeats it: numbers as a person would write them."""
+    promised = about.get("guarantee")
+    told: dict[str, str | None] = dict.fromkeys(_PROMISE)
+    if isinstance(promised, Mapping):
+        told |= {name: str(promised.get(name)) for name in _PROMISE}
+        with suppress(ValueError, ZeroDivisionError, OverflowError):
+            told |= {name: shown(Fraction(str(promised[name]))) for name in ("epsilon", "delta") if name in promised}
+    return told
+
+
+def _carrier(result: Result) -> dict[str, Any]:
+    """Return one row without items that carries the promise of a result in which nothing was found."""
+    import pyarrow as pa
+
+    blank = {name: pa.nulls(1, pa.large_string()) for name in _text_columns(result[:0])}
+    return blank | _promise_columns(result, 1)
 
 
 def _write_cells(columns: dict[str, Any], stream: BinaryIO) -> None:
@@ -157,8 +207,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     Returns
     -------
     Patterns or Rules
-        Equal to what was saved, but for `about` where the file is CSV. The vocabulary has only the items that occur
-        in it.
+        Equal to what was saved. The vocabulary has only the items that occur in it.
     """
     form = format_of(path)
     shown = Path(path)
@@ -221,7 +270,7 @@ def _load_json(path: Path, content: bytes) -> Result:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: {kind!r} must be a list of objects.")
     columns: dict[str, Any] = {}
-    optional = [name for name in ("low", "high", *BOUNDS) if rows and name in rows[0]]
+    optional = [name for name in ("low", "high", *BOUNDS, *ENDS) if rows and name in rows[0]]
     for name in (*_needed(kind), *optional):
         try:
             columns[name] = [row[name] for row in rows]
@@ -235,33 +284,64 @@ def _load_csv(path: Path, content: bytes) -> Result:
     import pyarrow as pa
     import pyarrow.csv as csv
 
-    whole, real = pa.int64(), pa.float64()
-    types = {"items": pa.large_string(), "antecedent": pa.large_string(), "consequent": pa.large_string()}
-    types |= dict.fromkeys(("low", "high", *BOUNDS), real) | dict.fromkeys(("people", *COUNTS), whole)
+    whole, real, text = pa.int64(), pa.float64(), pa.large_string()
+    types = dict.fromkeys(("items", "antecedent", "consequent", *_PROMISE, _ALL), text) | {"simulated": pa.bool_()}
+    types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS), real)
+    types |= dict.fromkeys(("people", *_WITHIN, *COUNTS), whole)
     try:
         table = csv.read_csv(
             pa.BufferReader(content),
             read_options=csv.ReadOptions(block_size=1 << 25),
-            convert_options=csv.ConvertOptions(column_types=types),
+            # What is blank is not there: a row without items carries what is known of a result without patterns.
+            convert_options=csv.ConvertOptions(
+                column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
         )
     except pa.ArrowException as error:
         raise InputError(f"{path} cannot be read as CSV: {_first_line(error)}.") from None
     kind = "rules" if "antecedent" in table.column_names else "patterns"
-    columns: dict[str, Any] = {name: table[name] for name in table.column_names}
-    absent = [name for name in (*_needed(kind), "people") if name not in columns]
+    absent = [name for name in (*_needed(kind), "people") if name not in table.column_names]
     if absent:
         raise InputError(
-            f"{path} has no column {absent[0]!r}; it has {', '.join(columns)}. "
+            f"{path} has no column {absent[0]!r}; it has {', '.join(table.column_names)}. "
             "Patterns have items, count, support, people; to read baskets use discreet.read()."
         )
+    about = _told(path, kind, table)
+    held = table.filter(table[_sides(kind)[0]].is_valid())
+    columns: dict[str, Any] = {name: held[name] for name in held.column_names}
     for name in _sides(kind):
-        columns[name] = _parse_cells(path, table[name].to_pylist())
-    people = table["people"].unique().to_pylist() or [0]
-    if len(people) > 1:
-        raise InputError(f"{path}: the column 'people' must be the same in all rows, but has {len(people)} values.")
+        columns[name] = _parse_cells(path, held[name].to_pylist())
     # A column of counts without a single one is how patterns only look here.
-    counted = not len(table) or table["count"].null_count < len(table)
-    return _build(path, kind, columns, {"people": people[0], "counted": counted})
+    counted = not len(held) or held["count"].null_count < len(held)
+    return _build(path, about.pop("kind", kind), columns, {"counted": counted, **about})
+
+
+def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
+    """Return what the columns that repeat themselves say: the people, and what was promised."""
+    about: dict[str, Any] = {"people": 0}
+    for name in ("people", *_WITHIN, *_PROMISE, "simulated", _ALL):
+        values = table[name].drop_null().unique().to_pylist() if name in table.column_names else []
+        if len(values) > 1:
+            raise InputError(f"{path}: the column {name!r} must be the same in all rows, but has {len(values)} values.")
+        if values:
+            about[name] = values[0]
+    promised = {name: about.pop(name) for name in _PROMISE if name in about}
+    whole = about.pop(_ALL, None)
+    if whole is None:  # the row that had it was removed: what the other rows repeat is left
+        return about | ({"guarantee": promised} if promised else {})
+    try:
+        told = json.loads(whole)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise InputError(f"{path}: the column {_ALL!r} does not hold what discreet wrote there.")
+    known = _known_kind(path, told)
+    if (known == "patterns") != (kind == "patterns"):
+        raise InputError(f"{path}: the column {_ALL!r} speaks of {known}, and the table has {kind}.")
+    stated = {name: value for name, value in _promised(told).items() if value is not None}
+    if promised != stated or any(told.get(name) != value for name, value in about.items()):
+        raise InputError(f"{path}: its columns say something else than the column {_ALL!r}: it was changed by hand.")
+    return {**told, "kind": known}
 
 
 def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
@@ -310,6 +390,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     people = about.get("people")
     if not isinstance(people, int) or people < 0:
         raise InputError(f"{path}: 'people' is {people!r}, but it must be a whole number.")
+    within = _within(path, about)
     counted = kind != "patterns" or about.get("counted") is not False
     names = [name for name in _needed(kind) if name in COUNTS and counted]
     counts = {COUNTS[name]: _whole_numbers(path, name, columns[name]) for name in names}
@@ -331,6 +412,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
             high=high,
             about=promised,
             counted=counted,
+            people_within=within,
         )
     return Rules(
         antecedents=sides[0],
@@ -345,7 +427,27 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         high=high,
         about=promised,
         kind="relations" if kind == "relations" else "rules",
+        people_within=within,
+        ends=_ends(path, columns),
     )
+
+
+def _within(path: Path, about: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the interval of the number of people, where there is one."""
+    few, many = (about.get(name) for name in _WITHIN)
+    if few is None and many is None:
+        return None
+    if not isinstance(few, int) or not isinstance(many, int) or not 0 <= few <= many:
+        raise InputError(f"{path}: 'people_low' and 'people_high' are {few!r} and {many!r}, but must be an interval.")
+    return few, many
+
+
+def _ends(path: Path, columns: Mapping[str, Any]) -> tuple[Ends, Ends, Ends] | None:
+    """Return the intervals of the three counts of each rule, where all are there."""
+    found = [end for end in (_bound(path, name, columns.get(name)) for name in ENDS) if end is not None]
+    if len(found) < len(ENDS):
+        return None
+    return (found[0], found[1]), (found[2], found[3]), (found[4], found[5])
 
 
 def _itemsets(path: Path, columns: list[Any]) -> tuple[list[Itemsets], Any]:

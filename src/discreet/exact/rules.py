@@ -20,7 +20,7 @@ from ..baskets.core import Item, Vocabulary
 from ..errors import LimitError, MisuseError, named, told
 from .checks import fraction, positive, span
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
-from .measures import MEASURES, measure
+from .measures import MEASURES, Ends, measure, within
 from .patterns import Patterns, need_counts, same_bounds
 from .shown import Shown
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _STRIDE = 16_384
 
 # Measures whose formulas make sense whatever noise did to the counts.
-_UNBOUNDED = ("support", "lift", "leverage")
+_UNBOUNDED = ("lift", "leverage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,17 @@ class Rules(Shown):
         How many people hold both sides, and each side.
     vocabulary
         The label of each code.
-    people
-        How many people were looked at.
+    people, people_within
+        How many people there are; and an interval for that number, where it is private as well.
     omitted
         How many possible rules were left out because a side was not among the patterns.
     low, high
         An interval for each true confidence, where the counts are private; None where they are exact. It covers the
         true confidence of a given rule with a probability of at least 90 % where the interval of each of the two
         counts does so with 95 % (union bound).
+    ends
+        The intervals of the counts, where they are private and known: of the antecedent, the consequent and both.
+        :meth:`bounds` makes an interval of them for any measure.
     about
         What travels with a private result, as in :class:`Patterns`.
     kind
@@ -92,6 +95,8 @@ class Rules(Shown):
     high: NDArray[np.float64] | None = None
     about: Mapping[str, Any] | None = None
     kind: Literal["rules", "relations"] = "rules"
+    people_within: tuple[int, int] | None = None
+    ends: tuple[Ends, Ends, Ends] | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -118,10 +123,11 @@ class Rules(Shown):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Rules)
-            and self.people == other.people
+            and (self.people, self.people_within) == (other.people, other.people_within)
             and self.about == other.about
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
+            and all(same_bounds(*both) for both in zip(self._ends(), other._ends(), strict=True))
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
             and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
             and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
@@ -159,6 +165,18 @@ class Rules(Shown):
             return left, right, np.minimum(both, left)
         left, right = (np.minimum(side, max(self.people, 1)) for side in (left, right))
         return left, right, np.minimum(both, np.minimum(left, right))
+
+    def bounds(self, name: str) -> Ends | None:
+        """Return an interval for the true value of a measure, where the counts are private: its low and its high end.
+
+        It carries the noise of every count the measure is made of, and of the number of people: see
+        :func:`discreet.exact.measures.within` for how often it holds. None where the counts are exact.
+        """
+        if name == "confidence" and self.low is not None and self.high is not None:
+            return self.low, self.high
+        if name not in MEASURES:
+            raise MisuseError(f"{name!r} is not a measure of rules; there are {', '.join(MEASURES)}.")
+        return None if self.ends is None else within(name, self.people_within or (self.people,) * 2, *self.ends)
 
     @property
     def noisy(self) -> bool:
@@ -214,12 +232,15 @@ class Rules(Shown):
     def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
         """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
 
-        Where the counts are private, `confidence_low` is a measure too. Sorted by it, no rule is on top by noise alone.
+        Where the counts are private, the ends of an interval are measures too, such as `confidence_low`. Sorted by it,
+        no rule is on top by noise alone.
         """
+        measured, _, end = by.rpartition("_")
+        bounds = self.bounds(measured) if measured in MEASURES and end in ("low", "high") else None
         if by == "count":
             column = self.counts.astype(np.float64)
-        elif by in self._bounds():
-            column = self._bounds()[by]
+        elif bounds is not None:
+            column = bounds[end == "high"]
         else:
             column = self.measure(by)
         return self._take(np.argsort(-column if descending else column, kind="stable"))
@@ -231,7 +252,7 @@ class Rules(Shown):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures.
 
-        Where private, `confidence_low` and `confidence_high` follow.
+        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
         """
         import pyarrow as pa
 
@@ -250,7 +271,7 @@ class Rules(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`.
 
-        Where private, `confidence_low` and `confidence_high` follow.
+        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
         """
         pandas = frames("pandas")
         sides = [
@@ -261,8 +282,9 @@ class Rules(Shown):
             {
                 "antecedents": sides[0],
                 "consequents": sides[1],
-                "antecedent support": self.antecedent_counts / max(self.people, 1),
-                "consequent support": self.consequent_counts / max(self.people, 1),
+                # With noise a count may be more than the number of people; a fraction of them never is.
+                "antecedent support": np.minimum(self.antecedent_counts / max(self.people, 1), 1),
+                "consequent support": np.minimum(self.consequent_counts / max(self.people, 1), 1),
                 "support": self.measure("support"),
                 "confidence": self.measure("confidence"),
                 "lift": self.measure("lift"),
@@ -284,15 +306,23 @@ class Rules(Shown):
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
 
-        CSV has no place for `about`: a guarantee travels in JSON and Parquet.
+        What was promised about a private result, and whether it was simulated, is in each of them.
         """
         from .files import save
 
         save(self, path)
 
     def _bounds(self) -> dict[str, NDArray[np.float64]]:
-        columns = {name: getattr(self, attribute) for name, attribute in BOUNDS.items()}
-        return {name: bound for name, bound in columns.items() if bound is not None}
+        columns: dict[str, NDArray[np.float64]] = {}
+        for name in ("confidence", "support", "lift"):
+            found = self.bounds(name)
+            if found is not None:
+                columns |= {f"{name}_low": found[0], f"{name}_high": found[1]}
+        return columns | {name: end for name, end in zip(ENDS, self._ends(), strict=True) if end is not None}
+
+    def _ends(self) -> list[NDArray[np.float64] | None]:
+        """Return the ends of the intervals of the counts, in the order of `ENDS`."""
+        return [None] * len(ENDS) if self.ends is None else [end for pair in self.ends for end in pair]
 
     def _take(self, positions: Positions) -> Rules:
         return Rules(
@@ -305,6 +335,8 @@ class Rules(Shown):
             high=None if self.high is None else self.high[positions],
             about=self.about,
             kind=self.kind,
+            people_within=self.people_within,
+            ends=_taken(self.ends, positions),
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )
 
@@ -316,6 +348,16 @@ COUNTS = {
     "consequent_count": "consequent_counts",
 }
 BOUNDS = {"confidence_low": "low", "confidence_high": "high"}
+ENDS = tuple(f"{side}_{end}" for side in ("antecedent", "consequent", "count") for end in ("low", "high"))
+
+
+def _taken(ends: tuple[Ends, Ends, Ends] | None, *positions: Positions) -> tuple[Ends, Ends, Ends] | None:
+    """Return the ends at some places; three of them take each pair at its own."""
+    if ends is None:
+        return None
+    places = positions if len(positions) == len(ends) else positions * len(ends)
+    one, other, both = ((low[place], high[place]) for (low, high), place in zip(ends, places, strict=True))
+    return one, other, both
 
 
 def rules(
@@ -374,7 +416,11 @@ def rules(
         confidence = np.minimum(confidence, 1)
     order = np.lexsort((-patterns.counts[whole], -confidence))
     whole, left, right = whole[order], left[order], right[order]
-    low, high = _interval(patterns, whole, left)
+    ends = None
+    if patterns.low is not None and patterns.high is not None:
+        ends = _taken(((patterns.low, patterns.high),) * 3, left, right, whole)
+    people = patterns.people_within or (patterns.people,) * 2
+    low, high = (None, None) if ends is None else within("confidence", people, *ends)
     return Rules(
         antecedents=patterns.itemsets.take(left),
         consequents=patterns.itemsets.take(right),
@@ -387,23 +433,9 @@ def rules(
         low=low,
         high=high,
         about=patterns.about,
+        people_within=patterns.people_within,
+        ends=ends,
     )
-
-
-def _interval(
-    patterns: Patterns, whole: Positions, left: Positions
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
-    """Return the smallest and the largest confidence that the intervals of the two counts allow.
-
-    Where a bound is unknown (nan) or the antecedent may be held by nobody, that is 0 or 1.
-    """
-    if patterns.low is None or patterns.high is None:
-        return None, None
-    low, high = np.zeros(len(whole)), np.ones(len(whole))
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.divide(patterns.low[whole], patterns.high[left], out=low, where=patterns.high[left] > 0)
-        np.divide(patterns.high[whole], patterns.low[left], out=high, where=patterns.low[left] > 0)
-    return np.clip(np.nan_to_num(low, nan=0), 0, 1), np.clip(np.nan_to_num(high, nan=1), 0, 1)
 
 
 def _search(

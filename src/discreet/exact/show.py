@@ -7,7 +7,6 @@ nothing. Names come from data: what a terminal or a browser would act on is show
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from ..wording import printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
+from .promise import line
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ _ITEMS = 24
 def headline(result: Patterns | Rules) -> str:
     """Return one line that says what there is."""
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
-    line = f"{_number_of(len(result), word)} of {_number_of(result.people, 'person')}"
+    people = _number_of(result.people, "person")
+    if result.people_within is not None:
+        people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
+    line = f"{_number_of(len(result), word)} of {people}"
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
@@ -42,23 +45,10 @@ def promises(result: Patterns | Rules) -> list[str]:
     promised = about.get("guarantee")
     lines = []
     if isinstance(promised, Mapping):
-        epsilon, delta = (_decimal(promised.get(name, 0)) for name in ("epsilon", "delta"))
-        line = f"{promised.get('model')} differential privacy, {promised.get('neighbours')}, epsilon = {epsilon}"
-        lines.append(printable(line if delta == "0" else f"{line}, delta = {delta}"))
+        lines.append(printable(line(promised)))
     if about.get("simulated"):
         lines.append("SIMULATED: not a private release")
     return lines
-
-
-def _decimal(number: object) -> str:
-    """Return an exact number, kept as the text of a fraction, as a person would write it."""
-    try:
-        value = Fraction(str(number))
-        text = f"{float(value):.12g}"
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return str(number)
-    text = text if Fraction(text) == value else str(value)
-    return text if len(text) <= 12 else f"{float(value):.6g}"
 
 
 def table(result: Patterns | Rules, rows: int = ROWS) -> Group:
@@ -160,6 +150,10 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
                 columns.append(_numbers(bound, ".4f"))
         names.append("lift")
         columns.append(_numbers(first.measure("lift"), ".2f"))
+        lifts = first.bounds("lift")
+        if lifts is not None:
+            names += ["from", "to"]
+            columns += [_numbers(end, ".2f") for end in lifts]
     return names, [list(row) for row in zip(*columns, strict=True)]
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
 from ..errors import InputError
 
-Verdict = Literal["holds", "holds in part", "does not hold", "cannot be tried"]
+Verdict = Literal["holds", "holds in part", "does not hold", "cannot be tried", "not run here"]
+# What a claim of the file may have: the last one is for pages whose runs do not show it.
+_JUDGED = get_args(Verdict)[:-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,20 @@ class Claim:
     command: str
     seed: str
 
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments of the lab that show it; none where a test or another program does."""
+        words = self.command.split()
+        return tuple(words[3:]) if words[:3] == ["discreet", "lab", "run"] else ()
+
+
+def judged(every: Iterable[Claim], ran: Collection[str]) -> list[Claim]:
+    """Return the claims without the verdicts that the experiments which were run in full do not show.
+
+    Claims that a test or another program shows keep theirs: no run of the lab has to do with them.
+    """
+    return [one if set(one.experiments) <= set(ran) else replace(one, verdict="not run here") for one in every]
+
 
 @cache
 def claims() -> tuple[Claim, ...]:
@@ -54,7 +71,7 @@ def claims() -> tuple[Claim, ...]:
             one = Claim(**entry)
         except TypeError as error:
             raise InputError(f"A claim lacks something or has too much ({error}): {entry}") from error
-        if one.verdict not in get_args(Verdict) or not all((one.why, one.command, one.seed)):
+        if one.verdict not in _JUDGED or not all((one.why, one.command, one.seed)):
             raise InputError(f"The claim of {one.paper}, {one.where} lacks a verdict, a reason, a command or a seed.")
         found.append(one)
     return tuple(found)

@@ -19,6 +19,7 @@ from ..exact.relating import checked_how
 from ..local.asking import Ask, Estimate, Wanted, converse
 from ..local.loss import WORD
 from ..local.oracles.oracle import Answered
+from ..local.pair_questions import Number
 from ..local.simulate import Crowd
 from ..local.stream import seed_of
 from ..registry import protocol
@@ -94,6 +95,6 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
 
 def _group(ask: Ask, plan: Any) -> str:
     """Return what those who answer are asked about: items, the matrix, or relations one by one."""
-    if ask.name.startswith("matrix"):
+    if isinstance(ask.question, Number):
         return "matrix"
     return "items" if ask.who.start < float(plan.shares[0]) * WORD else "relations"

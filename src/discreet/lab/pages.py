@@ -61,13 +61,16 @@ def write_index(papers: Sequence[str], claims: Iterable[Claim], folder: Path) ->
     """Write the page before the pages: what became of the claims of each paper."""
     every = [claim for claim in claims if claim.paper in papers]
     said = [paper for paper in papers if any(claim.paper == paper for claim in every)]
-    rows = [[f"[{titles()[one]}]({one}.md)", *_tally([claim for claim in every if claim.paper == one])] for one in said]
+    found = {claim.verdict for claim in every}
+    verdicts = [verdict for verdict in get_args(Verdict) if verdict != "not run here" or verdict in found]
+    apart = {one: [claim for claim in every if claim.paper == one] for one in said}
+    rows = [[f"[{titles()[one]}]({one}.md)", *_tally(apart[one], verdicts)] for one in said]
     lines = ["# The papers, reproduced", ""]
     lines += [
         "What every paper claims, one by one, and what became of it here. How to run it: [the lab](../lab.md).",
         "",
     ]
-    lines += markdown(["paper", "claims", *get_args(Verdict)], [*rows, ["all", *_tally(every)]])
+    lines += markdown(["paper", "claims", *verdicts], [*rows, ["all", *_tally(every, verdicts)]])
     lines += ["Each page lists first what could not be reproduced, and why.", ""]
     lines += [f"Beside them: [{titles()[one]}]({one}.md)." for one in papers if one not in said]
     lines += ["", "```{toctree}", ":maxdepth: 1", "", *papers, "```", ""]
@@ -77,11 +80,8 @@ def write_index(papers: Sequence[str], claims: Iterable[Claim], folder: Path) ->
     return path
 
 
-def _tally(claims: Sequence[Claim]) -> list[str]:
-    return [
-        str(len(claims)),
-        *(str(sum(claim.verdict == verdict for claim in claims)) for verdict in get_args(Verdict)),
-    ]
+def _tally(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[str]:
+    return [str(len(claims)), *(str(sum(claim.verdict == verdict for claim in claims)) for verdict in verdicts)]
 
 
 def _page(
@@ -138,15 +138,25 @@ def _not_reproduced(claims: Sequence[Claim]) -> Iterator[str]:
 
 def _every_claim(claims: Sequence[Claim]) -> Iterator[str]:
     yield "## What it claims, and what we found\n"
+    if any(one.verdict == "not run here" for one in claims):
+        yield "There is no verdict where the runs of this page are not all that it takes.\n"
+    yield "Claims without an experiment of the lab are seen by a test or a program, and not by the runs of this page.\n"
     yield from markdown(
         ["", "where", "the claim, in our words", "found", "why"],
-        ([str(place), one.where, one.says, f"**{one.verdict}**", one.why] for place, one in enumerate(claims, start=1)),
+        ([str(place), one.where, one.says, *_found(one)] for place, one in enumerate(claims, start=1)),
     )
     # Commands cannot be broken over lines, so a column of them would leave no room for the others.
     yield "<details><summary>How to see each of them</summary>\n"
     for place, one in enumerate(claims, start=1):
         yield f"{place}. `{one.command}`" + ("" if one.seed == "none" else f" (seeds {one.seed})")
     yield "\n</details>\n"
+
+
+def _found(claim: Claim) -> tuple[str, str]:
+    """Return the verdict and the reason of a claim; neither where the runs do not show it."""
+    if claim.verdict == "not run here":
+        return claim.verdict, f"`{claim.command}` shows it"
+    return f"**{claim.verdict}**", claim.why
 
 
 def _count(many: int, what: str) -> str:

@@ -35,7 +35,7 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     people
         How many reports are shuffled together: those of one round, which share a question and an oracle.
     delta
-        The probability with which the central promise may fail, over 0.
+        The delta of the central promise, over 0.
 
     Examples
     --------

@@ -213,7 +213,7 @@ def try_mechanism(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: i
 
     release = metered(job, meter, engine)
     interval = interval_of(release.patterns)
-    chosen = str(release.facts.get("mechanism chosen", ""))
+    chosen = release.chosen
     if named:
         return Tried(precision=None, recall=None, interval=interval, questions=len(calls), chosen=chosen)
     found = itemsets_of(release.patterns)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import BudgetError, MisuseError, told
+from ..exact.promise import rounded as rounded
 from ..wording import Rendered
 from .budget import GRID, Budget, Neighbours, epsilon_for, exact, rho_for, shown
 from .fingerprint import Fingerprint
@@ -29,7 +30,6 @@ Progress: TypeAlias = Literal["spent", "released"]
 DELTA_GRID = Fraction(1, 10**60)
 
 _MOST = 10**9  # no epsilon is larger: such a promise says nothing
-_SHORT = 12  # characters of a number that is shown as it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class State(Rendered):
         text = f"epsilon {rounded(self.budget.epsilon)}"
         if self.accounting == "zcdp":
             text += f" at delta {rounded(self.budget.delta)}"
-        text += f", {self.neighbours.value}"
+        text += f", {self.neighbours.words}"
         return text if self.most is None else f"{text}, at most {rounded(self.most)} a release"
 
     def lines(self) -> list[str]:
@@ -179,8 +179,8 @@ class Account:
         """Raise unless one more release at this cost is of the right kind and within the budget."""
         if asked.neighbours is not self.neighbours:
             raise MisuseError(
-                f"The ledger is kept for neighbours who {self.neighbours.value}, and this release promises "
-                f"{asked.neighbours.value}; the two are never added up. Ask for a release that promises the former."
+                f"The ledger is kept for neighbours who {self.neighbours.words}, and this release promises "
+                f"{asked.neighbours.words}; the two are never added up. Ask for a release that promises the former."
             )
         if self.accounting == "pure" and asked.delta:
             raise MisuseError(
@@ -323,12 +323,3 @@ def _advice(epsilon: Fraction, how: str) -> str:
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
-
-
-def rounded(value: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """Return a fraction as it is where that is short, else with six digits, rounded against whoever spends."""
-    text = shown(value)
-    if len(text) <= _SHORT:
-        return text
-    context = Context(prec=6, rounding=rounding)
-    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"

@@ -121,7 +121,7 @@ def _read(private: Mapping[str, Any], entries: list[Entry], changed: list[bool])
         name=first["name"],
         created=first["created"],
         accounting="pure" if first["accounting"] == "pure" else "zcdp",
-        neighbours=Neighbours(first["neighbours"]),
+        neighbours=Neighbours.kept(first["neighbours"]),
         budget=Budget(epsilon=Fraction(first["epsilon"]), delta=Fraction(first["delta"])),
         most=None if first["most"] is None else Fraction(first["most"]),
         key=private["key"],

@@ -17,6 +17,8 @@ from typing import Any
 
 from ..errors import MisuseError, named, told
 from ..exact.checks import as_written
+from ..exact.promise import RELATIONS
+from ..exact.promise import shown as shown
 from . import lazy
 
 # Bounds that are not exact fractions are rounded up to a multiple of this.
@@ -27,20 +29,26 @@ _LONGEST = 60  # characters of a number that is typed
 
 
 class Neighbours(StrEnum):
-    """Which two data sets the promise is about."""
+    """Which two data sets the promise is about, as it is typed and kept in files."""
 
-    ADD_REMOVE = "add or remove one person"
-    REPLACE = "replace one person"
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+    @property
+    def words(self) -> str:
+        """The relation as it is said."""
+        return RELATIONS[self.value]
+
+    @classmethod
+    def kept(cls, text: Any) -> Neighbours:
+        """Return the relation that a file keeps; the first ones kept it in words."""
+        return cls({words: name for name, words in RELATIONS.items()}.get(text, text))
 
     @classmethod
     def typed(cls, value: Any) -> Neighbours:
         """Return the relation as users type it: ``"add-remove"`` or ``"replace"``; or as it is."""
-        if isinstance(value, cls):
-            return value
-        if value == "add-remove":
-            return cls.ADD_REMOVE
-        if value == "replace":
-            return cls.REPLACE
+        if value in tuple(cls):
+            return cls(value)
         raise MisuseError(told("{neighbours} is 'add-remove' or 'replace'; {value!r} was given.", value=value))
 
 
@@ -109,6 +117,43 @@ class Budget:
                 told("A budget without delta is kept in epsilon alone: give {delta=} to account by zCDP.")
             )
         return rho_for(self.epsilon, self.delta)
+
+
+# Beyond these a promise says next to nothing, and is more likely a slip: it is made only for who says so.
+ABSURD_EPSILON = Fraction(20)
+ABSURD_DELTA = Fraction(1, 1000)
+
+
+def serious(budget: Budget, really: bool, people: int | None = None) -> Budget:
+    """Return a budget whose promise says something; one that does not is refused unless it is really meant.
+
+    `people` is the number of people where it is public: with a delta over one in so many, publishing one person's
+    basket as it is would be allowed.
+    """
+    if really:
+        return budget
+    if budget.epsilon > ABSURD_EPSILON:
+        raise MisuseError(
+            told(
+                "{epsilon} is at most {most_seriously}: an epsilon of {given} lets one person's data make a result "
+                "e^{given} times likelier, which protects nobody. An epsilon of 1 is usual, less protects more. If it "
+                "is really meant, say so with {really=True}.",
+                most_seriously=ABSURD_EPSILON,
+                given=shown(budget.epsilon),
+            )
+        )
+    if budget.delta > ABSURD_DELTA or (people and budget.delta * people > 1):
+        bound = shown(ABSURD_DELTA) if budget.delta > ABSURD_DELTA else f"one over the number of people, {people:,}"
+        raise MisuseError(
+            told(
+                "{delta} is at most {bound}: with a delta of {given}, giving away the whole basket of somebody picked "
+                "at random would be allowed. Far below one over the number of people is usual, such as 1e-6. If it is "
+                "really meant, say so with {really=True}.",
+                bound=bound,
+                given=shown(budget.delta),
+            )
+        )
+    return budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,9 +264,3 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 def rounded_up(value: Fraction) -> Fraction:
     """Return the next multiple of the grid."""
     return ceil(value / GRID) * GRID
-
-
-def shown(value: Fraction) -> str:
-    """Return a fraction as a person would write it: a decimal number where it has one."""
-    text = f"{float(value):.12g}"
-    return text if Fraction(text) == value else str(value)

@@ -1,17 +1,28 @@
-"""What was promised, computed from what was done: a guarantee is made of charges, never typed."""
+"""What was promised: the cap that was paid for, which the charges of the noise layer are held to.
+
+The epsilon and delta stated are those of the budget. They are known before anything is computed, so they cannot tell
+how it went; a sum of charges that is over them is an error, and no release. What was spent on what stands beside.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp
 from typing import Any, Literal, TypeAlias
 
-from ..errors import InputError
-from .budget import Charge, Neighbours, compose, shown
+from ..errors import InputError, MisuseError
+from ..exact.promise import cut, line, rounded
+from . import lazy
+from .budget import Budget, Charge, Neighbours, compose, epsilon_for, rho_for
 
 Model: TypeAlias = Literal["central", "local"]
+
+# Deltas at which the curve of a zCDP promise is told.
+CURVE = tuple(Fraction(1, 10**power) for power in (3, 5, 7, 9, 12))
+
+_DIGITS = 30
+_BEYOND = Fraction(700)  # an epsilon over this says nothing in any case
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +36,16 @@ class Guarantee:
     neighbours
         Which two data sets can hardly be told apart. The unit is the person.
     epsilon, delta
-        How hardly. Computed from the charges by :meth:`from_charges`.
+        How hardly: every event has a probability of at most e^epsilon times that under the other data set, plus delta.
     charges
-        What the loss was spent on, as the noise layer wrote it down.
+        What the loss was spent on, as the noise layer wrote it down. Together they cost no more than what is stated.
     public
         What was taken for public knowledge, in plain words; the promise does not cover it.
+    assumed
+        What the promise rests on and nobody can check from here, in plain words.
+    rho, own_delta
+        Where losses were added up by zCDP, the cap of rho: it holds for every delta at once, see :meth:`epsilon_at`.
+        `own_delta` is the part of delta that finding what nobody listed has taken.
     """
 
     model: Model
@@ -39,42 +55,115 @@ class Guarantee:
     charges: tuple[Charge, ...]
     public: tuple[str, ...] = ()
     unit: Literal["person"] = "person"
+    assumed: tuple[str, ...] = ()
+    rho: Fraction | None = None
+    own_delta: Fraction = Fraction(0)
 
     @classmethod
-    def from_charges(
+    def of(
         cls,
+        budget: Budget,
         charges: Iterable[Charge],
         *,
+        own_delta: Fraction = Fraction(0),
         model: Model = "central",
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
-        delta: Fraction = Fraction(0),
         public: Iterable[str] = (),
+        assumed: Iterable[str] = (),
     ) -> Guarantee:
-        """Return the guarantee of all charges together, accounted in pure epsilon or, with a delta, by zCDP."""
+        """Return the promise of a budget, once all charges together are found to be within it.
+
+        `own_delta` is the part of the budget's delta that finding may take; the rest turns rho into epsilon. Where no
+        rest is left, losses are added up as they are.
+        """
         kept = tuple(charges)
-        total, failing = compose(kept, delta)
-        return cls(model=model, neighbours=neighbours, epsilon=total, delta=failing, charges=kept, public=tuple(public))
+        conversion = budget.delta - own_delta
+        epsilon, delta = compose(kept, conversion)
+        rho = None if conversion == 0 else rho_for(budget.epsilon, conversion)
+        # By zCDP it is rho that is compared: epsilon is a function of it, computed with a rounding of its own.
+        over = epsilon > budget.epsilon if rho is None else sum((charge.rho for charge in kept), Fraction(0)) > rho
+        if over or delta > budget.delta:
+            raise AssertionError("a release has cost more than its budget")
+        return cls(
+            model=model,
+            neighbours=neighbours,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            charges=kept,
+            public=tuple(public),
+            assumed=tuple(assumed),
+            rho=rho,
+            own_delta=own_delta,
+        )
 
     def __str__(self) -> str:
-        loss = f"epsilon = {_short(self.epsilon)}"
-        if self.delta:
-            loss += f", delta = {float(self.delta):.3g}"
-        return f"{self.model} differential privacy, {self.neighbours.value}, {loss}"
+        return line(self.to_dict())
 
-    def in_words(self, *, simulated: bool = False) -> str:
-        """Say what is promised to a reader who has never heard of epsilon; or would be, by what was simulated."""
-        factor = exp(min(float(self.epsilon), 700.0))  # beyond, it says nothing in any case
-        begun = "Whatever anyone concludes from this result"
-        if simulated:
-            begun = "This result protects nobody. A study that went like it promises: whatever anyone concludes from it"
-        told = (
-            f"{begun} about one person, they would have concluded with a "
-            f"probability at most {factor:.3g} times larger or smaller had that person's data "
-            f"{'not been there' if self.neighbours is Neighbours.ADD_REMOVE else 'been anything else'}"
-        )
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        """Return the epsilon that is promised at another delta, rounded up.
+
+        A promise by zCDP holds at every delta at once, each with an epsilon of its own; any other has the same epsilon
+        at every delta from its own on.
+
+        Examples
+        --------
+        >>> promise = Guarantee.of(Budget.of(1, "1e-6"), [])
+        >>> float(promise.epsilon_at(Fraction(1, 1000))) < 1 < float(promise.epsilon_at(Fraction(1, 10**9)))
+        True
+        """
+        if self.rho is not None and self.own_delta < delta < 1:
+            return epsilon_for(self.rho, delta - self.own_delta)
+        if self.rho is None and self.delta <= delta < 1:
+            return self.epsilon
+        least = "over" if self.rho is not None else "at least"
+        start = self.own_delta if self.rho is not None else self.delta
+        raise MisuseError(f"The promise holds for a delta {least} {rounded(start)} and below 1; {delta} was given.")
+
+    def curve(self) -> list[tuple[Fraction, Fraction]]:
+        """Return the epsilon at some deltas, where the promise is by zCDP: (delta, epsilon), the largest delta first.
+
+        The deltas are a thousandth and below, and that of the promise; each row is a promise of its own.
+        """
+        if self.rho is None:
+            return []
+        deltas = {self.delta, *(delta for delta in CURVE if delta > self.own_delta)}
+        return [(delta, self.epsilon_at(delta)) for delta in sorted(deltas, reverse=True)]
+
+    def in_words(self, *, simulated: bool = False, curve: bool = True) -> str:
+        """Say what is promised to a reader who has never heard of epsilon.
+
+        Parameters
+        ----------
+        simulated
+            Say what would be promised, by what was simulated.
+        curve
+            Whether to tell the epsilons at other deltas, where losses were added up by zCDP.
+        """
+        factor = cut(Fraction(lazy.exp(lazy.ratio(min(self.epsilon, _BEYOND), _DIGITS), _DIGITS)[1]))
+        other = "not been there" if self.neighbours is Neighbours.ADD_REMOVE else "been anything else"
         if self.delta:
-            told += f", except with a probability of {float(self.delta):.3g}"
-        told += "."
+            told = (
+                f"take any conclusion about one person that anyone may draw from {{}}. The probability that they draw "
+                f"it is at most {factor} times the probability had that person's data {other}, plus "
+                f"{rounded(self.delta, digits=3)}; and the same the other way round."
+            )
+        else:
+            told = (
+                f"whatever anyone concludes from {{}} about one person, they would have concluded with a probability "
+                f"at most {factor} times larger or smaller had that person's data {other}."
+            )
+        if simulated:
+            told = f"This result protects nobody. A study that went like it promises: {told.format('it')}"
+        else:
+            told = told.format("this result")
+            told = told[0].upper() + told[1:]
+        if self.rho is not None:
+            told += f" Losses were added up by zero-concentrated differential privacy, rho = {rounded(self.rho)}"
+            others = (pair for pair in self.curve() if pair[0] != self.delta)
+            listed = (f"{rounded(loss, digits=3)} at {rounded(delta, digits=3)}" for delta, loss in others)
+            told += f"; at other deltas epsilon is {', '.join(listed)}." if curve else "."
+        if self.assumed:
+            told += " It rests on what was declared: " + "; ".join(self.assumed) + "."
         if self.public:
             told += " Taken for public knowledge, and not protected: " + "; ".join(self.public) + "."
         return told
@@ -87,7 +176,10 @@ class Guarantee:
             "neighbours": self.neighbours.value,
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
+            "rho": None if self.rho is None else str(self.rho),
+            "own_delta": str(self.own_delta),
             "public": list(self.public),
+            "assumed": list(self.assumed),
             "charges": [
                 {
                     "what": charge.what,
@@ -114,16 +206,14 @@ class Guarantee:
             )
             return cls(
                 model=told["model"],
-                neighbours=Neighbours(told["neighbours"]),
+                neighbours=Neighbours.kept(told["neighbours"]),
                 epsilon=Fraction(told["epsilon"]),
                 delta=Fraction(told["delta"]),
                 charges=charges,
                 public=tuple(told["public"]),
+                assumed=tuple(told.get("assumed", ())),
+                rho=None if told.get("rho") is None else Fraction(told["rho"]),
+                own_delta=Fraction(told.get("own_delta", 0)),
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InputError(f"This is not a guarantee that was written by discreet: {error}.") from None
-
-
-def _short(value: Fraction) -> str:
-    text = shown(value)
-    return text if len(text) <= 12 else f"{float(value):.6g}"

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ..errors import DiscreetError, InputError, MisuseError, named, told
+from ..exact.checks import switch
 from . import book, sealed
 from .account import Asked, Spend, State, sensible
 from .anchor import COMMAND, Anchor, anchor_of
 from .book import AMOUNTS, FORM, Book, load
-from .budget import Budget, Neighbours, exact, shown
+from .budget import Budget, Neighbours, exact, serious, shown
 from .fingerprint import Rows
 from .source import SystemSource
 
@@ -81,6 +82,7 @@ class Ledger:
         most: Any = None,
         name: str = "",
         anchor: str | os.PathLike[str] | None = None,
+        really: bool = False,
     ) -> Ledger:
         """Make the ledger of a data set. It is kept for life, as it is made.
 
@@ -99,10 +101,12 @@ class Ledger:
             What you call the data.
         anchor
             Where the head of its chain is kept besides, as for :meth:`anchor`.
+        really
+            Says that an epsilon over 20, or a delta over 0.001, is no slip.
 
         Privacy: the file holds a secret key and a fingerprint of the data; keep it as you keep the data.
         """
-        budget = sensible(Budget.of(epsilon, delta))
+        budget = serious(sensible(Budget.of(epsilon, delta)), switch("really", really))
         limit = None if most is None else exact(most, "most")
         if limit is not None and not 0 < limit <= budget.epsilon:
             raise MisuseError(

@@ -7,19 +7,25 @@ results depends on the data: no exception, no message, no progress figure, no co
 
 from .door import affordable, answer, count, prepare_count, quote, release
 from .job import Job, Relation
+from .looking import MISSED, Preview, look, missed, preview
 from .making import carry_out, metered
 from .question import prepare
 
 __all__ = [
+    "MISSED",
     "Job",
+    "Preview",
     "Relation",
     "affordable",
     "answer",
     "carry_out",
     "count",
+    "look",
     "metered",
+    "missed",
     "prepare",
     "prepare_count",
+    "preview",
     "quote",
     "release",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
 
 from numpy.typing import NDArray
 
@@ -52,7 +52,8 @@ class Question(TypedDict, total=False):
     excludes: Item | Iterable[Item]
     counts: bool
     neighbours: Relation
-    segments: Iterable[Item] | None
+    segments: Iterable[Item] | Literal["public"] | None
+    really: bool
     ledger: str | PathLike[str] | Ledger | None
     who: str
     same_data: bool
@@ -69,7 +70,8 @@ class Named(TypedDict, total=False):
     items: Any
     people: int | None
     neighbours: Relation
-    segments: Iterable[Item] | None
+    segments: Iterable[Item] | Literal["public"] | None
+    really: bool
     ledger: str | PathLike[str] | Ledger | None
     who: str
     same_data: bool
@@ -102,7 +104,8 @@ def release(
     counts: bool = True,
     neighbours: Relation = "add-remove",
     by: Sequence[Item] | NDArray[Any] | None = None,
-    segments: Iterable[Item] | None = None,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
     same_data: bool = False,
@@ -142,8 +145,10 @@ def release(
         to twice as large, but for counts of patterns in whole baskets.
     by, segments
         A segment for each person, such as a region, as a list or as the column that :func:`discreet.read` was told to
-        keep by ``by=``: one release a segment, for the price of one, as nobody is in
-        two. `segments` lists them; without it those found in the data are declared public.
+        keep by ``by=``: one release a segment, for the price of one, as nobody is in two. `segments` lists them, also
+        those nobody is in; ``"public"`` declares those found in the data to be public.
+    really
+        Says that an epsilon over 20, or a delta over 0.001 or over one in `people`, is no slip.
     ledger
         The account that pays: a path or an open ledger. It is written before anything is computed.
     who
@@ -186,6 +191,7 @@ def release(
         neighbours=neighbours,
         by=by,
         segments=segments,
+        really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
     return done if by is not None else next(iter(done.values()))
@@ -216,7 +222,8 @@ def count(
     people: int | None = None,
     neighbours: Relation = "add-remove",
     by: Sequence[Item] | NDArray[Any] | None = None,
-    segments: Iterable[Item] | None = None,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
     same_data: bool = False,
@@ -233,7 +240,7 @@ def count(
         The columns of a table with one row an item, as for :func:`discreet.read`.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
-    epsilon, delta, items, people, neighbours, by, segments, ledger, who, same_data
+    epsilon, delta, items, people, neighbours, by, segments, really, ledger, who, same_data
         As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
 
     Examples
@@ -254,6 +261,7 @@ def count(
         neighbours=neighbours,
         by=by,
         segments=segments,
+        really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)
     return done if by is not None else next(iter(done.values()))

@@ -27,7 +27,11 @@ FINDABLE = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """A checked question, ready to be carried out: what is asked, of which engine, at what price."""
+    """A checked question, ready to be carried out: what is asked, of which engine, at what price.
+
+    Which items there are is public where they are `listed`: by a list, or `read` from the data and declared so; or the
+    items are found with noise, by a step before the mechanism (`finding`) or by the mechanism itself.
+    """
 
     baskets: Baskets
     mechanism: Mechanism
@@ -44,6 +48,7 @@ class Job:
     counts: bool
     itemsets: Itemsets | None
     listed: bool
+    read: bool
     finding: bool
     public: tuple[str, ...]
     words: Mapping[str, Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 
 import numpy as np
 
@@ -37,12 +36,13 @@ def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = 
 
 def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
     """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
-    steps = dict(job.plan())
     everyone = engine(job.baskets)
     people, margin = job.people, 0
+    within: tuple[int, int] | None = None
     if people is None:
         noisy = meter.count("counting the people", everyone, People(), PEOPLE)
-        people, margin = max(0, int(noisy.values[0])), noisy.margin()
+        counted, margin = int(noisy.values[0]), noisy.margin()
+        people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
     inner = job.baskets
     if job.fixed:
         inner = rows(inner, np.flatnonzero(rows_holding(inner.offsets, inner.codes, job.prefix)))
@@ -54,23 +54,19 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         notes.append(note)
     inner = only(inner, back)
     alone: tuple[float, int] | None = None
-    if "counting the items every pattern has" in steps:
+    if job.counted:
         one = meter.count("counting the items every pattern has", engine(inner), People(), PREFIX)
         alone = float(one.values[0]), one.margin()
     asked = replace(job.asked(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
     found = _found(job, asked, engine(inner), meter)
-    patterns = _patterns(job, found, back, people, alone)
-    if job.words["items"] == "found privately":
+    patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
+    if not job.listed:
         patterns = _without_other_items(patterns)
     how = found.chosen or job.mechanism
-    pure = meter.pure
-    guarantee = Guarantee.from_charges(
-        meter.charges,
-        neighbours=job.neighbours,
-        delta=Fraction(0) if pure else meter.conversion,
-        public=job.public,
+    guarantee = Guarantee.of(
+        job.budget, meter.charges, own_delta=job.own_delta, neighbours=job.neighbours, public=job.public
     )
     made = Release(
         patterns=patterns,
@@ -84,6 +80,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         when=datetime.now(UTC).date().isoformat(),
         citations=tuple(dict.fromkeys((how.citation, job.mechanism.citation))),
         summary=job.mechanism.summary,
+        chosen=found.chosen.name if found.chosen is not None else "",
     )
     return replace(made, patterns=replace(patterns, about=made.to_dict()))
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..curator.mechanism import Asked, Mechanism, settings_of
 from ..curator.public import CHOICES, item_list, like, names, onto, rows
-from ..errors import LimitError, MisuseError, NobodyError, named, told
+from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
 from ..exact.checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..exact.itemsets import Itemsets
-from ..privacy.budget import Budget, Neighbours
+from ..privacy.budget import Budget, Neighbours, serious
 from ..registry import mechanism as mechanism_of
 from ..report.text import number_of
 from .job import Job, Relation
@@ -29,6 +29,12 @@ _MANY = 10**6
 _WHOSE = told(
     'Say who is who: {person="customer"}, {item="product"}, here or in discreet.read(…). Without {person=} '
     "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
+)
+_NAMED = told("{by} has a name or a number for each person, such as 'north' or 3, and so has a list of segments.")
+_SEGMENTS = told(
+    "Say which there are: list them, {several}, also those nobody is in; or declare with {segments='public'} that "
+    "those found in the data are public knowledge.",
+    several=Message("segments=['north', 'south']", "--segment north --segment south, or --segments FILE"),
 )
 
 
@@ -52,13 +58,14 @@ def prepare(
     neighbours: Relation = "add-remove",
     by: Sequence[Item] | NDArray[Any] | None = None,
     segments: Iterable[Item] | None = None,
+    really: bool = False,
     trying: bool = False,
 ) -> dict[Item, Job]:
     """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here.
 
     `trying` is for seeded noise alone: then a mechanism needs no proof page.
     """
-    budget = Budget.of(epsilon, delta)
+    budget = serious(Budget.of(epsilon, delta), switch("really", really), _known_people(people))
     if budget.epsilon < _SMALLEST:
         raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
     if not budget.pure and budget.rho == 0:
@@ -121,6 +128,7 @@ def prepare(
                 told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
             )
         people = max(1, len(held))
+        serious(budget, really, people)
     job = Job(
         baskets=over,
         mechanism=how,
@@ -137,6 +145,7 @@ def prepare(
         counts=switch("counts", counts),
         itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
         listed=listed,
+        read=isinstance(items, str) and items == "public",
         finding=finding,
         public=public,
         words=_words(top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets),
@@ -174,6 +183,11 @@ def everyone(baskets: Baskets | Any, *, by: Any = None, **reading: Any) -> Baske
         return read_people(baskets, otherwise=_WHOSE, **reading)
     except NobodyError:
         return nobody()
+
+
+def _known_people(people: Any) -> int | None:
+    """Return the number of people where it was declared as one; what it is otherwise is looked at later."""
+    return int(people) if is_whole(people) and people > 0 else None
 
 
 def _public_asked(job: Job, items: int) -> Asked:
@@ -257,7 +271,7 @@ def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
     return Itemsets(starts([len(one) for one in sets]), codes)
 
 
-def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item, Job]:
+def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
     """Split a job by segment: everyone is in one, so the price of all is the price of one."""
     if job.neighbours is Neighbours.REPLACE or job.people is not None:
         raise MisuseError(
@@ -280,23 +294,17 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
         raise MisuseError(told("{by} is a segment for each person: as many as there are baskets, in their order."))
     if any(value is None or value != value for value in values):
         raise MisuseError(told("{by} has no segment for some people: give everyone one."))
+    listed, how = _segment_list(segments, values)
+    # Each person is looked up once, so nobody can be in two segments.
+    places = {name: place for place, name in enumerate(listed)}
+    # Whether segments are numbers or names is for those who list them to say.
+    texts = {str(name): place for name, place in places.items()}
     try:
-        typed = [segments] if isinstance(segments, str) else segments
-        listed = sorted(set(values), key=str) if typed is None else list(typed)
-        named: list[Item] = [_plain(name) for name in dict.fromkeys(listed)]
-        if not all(isinstance(name, str | int | float) for name in named):
-            raise TypeError
-        # Each person is looked up once, so nobody can be in two segments.
-        places = {name: place for place, name in enumerate(named)}
-        # Whether segments are numbers or names is for those who list them to say.
-        texts = {str(name): place for name, place in places.items()}
         where = np.array([places.get(value, texts.get(str(value), -1)) for value in values], np.int64)
     except TypeError:
-        raise MisuseError(told("{by} has a name or a number for each person, such as 'north' or 3.")) from None
-    if not named:
-        raise MisuseError(told("There is no segment: list them with {segments=}."))
-    how = "as found in the data" if segments is None else "as declared"
-    public = (*job.public, f"which {len(named):,} segments there are, {how}")
+        raise MisuseError(_NAMED) from None
+    said = f"which {len(listed):,} segments there are" if len(listed) > 1 else "which segment there is"
+    public = (*job.public, f"{said}, {how}")
     return {
         name: replace(
             job,
@@ -304,7 +312,7 @@ def _segmented(job: Job, by: Any, segments: Iterable[Item] | None) -> dict[Item,
             public=public,
             words={**job.words, "segment": name},
         )
-        for name in named
+        for name in listed
     }
 
 
@@ -323,3 +331,32 @@ def _kept(baskets: Baskets, column: str) -> list[Item]:
             held=held,
         )
     )
+
+
+def _segment_list(segments: Any, values: list[Any]) -> tuple[list[Item], str]:
+    """Return the public list of segments, and how it came to be public: by declaration, never by default (X5)."""
+    if segments is None:
+        raise MisuseError(
+            told("Segments that few people are in would give them away by their names. {choices}", choices=_SEGMENTS)
+        )
+    if isinstance(segments, str) and segments == "public":
+        found, how = sorted(_distinct(values), key=str), "as found in the data"
+    elif isinstance(segments, str) or not isinstance(segments, Iterable):
+        raise MisuseError(
+            told("{segments} is a list; {given!r:.80} was given. {choices}", given=segments, choices=_SEGMENTS)
+        )
+    else:
+        found, how = list(segments), "as declared"
+    listed: list[Item] = [_plain(name) for name in _distinct(found)]
+    if not all(isinstance(name, str | int | float) and name != "" for name in listed):
+        raise MisuseError(_NAMED)
+    if not listed:
+        raise MisuseError(told("There is no segment. {choices}", choices=_SEGMENTS))
+    return listed, how
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    try:
+        return list(dict.fromkeys(values))
+    except TypeError:
+        raise MisuseError(_NAMED) from None

@@ -202,4 +202,4 @@ def _codes(patterns: Patterns, place: int) -> list[int]:
 
 
 def _count(count: int, people: int) -> str:
-    return whole(count) + (f" ({percent(count / people)})" if people > 0 else "")
+    return whole(count) + (f" ({percent(min(count / people, 1))})" if people > 0 else "")

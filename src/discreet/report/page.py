@@ -124,13 +124,20 @@ def _figures(told: Told) -> str:
     patterns = told.patterns
     figures = {"Patterns": whole(len(patterns)), "People": whole(patterns.people)}
     said = ""
+    if patterns.people_within is not None:
+        few, many = map(whole, patterns.people_within)
+        figures["People"] = f"about {whole(patterns.people)}"
+        said = (
+            f"The number of people is private too: it lies between {few} and {many}, in 95 of 100 cases. Shares carry "
+            "that as well. "
+        )
     if patterns.high is not None:
         # Upwards, as downwards an interval may have been cut at 0.
         margins = [margin for margin in (patterns.high - patterns.counts).tolist() if math.isfinite(margin)]
         if margins:
             typical = f"± {whole(math.ceil(median(margins)))}"
             figures["Typical margin"] = typical
-            said = (
+            said += (
                 f"A margin of {typical} people means that in 95 of 100 cases the true number lies no further than that "
                 "from the count that is shown. Half of the patterns have this margin or a smaller one."
             )
@@ -153,8 +160,9 @@ def _promise(told: Told) -> str:
         if told.simulated
         else ""
     )
+    promised = escape(clean(told.guarantee.in_words(curve=False), 4000))
     return (
-        f'{simulated}<div class="promise"><p class="lead">{escape(clean(told.guarantee.in_words(), 4000))}</p>'
+        f'{simulated}<div class="promise"><p class="lead">{promised}</p>'
         f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee)}"
     )
 
@@ -180,7 +188,10 @@ def _found(patterns: Patterns, charted: int) -> str:
     figure = '<figure class="pieces">' + "\n".join(pieces) + "</figure>\n"
     which = f"The first {len(rows):,} of {len(patterns):,} patterns" if len(rows) < len(patterns) else "All patterns"
     long = "the share of people who hold all its items" if share else "how many people hold all its items"
-    whiskers = "; the line across its end is the 95 % interval" if patterns.low is not None else ""
+    whiskers = ""
+    if patterns.low is not None:
+        sure = "95" if patterns.people_within is None or not share else "90"
+        whiskers = f"; the line across its end is an interval that holds the true one in at least {sure} of 100 cases"
     return (
         f'<p class="quiet before">{which}. The length of a bar is {long}{whiskers}.</p>\n{figure}{_reading(patterns)}'
     )
@@ -196,10 +207,11 @@ def chart(patterns: Patterns, rows: int = 30) -> Chart:
 
 def _bars(patterns: Patterns) -> list[Bar]:
     # The number of people is noisy as well: where it came out as 0, bars are counts.
-    scale = patterns.people if patterns.people > 0 else 1
+    share = patterns.people > 0
+    ends = patterns.support_bounds or (None, None) if share else (patterns.low, patterns.high)
     nothing = [None] * len(patterns)
-    low, high = (nothing if bound is None else (bound / scale).tolist() for bound in (patterns.low, patterns.high))
-    values = (patterns.counts / scale).tolist()
+    low, high = (nothing if bound is None else bound.tolist() for bound in ends)
+    values = (patterns.supports if share else patterns.counts).tolist()
     labels = [plain_itemset(labels, _LABEL) for labels in labels_of(patterns.itemsets, patterns)]
     return [Bar(*row) for row in zip(labels, values, low, high, strict=True)]
 
@@ -237,6 +249,8 @@ def _together(patterns: Patterns) -> str:
             "Lift is how many times as often two items were found together as if neither had to do with the other: the "
             "darker a line, the larger; dashed where it is under 1. "
         )
+        if patterns.low is not None:
+            told += "All of it is drawn by the noisy counts alone; the rules below have intervals. "
     if picture.left_out:
         told += f"Not drawn for want of room: {number_of(picture.left_out, 'pair or triple', 'pairs and triples')}. "
     return f'<figure><div class="wide">{graph(picture)}</div>\n<figcaption>{told.strip()}</figcaption></figure>\n'
@@ -256,11 +270,14 @@ def _rules(patterns: Patterns, most: int) -> str:
         "confidence. The lift is how many times as often that is as among everybody. Rules are computed from the "
         "released patterns and cost no privacy beyond them."
     )
+    known = patterns.people_within is None
+    lifted = "three, so in at least 85" if known else "three, and on the number of people, so in at least 80"
     order = "the largest confidence first"
     if found.low is not None:
         told += (
-            " From and to are an interval for the confidence; it holds the true one in at least 90 of 100 cases, as it "
-            "rests on two counts whose intervals fail in 5 of 100 cases each."
+            " From and to are an interval for the number before them. That of a confidence holds the true one in at "
+            "least 90 of 100 cases, as it rests on two counts whose intervals fail in 5 of 100 cases each; that of a "
+            f"lift rests on {lifted}."
         )
         order = "ordered by the lower end of the interval, so that noise alone brings no rule to the top"
     first = found.sort("confidence" if found.low is None else "confidence_low")[:most]

@@ -11,11 +11,15 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..exact.patterns import Patterns
+from ..exact.promise import rounded
 from ..exact.rules import Rules
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
 from .charts import share
 from .text import clean, digits_for, html_itemset, labels_of, loss, percent, whole
+
+# What is left of a budget by rounding alone is less than one part of so many.
+_ROUNDING = 1_000
 
 
 def described(told: Mapping[str, str]) -> str:
@@ -43,6 +47,12 @@ def pattern_table(patterns: Patterns) -> str:
             supports = patterns.supports.tolist()
             digits = digits_for(supports)
             columns["Support"] = [percent(support, digits) for support in supports]
+            if patterns.support_bounds is not None:
+                low, high = patterns.support_bounds
+                columns["from "] = [percent(_cut(end, digits, math.floor), digits) for end in low.tolist()]
+                columns["to "] = [percent(_cut(end, digits, math.ceil), digits) for end in high.tolist()]
+                sure = "95 %" if patterns.people_within is None else "at least 90 %, as it carries the noise of both,"
+                said += f" After the support they are those of its own, which holds with {sure}."
     return _table("Items", heads, columns, said)
 
 
@@ -60,6 +70,12 @@ def _whole_end(end: float, to_whole: Callable[[float], int]) -> float:
     return max(0.0, to_whole(end) if math.isfinite(end) else end) if not math.isnan(end) else end
 
 
+def _cut(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
+    """Return a fraction that has so many decimals in percent, rounded outwards."""
+    step = 10.0 ** -(digits + 2)
+    return min(1.0, to_whole(round(value / step, 6)) * step)
+
+
 def rule_table(rules: Rules, said: str) -> str:
     """Return rules with their confidence and lift; `said` goes above."""
     sides = zip(labels_of(rules.antecedents, rules), labels_of(rules.consequents, rules), strict=True)
@@ -69,6 +85,9 @@ def rule_table(rules: Rules, said: str) -> str:
     if rules.low is not None and rules.high is not None:
         columns["from"], columns["to"] = _percents(rules.low), _percents(rules.high)
     columns["Lift"] = [f"{lift:,.2f}" for lift in rules.measure("lift").tolist()]
+    lifts = rules.bounds("lift")
+    if lifts is not None:
+        columns["from "], columns["to "] = ([f"{end:,.2f}" for end in ends.tolist()] for ends in lifts)
     return _table("Rule", heads, columns, said)
 
 
@@ -94,15 +113,20 @@ def spent_table(guarantee: Guarantee) -> str:
     """Return what was spent on what, with a small bar a step; steps of the same name are put together."""
     if not guarantee.charges:
         return "<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n"
-    pure = _is_pure(guarantee)
+    pure = guarantee.rho is None
     steps: dict[str, list[Charge]] = {}
     for charge in guarantee.charges:
         steps.setdefault(charge.what, []).append(charge)
+    heads = [_step(what, held) for what, held in steps.items()]
     losses = [sum((_loss(charge, pure) for charge in held), Fraction(0)) for held in steps.values()]
-    parts = [float(amount / (sum(losses) or 1)) for amount in losses]
+    cap = guarantee.epsilon if guarantee.rho is None else guarantee.rho
+    rest = cap - sum(losses)
+    if rest > cap / _ROUNDING:
+        heads.append("nothing: it was not needed")
+        losses.append(rest)
     columns = {
         "Epsilon" if pure else "Rho": [loss(amount) for amount in losses],
-        "Share": [f"{percent(part)} {share(part)}" for part in parts],
+        "Share": [f"{percent(part)} {share(part)}" for part in (float(amount / cap) for amount in losses)],
     }
     said = "What was spent on what. " + (
         "Epsilon is the loss of privacy; the losses of the steps add up."
@@ -110,13 +134,20 @@ def spent_table(guarantee: Guarantee) -> str:
         else "Rho is the loss of privacy as zero-concentrated differential privacy measures it; the losses of the "
         "steps add up, and their sum is turned into the epsilon and delta above."
     )
-    return _table("Step", [_step(what, held) for what, held in steps.items()], columns, said)
+    return _table("Step", heads, columns, said) + _curve(guarantee)
 
 
-def _is_pure(guarantee: Guarantee) -> bool:
-    """Whether the losses were added up as they are: then they make the whole epsilon."""
-    losses = [charge.epsilon for charge in guarantee.charges]
-    return None not in losses and sum(loss or 0 for loss in losses) == guarantee.epsilon
+def _curve(guarantee: Guarantee) -> str:
+    """Return the epsilons at other deltas: a promise by zCDP is all of them at once."""
+    rows = guarantee.curve()
+    if not rows:
+        return ""
+    said = (
+        "The same promise at other deltas: each row holds, for every event, with a factor of e to its epsilon and its "
+        "delta added."
+    )
+    heads = [rounded(delta, digits=3) for delta, _ in rows]
+    return _table("Delta", heads, {"Epsilon": [rounded(epsilon, digits=3) for _, epsilon in rows]}, said)
 
 
 def _loss(charge: Charge, pure: bool) -> Fraction:

@@ -16,8 +16,8 @@ from itertools import pairwise
 from ..baskets.core import Item
 from ..exact.itemsets import Itemsets
 from ..exact.patterns import Patterns
+from ..exact.promise import rounded
 from ..exact.rules import Rules
-from ..privacy.budget import shown
 from ..wording import JOINERS, printable
 
 # The direction of what stands between these has no effect on what stands around them.
@@ -103,9 +103,8 @@ def digits_for(values: Iterable[float]) -> int:
 
 
 def loss(value: Fraction) -> str:
-    """Return a loss of privacy: exactly where that is short, otherwise to six digits."""
-    text = shown(value)
-    return text if len(text) <= 10 else f"{float(value):.6g}"
+    """Return a loss of privacy: exactly where that is short, otherwise to six digits, rounded up."""
+    return rounded(value)
 
 
 def _signed(text: str) -> str:

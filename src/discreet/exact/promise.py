@@ -1,0 +1,58 @@
+"""What a result says about its promise, from the plain values that travel with it: one line, rounded against us.
+
+A promise is made in `privacy`, and read from files by whoever shows a result; both write it with the words that stand
+here. Numbers that bound something are rounded up, so that "at most" stays true. Nothing is decided by these texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+# How the relations of neighbours are said; the names are those that files and ledgers keep.
+RELATIONS = {"add-remove": "add or remove one person", "replace": "replace one person"}
+
+_SHORT = 12  # characters of a number that is shown as it is
+
+
+def shown(value: Fraction) -> str:
+    """Return a fraction as a person would write it: a decimal number where it has one."""
+    text = f"{float(value):.12g}"
+    return text if Fraction(text) == value else str(value)
+
+
+def rounded(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 6) -> str:
+    """Return a fraction as it is where that is short, else with so many digits, rounded against whoever spends."""
+    text = shown(value)
+    return text if len(text) <= _SHORT else cut(value, rounding, digits)
+
+
+def cut(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 3) -> str:
+    """Return a fraction with so many digits, rounded up unless told otherwise.
+
+    Examples
+    --------
+    >>> cut(Fraction(12214, 10_000))
+    '1.23'
+    """
+    context = Context(prec=digits, rounding=rounding)
+    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
+
+
+def line(promised: Mapping[str, Any]) -> str:
+    """Return a guarantee, given as plain values, in one line."""
+    relation = str(promised.get("neighbours"))
+    said = f"{promised.get('model')} differential privacy, {RELATIONS.get(relation, relation)}"
+    said += f", epsilon = {_number(promised.get('epsilon', 0))}"
+    delta = _number(promised.get("delta", 0))
+    return said if delta == "0" else f"{said}, delta = {delta}"
+
+
+def _number(number: object) -> str:
+    """Return an exact number, kept as the text of a fraction; what is none comes back as it is."""
+    try:
+        return rounded(Fraction(str(number)))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return str(number)

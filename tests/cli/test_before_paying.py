@@ -1,0 +1,239 @@
+"""What a curator is shown before anything is paid for, where it is shown, and what is refused unless it is meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import Ledger, MisuseError
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+MISSED = (
+    "discreet: Nobody holds any item on the list: a release would spend the budget on noise. Nothing was spent. If it "
+    "is really meant, say so with --really.\n"
+)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    rows = [f"{person},{product}" for person in range(300) for product in ("tea", "milk", "bread")[: 1 + person % 3]]
+    (tmp_path / "sales.csv").write_text("\n".join(["customer,product", *rows, "7,secret"]) + "\n")
+    (tmp_path / "products.txt").write_text("tea\nmilk\nbread\njam\n")
+    (tmp_path / "upper.txt").write_text("TEA\nMILK\nBREAD\nJAM\n")
+    (tmp_path / "columns.txt").write_text("1,tea\n2,milk\n3,bread\n")
+    Ledger.create(tmp_path / "budget.db", epsilon=2)
+    return tmp_path
+
+
+def asked(*rest, swapped=False):
+    person, item = ("product", "customer") if swapped else ("customer", "product")
+    return ["release", "sales.csv", "--person", person, "--item", item, "--top", "2", "--epsilon", "1",
+            "--ledger", "budget.db", *rest]  # fmt: skip
+
+
+def run(folder, *arguments):
+    done = subprocess.run([DISCREET, *arguments], capture_output=True, text=True, cwd=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def at_terminal(folder, *arguments):
+    """Run with standard error on a terminal: exit status, standard output, and what the terminal showed."""
+    master, terminal = pty.openpty()
+    child = subprocess.Popen(
+        [DISCREET, *arguments], stdout=subprocess.PIPE, stderr=terminal, cwd=folder,
+        env=os.environ | {"TERM": "dumb", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    while select.select([master], [], [], 60)[0]:
+        try:
+            read = os.read(master, 4096)
+        except OSError:
+            break
+        if not read:
+            break
+        shown += read
+    out, _ = child.communicate(timeout=60)
+    os.close(master)
+    return child.returncode, out.decode(), shown.decode().replace("\r\n", "\n")
+
+
+def spends(folder):
+    return len(Ledger.open(folder / "budget.db").spends())
+
+
+@pytest.mark.parametrize(
+    ("listed", "hint"),
+    [
+        ("upper.txt", "The case of letters differs: without that, some would match."),
+        ("columns.txt", "Its lines have several columns: give a list with one item a line."),
+    ],
+)
+def test_a_list_that_meets_nothing_burns_no_budget(shop, listed, hint):
+    assert run(shop, *asked("--items", listed)) == (1, "", MISSED)
+    status, out, shown = at_terminal(shop, *asked("--items", listed))
+    assert (status, out, spends(shop)) == (1, "", 0)
+    assert "Read 300 people and 4 items.\n" in shown
+    assert f"a release would spend the budget on noise. {hint}\n" in shown
+    status, out, err = run(shop, *asked("--items", listed, "--really"))
+    assert (status, spends(shop)) == (0, 1)
+    assert "Nobody holds" not in out + err
+
+
+def test_swapped_columns_are_seen_before_paying(shop):
+    status, _, shown = at_terminal(shop, *asked("--items", "products.txt", swapped=True))
+    assert (status, spends(shop)) == (1, 0)
+    assert "Read 4 people and 300 items.\nOf 4 items on the list, 0 occur.\n" in shown
+    assert "were the columns of person and item not taken for one another?" in shown
+
+
+def test_a_release_tells_the_terminal_alone(shop):
+    status, out, shown = at_terminal(shop, *asked("--items", "products.txt"))
+    assert status == 0
+    # A slow machine shows a bar before it, which leaves an empty line behind.
+    first, second, third = [line for line in shown.splitlines() if line.startswith(("Read", "Of", "Expect"))][:3]
+    assert (first, second) == ("Read 300 people and 4 items.", "Of 4 items on the list, 3 occur.")
+    assert third.startswith("Expect about 2 patterns, with counts off by ± ")
+    assert third.endswith(" people or less for half of them.")
+    assert "300 people" not in out
+    quiet = run(shop, *asked("--items", "products.txt", "--format", "json"))
+    assert quiet[0] == 0
+    assert "Read" not in quiet[1] + quiet[2]
+    assert "secret" not in out + quiet[1] + quiet[2]
+
+
+def test_a_dry_run_shows_the_same_and_spends_nothing(shop):
+    status, out, shown = at_terminal(shop, *asked("--items", "upper.txt", "--dry-run"))
+    assert (status, spends(shop)) == (0, 0)
+    assert "Of 4 items on the list, 0 occur." in shown
+    assert "counting the people" in out
+    assert "occur" not in out
+    assert "occur" not in "".join(map(str, run(shop, *asked("--items", "upper.txt", "--dry-run"))))
+
+
+def test_python_looks_when_it_is_asked_to_and_never_refuses_by_what_people_hold():
+    baskets = [{"tea", "milk"}] * 60
+    look = discreet.preview(baskets, top=2, epsilon=1, items=["TEA", "JAM"])
+    assert (look.people, look.items, look.listed, look.met) == (60, 2, 2, 0)
+    assert str(look).endswith("Nothing was spent. For your eyes: not private.")
+    assert len(discreet.release(baskets, top=2, epsilon=1, items=["TEA", "JAM"])) == 2
+    assert len(discreet.release([], top=2, epsilon=1, items=["TEA", "JAM"])) == 2
+    public = discreet.preview(baskets, top=2, epsilon=1, items="public")
+    assert (public.listed, public.met, public.hint) == (None, None, "")
+    found = discreet.preview(baskets, top=2, epsilon=1, delta="1e-6")
+    assert (found.listed, found.met) == (None, None)
+    named = discreet.preview(baskets, [{"tea"}, {"jam"}], epsilon=1)
+    assert (named.listed, named.met, named.mechanism) == (2, 1, "count")
+    bare = discreet.preview(baskets, top=1, epsilon=1, items="public", counts=False)
+    assert bare.margin is None
+
+
+def test_what_to_expect_is_about_what_comes():
+    baskets = [{"tea", "milk"}] * 900 + [{"tea"}] * 300
+    look = discreet.preview(baskets, top=3, epsilon=1, items="public", mechanism="exponential")
+    made = discreet.release(baskets, top=3, epsilon=1, items="public", mechanism="exponential").patterns
+    assert look.found == len(made) == 3
+    assert look.margin == pytest.approx(float((made.high - made.counts)[0]), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--epsilon", "21"], "epsilon is at most 20: an epsilon of 21 lets"),
+        (["--epsilon", "1", "--delta", "0.01"], "delta is at most 0.001: with a delta of 0.01"),
+        (["--epsilon", "1", "--delta", "0.0009", "--people", "300"], None),
+        (["--epsilon", "1", "--delta", "0.0009", "--people", "3000"], "delta is at most one over the number of people"),
+        (["--epsilon", "1_0"], "epsilon is a number such as 1, 0.5 or 1/3; 1_0 was given."),
+    ],
+)
+def test_absurd_promises_on_the_command_line(shop, typed, message):
+    words = [
+        "release",
+        "sales.csv",
+        "--person",
+        "customer",
+        "--item",
+        "product",
+        "--top",
+        "2",
+        "--items",
+        "products.txt",
+    ]
+    status, _, err = run(shop, *words, *typed)
+    assert (status, message is None or message in err) == (0 if message is None else 1, True), err
+    if message is not None and "1_0" not in message:
+        assert "say so with --really" in err
+        assert run(shop, *words, *typed, "--really")[0] == 0
+
+
+def test_segments_are_public_by_declaration_alone(shop):
+    rows = [f"{person},tea,{'hiv-clinic' if person == 7 else 'north'}" for person in range(90)]
+    (shop / "by.csv").write_text("\n".join(["customer,product,where", *rows]) + "\n")
+    (shop / "where.txt").write_text("north\nsouth\n")
+    words = ["release", "by.csv", "--person", "customer", "--item", "product", "--by", "where", "--top", "1",
+             "--epsilon", "1", "--items", "products.txt", "--ledger", "budget.db", "-o", "out.json"]  # fmt: skip
+    status, out, err = run(shop, *words)
+    assert (status, out, spends(shop)) == (1, "", 0)
+    assert "Segments that few people are in would give them away by their names." in err
+    assert "hiv-clinic" not in err
+    for typed in (["--segment", "north", "--segment", "south"], ["--segments", "where.txt"]):
+        assert run(shop, *words, *typed)[0] == 0
+        assert sorted(path.name for path in shop.glob("out-*")) == ["out-north.json", "out-south.json"]
+    told = json.dumps([spend.to_dict() for spend in Ledger.open(shop / "budget.db").spends()])
+    assert "hiv-clinic" not in told
+    assert run(shop, *words, "--segments", "public")[0] == 1  # the budget is spent
+    assert run(shop, *words[:-4], "--segments", "public", "--format", "json")[0] == 0
+    assert "not by both" in run(shop, *words, "--segments", "public", "--segment", "north")[2]
+
+
+def test_labels_of_a_ranking_are_public_by_declaration_alone():
+    scores = {"north": 50, "hiv-clinic": 1}
+    with pytest.raises(TypeError, match="sensitivity"):
+        discreet.rank(scores, top=1, epsilon=1, labels="public")
+    with pytest.raises(MisuseError, match="A label that few people have to do with would give them away"):
+        discreet.rank(scores, top=1, epsilon=1, sensitivity=1)
+    made = discreet.rank(scores, top=2, epsilon=1, sensitivity=3, monotone=True, labels=["north", "south"])
+    assert set(made.labels) == {"north", "south"}
+    assert made.guarantee.assumed == (
+        "one person changes no score by more than 3, and one person more never lowers a score",
+    )
+    assert "It rests on what was declared: one person changes no score by more than 3" in made.guarantee.in_words()
+
+
+def test_a_reworded_text_leaks_no_item(monkeypatch):
+    # What is shown of a question must decide nothing: items that no pattern has stay out of every result.
+    from discreet.publish import question
+
+    words = question._words
+    monkeypatch.setattr(question, "_words", lambda *given: words(*given) | {"items": "otherwise"})
+    baskets = [{"tea", "milk"}] * 500 + [{"secret"}]
+    for mechanism in ("auto", "threshold"):
+        made = discreet.release(baskets, top=3, epsilon=1, delta="1e-6", mechanism=mechanism)
+        assert "secret" not in made.patterns.vocabulary
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["mine", "sales.csv", "--top", "1_0"], "'1_0' is not a whole number."),
+        (["mine", "sales.csv", "--top", "٣"], "'٣' is not a whole number."),
+        (["rules", "sales.csv", "--min-count", "3", "--min-confidence", "0_1"], "'0_1' is not a number."),
+        (["ledger", "create", "b.db", "--epsilon", "50"], "epsilon is at most 20"),
+    ],
+)
+def test_numbers_are_digits_and_ledgers_are_serious(shop, typed, message):
+    status, _, err = run(shop, *typed)
+    assert status in (1, 2)
+    assert message in " ".join(err.replace("│", " ").split())
+
+
+def test_a_ledger_may_be_made_for_a_promise_that_is_really_meant(shop):
+    assert run(shop, "ledger", "create", "b.db", "--epsilon", "50", "--really")[0] == 0
