@@ -3,31 +3,38 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MADE := $(VENV)/.made
 BASE := $(VENV)/.base
 FULL := $(VENV)/.full
+PIP := 26.3
 
-.PHONY: demo test lint bench evidence docs soak install clean help
+.PHONY: demo test lint bench evidence docs soak lock install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
 	@echo "make test   set everything up and run all tests (make soak: the long ones)"
-	@echo "make lint   ruff and mypy      make docs   the documentation"
+	@echo "make lint   ruff and mypy      make docs   the documentation      make lock   renew what make test installs"
 	@echo "make bench  speed against other miners, and of releases     make evidence   what mechanisms find, beside their papers"
 
-$(BASE): pyproject.toml
+$(MADE): Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "discreet needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet 'pip==$(PIP)'
+	@touch $@
+
+# What users install: the ranges of pyproject.toml.
+$(BASE): $(MADE) pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
+# What tests need: the files of requirements.lock, by their hashes, where that was made for this Python.
 # PyFIM has to be compiled: where that fails, comparisons with it are skipped.
-$(FULL): $(BASE)
+$(FULL): $(MADE) pyproject.toml requirements.lock requirements-compiled.lock
 	@PYTHON=$(PYTHON) sh tests/system.sh
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@$(BIN)/python -m pip install --quiet 'pyfim>=6.28' || echo "PyFIM cannot be compiled here; its tests are skipped."
-	@touch $@
+	$(BIN)/python tests/lock.py install
+	@$(BIN)/python tests/lock.py compile || echo "PyFIM cannot be compiled here; its tests are skipped."
+	@touch $(BASE) $@
 
 install: $(FULL)
 
@@ -40,6 +47,10 @@ test: install lint
 
 soak: install
 	$(BIN)/python -m pytest -m slow
+
+# Newer versions within the ranges of pyproject.toml, for this Python and this kind of machine.
+lock: $(MADE)
+	$(BIN)/python tests/lock.py write
 
 lint: install
 	$(BIN)/ruff check --quiet .
