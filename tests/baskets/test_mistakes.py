@@ -430,7 +430,8 @@ def test_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert message(MisuseError, "postgresql://somewhere/x") == needed
     assert message(MisuseError) == 'There must be a source or a query: give query="SELECT person, item FROM …".'
     prepare = "INVALID_ARGUMENT: [SQLite] Failed to prepare query:"
-    assert message(InputError, "s.db", query="SELEC") == f's.db: {prepare} near "SELEC": syntax error.'
+    assert message(MisuseError, "s.db", query="SELEC").startswith("The query begins with SELEC; query is one statement")
+    assert message(InputError, "s.db", query="SELECT FROM") == f's.db: {prepare} near "FROM": syntax error.'
     assert message(InputError, "s.db", query="SELECT * FROM nowhere") == f"s.db: {prepare} no such table: nowhere."
     assert (
         message(InputError, "broken.db", query=everything) == f"broken.db: {prepare} database disk image is malformed."

@@ -228,6 +228,20 @@ class Baskets:
     segments: Segments | None = None
 
     def __post_init__(self) -> None:
+        # Kernels look at nothing: a code or an offset out of range would be memory of somebody else.
+        _check_rows("Baskets", self.offsets, self.codes, len(self.vocabulary))
+        _check_sets(self.offsets, self.codes)
+        for what, held in (("The order", self.sequences), ("The pairs", self.pairs), ("The segments", self.segments)):
+            if isinstance(held, Sequences):
+                moments = [] if held.moments is None else [held.moments]
+                _check_rows(what, held.offsets, held.codes, self.items, *moments, people=self.people)
+            elif isinstance(held, Pairs):
+                _check_rows(what, held.offsets, held.first, self.items, held.second, people=self.people)
+                _check_codes(what, held.second, self.items)
+            elif isinstance(held, Segments):
+                _check_codes(what, held.codes, len(held.vocabulary))
+                if len(held.codes) != self.people:
+                    raise InputError(f"{what} are of {len(held.codes):,} people, and the baskets of {self.people:,}.")
         _freeze(self.offsets, self.codes)
 
     def __eq__(self, other: object) -> bool:
@@ -292,6 +306,42 @@ class Baskets:
 def nobody() -> Baskets:
     """Return the baskets of nobody, over no items."""
     return Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([]))
+
+
+def _check_rows(
+    what: str, offsets: Offsets, codes: Codes, items: int, *beside: NDArray[Any], people: int | None = None
+) -> None:
+    """See that rows lie end to end, over codes that are there; `beside` has a value for each code."""
+    for array in (offsets, *beside):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InputError(f"{what}: offsets and codes are numpy arrays of whole numbers, in one dimension.")
+    _check_codes(what, codes, items)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(codes) or bool(np.any(offsets[1:] < offsets[:-1])):
+        raise InputError(
+            f"{what}: the offsets begin with 0, never descend and end with the number of codes, {len(codes):,}; "
+            "those given do not."
+        )
+    if any(len(array) != len(codes) for array in beside):
+        raise InputError(f"{what}: there is one value for each of the {len(codes):,} codes; another number was given.")
+    if people is not None and len(offsets) != people + 1:
+        raise InputError(f"{what} have rows of {len(offsets) - 1:,} people, and the baskets of {people:,}.")
+
+
+def _check_codes(what: str, codes: Codes, items: int) -> None:
+    """See that each code is that of a label."""
+    if not isinstance(codes, np.ndarray) or codes.ndim != 1 or codes.dtype.kind not in "iu":
+        raise InputError(f"{what}: codes are a numpy array of whole numbers, in one dimension.")
+    if len(codes) and not (codes.min() >= 0 and codes.max() < items):
+        raise InputError(f"{what}: codes are numbers from 0 on, below the {items:,} labels; some are out of range.")
+
+
+def _check_sets(offsets: Offsets, codes: Codes) -> None:
+    """See that each row ascends: an item held twice would count its person twice."""
+    ascends = codes[1:] > codes[:-1]
+    edges = offsets[1:-1]
+    ascends[edges[(edges > 0) & (edges < len(codes))] - 1] = True
+    if not ascends.all():
+        raise InputError("Baskets: the codes of each row ascend, and none is there twice; discreet.read() sorts them.")
 
 
 def _freeze(*arrays: NDArray[Any]) -> None:

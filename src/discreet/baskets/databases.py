@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
+from .queries import check_parsed, check_query
 from .streams import UTF_8, unpacked
 
 T = TypeVar("T")
@@ -142,6 +143,8 @@ def workspace(memory: str) -> Iterator[Workspace]:
         ThreadPoolExecutor(1) as thread,
     ):
         connection.execute("SET autoinstall_known_extensions = false")
+        # A name in a query is a table or a file, never a variable of the program that asks.
+        connection.execute("SET python_enable_replacements = false")
         # It is off in a notebook without ipywidgets, where DuckDB refuses to hear of it at all, even to switch it off.
         if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0][0]:
             connection.execute("SET enable_progress_bar = false")
@@ -327,8 +330,10 @@ class Workspace:
         if database is not None:
             self.run(str(database), f"ATTACH {literal(database.resolve())} AS given (READ_ONLY)")
             self._connection.execute("USE given")
+        with self._told("The query"):
+            self._do(lambda: check_parsed(query, self._connection))
         self.run("The query", f"CREATE TABLE workspace.main.source AS {query}")
-        self._connection.execute("USE workspace")
+        self._connection.execute("USE workspace.main")
         return self._table("The query", "source")
 
     def sqlite(self, path: Path, query: str, wanted: list[str], time: str | None) -> Table:
@@ -339,10 +344,10 @@ class Workspace:
         Integers beside reals become floating point, in which large ones are not told apart: only `time` may have both.
         """
         name = str(path)
+        check_query(query, "sqlite")
         uri = f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro"
         with _asked("sqlite", uri, name) as cursor:
-            given = quoted("the query given")
-            cursor.execute(f"CREATE TEMP TABLE answer AS WITH {given} AS (\n{query}\n) SELECT * FROM {given}")  # noqa: S608
+            cursor.execute(f"CREATE TEMP TABLE answer AS SELECT * FROM (\n{query}\n)")  # noqa: S608
             cursor.execute("SELECT * FROM temp.answer LIMIT 0")
             there = [column[0] for column in cursor.description]
             if not wanted or not set(wanted) <= set(there):
@@ -368,7 +373,9 @@ class Workspace:
     def postgresql(self, uri: str, query: str, wanted: list[str]) -> Table:
         """Open the answer of a query over a PostgreSQL database."""
         name = public_name(uri)
+        check_query(query, "postgresql")
         with _asked("postgresql", uri, name) as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(query)
             with cursor.fetch_record_batch() as reader:
                 return self.arrow(name, reader, wanted)
@@ -421,6 +428,9 @@ def _chosen(reader: Any, chosen: list[int], skip: int, stopped: list[BaseExcepti
                 start = min(left, len(batch))
                 left -= start
                 columns = [batch.column(i).slice(start) for i in chosen]
+                for column in columns:
+                    # What another library built is not taken on trust: an offset too large would be read all the same.
+                    column.validate(full=True)
                 for place, field in enumerate(schema):
                     if columns[place].type != field.type:
                         columns[place] = columns[place].cast(field.type)

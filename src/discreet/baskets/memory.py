@@ -156,6 +156,10 @@ def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
         )
     given = None if names is None else column_labels(names, matrix.shape[1], "the matrix")
     matrix = matrix.tocsr()
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"The matrix is damaged: {error}.") from None
     kept = matrix.data != 0
     before = starts(kept)
     return _numbered(before[matrix.indptr], matrix.indices[kept], matrix.shape[1], given)

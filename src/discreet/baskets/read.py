@@ -76,7 +76,7 @@ def read(
         A column with the segment of each person, such as a region, kept as `Baskets.segments` for a release by
         segment. Everyone must have one value there, in one row or more.
     query
-        SQL for a database, or for DuckDB over files.
+        SQL for a database, or for DuckDB over files: one statement that reads. Anything else is refused.
     format
         The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``, ``sqlite``,
         ``duckdb``; ``baskets`` for CSV or TSV that looks like a table, but has a basket a line; or ``onehot`` for a

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..kernels.rows import scatter, translate
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
 from .core import Codes, Item, Offsets, Pairs, Segments, Vocabulary
-from .databases import Column, Table, Workspace
+from .databases import Column, Table, Workspace, quoted
 from .memory import column_labels
 from .streams import Progress
 
@@ -30,8 +31,7 @@ _LIST = re.compile(r"\[\d*\]$")
 _INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|\"NULL\"")
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
-# What SQL calls the items of lists: no name that a column is likely to have.
-_UNLISTED = '"item of a list"'
+_UNLISTED = "item of a list"  # what SQL calls the items of lists
 _JSON_NAMES = {
     "ARRAY": "a list",
     "BIGINT": "a number",
@@ -366,9 +366,11 @@ def _unlisted(work: Workspace, table: Table, item: Column) -> tuple[Table, Colum
         filled, lists, inner = f"len({item.sql})", _as_list(item), _LIST.sub("", item.type)
     else:
         return table, item
-    value = f"unnest(CASE WHEN {filled} > 0 THEN {lists} ELSE [NULL] END) AS {_UNLISTED}"
+    taken = {column.sql.lower() for column in table.columns}
+    name = next(name for i in count() if (name := quoted(f"{_UNLISTED}{i or ''}")) not in taken)
+    value = f"unnest(CASE WHEN {filled} > 0 THEN {lists} ELSE [NULL] END) AS {name}"
     sql = f"(SELECT *, {value} FROM {table.sql})"  # noqa: S608
-    return replace(table, sql=sql), replace(item, sql=_UNLISTED, type=inner)
+    return replace(table, sql=sql), replace(item, sql=name, type=inner)
 
 
 def _as_list(column: Column) -> str:
@@ -526,6 +528,10 @@ def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
         rows: list[NDArray[np.int64]] = []
         for place, column in zip(places, columns, strict=True):
             given = batch.column(place)
+            try:
+                given.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(f"{name}: column {column!r} is damaged: {error}.") from None
             given = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
             values = np.nan_to_num(np.asarray(given.fill_null(False if pa.types.is_boolean(given.type) else 0)))
             rows.append(np.flatnonzero(values))
