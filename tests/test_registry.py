@@ -290,16 +290,79 @@ class TestOtherPackages:
                 "module named 'nowhere'): mend or uninstall that package.",
             ),
             (
+                {"code": "import sys\nsys.exit(0)\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0): mend or "
+                "uninstall that package.",
+            ),
+            (
+                {"code": "class Odd(BaseException):\n    def __str__(self): return 1 / 0\nraise Odd\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (Odd): mend or uninstall that "
+                "package.",
+            ),
+            (
+                {"code": STRANGER + "    def __post_init__(self): raise SystemExit(0)\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be used (SystemExit: 0): mend or "
+                "uninstall that package.",
+            ),
+            (
+                {"code": STRANGER.replace('name: ClassVar[str] = "plain"', "name: ClassVar[int] = 7")},
+                "The mechanism plain of the package stranger-mechanisms cannot be used (TypeError: its name is not a "
+                "text): mend or uninstall that package.",
+            ),
+            (
                 {"value": "stranger:Supports"},
                 "stranger:Supports of the package stranger-mechanisms is no mechanism: discreet.mechanisms takes "
                 "subclasses of Mechanism with a name. Mend or uninstall that package.",
             ),
         ],
-        ids=["duplicate", "a protocol of ours", "a word of ours", "broken", "no mechanism"],
+        ids=[
+            "duplicate",
+            "a protocol of ours",
+            "a word of ours",
+            "broken",
+            "exits",
+            "any error",
+            "exits when made",
+            "no text as name",
+            "no mechanism",
+        ],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
         done = run(install(tmp_path, **change), DISCREET, "mechanisms")
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+    def test_one_that_exits_does_not_end_a_release_as_if_it_were_done(self, tmp_path):
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        release = (DISCREET, "release", "b.dat", "--top", 1, "--epsilon", 1, "--items", "public", "-o", "r.json")
+        install(tmp_path, "raise SystemExit(0)\n")
+        done = run(tmp_path, *release)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0)" in done.stderr
+        assert not (tmp_path / "r.json").exists()
+
+    def test_one_that_exits_while_it_runs_does_not_hide_what_was_paid(self, tmp_path):
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        install(
+            tmp_path, STRANGER.replace("def run(self, engine, asked, meter):", "def run(self, *_):\n        exit(0)")
+        )
+        assert run(tmp_path, DISCREET, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
+        done = run(
+            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1, "--items", "public",
+            "--mechanism", "plain", "--ledger", "l.db", "-o", "r.json",
+        )  # fmt: skip
+        assert done.returncode == 1
+        told = done.stderr.splitlines()[-1]
+        begins = "discreet: Code of another package exited with 0 in the middle of this command. There is no result. "
+        assert told.startswith(begins)
+        assert "l.db" in told.removeprefix(begins)  # the receipt
+
+    def test_one_whose_registration_cannot_be_read_is_named(self, tmp_path):
+        install(tmp_path, value="stranger:Plain\n=\nplain")
+        done = run(tmp_path, DISCREET, "mechanisms")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(
+            "discreet: What the package stranger-mechanisms registers cannot be read (TypeError: "
+        )
 
 
 class TestOtherPackagesOnTheLocalSide:

@@ -282,7 +282,7 @@ def theirs(monkeypatch, tmp_path, name, text):
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint(name="mine", value=name, group="discreet.experiments")
-    monkeypatch.setattr("discreet.lab.papers.entry_points", lambda group: [point])
+    monkeypatch.setattr("discreet.lab.papers.points", lambda group: [point])
 
 
 def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
@@ -310,8 +310,25 @@ def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
         (
             "their_broken",
             "1 / 0\n",
-            "The experiments mine (their_broken) cannot be loaded (ZeroDivisionError: division by zero): mend or"
-            " uninstall their package.",
+            "The experiments mine of the package their_broken cannot be loaded (ZeroDivisionError: division by zero): "
+            "mend or uninstall that package.",
+        ),
+        (
+            "their_exit",
+            "import sys\nsys.exit(0)\n",
+            "The experiments mine of the package their_exit cannot be loaded (SystemExit: 0): mend or uninstall that "
+            "package.",
+        ),
+        (
+            "their_late_exit",
+            "TITLE = 'Mine'\ndef __getattr__(name):\n    raise SystemExit\n",
+            "The experiments mine of the package their_late_exit cannot be used (SystemExit): mend or uninstall that "
+            "package.",
+        ),
+        (
+            "their_words",
+            "TITLE = 'Mine'\nEXPERIMENTS = ('one',)\n",
+            "their_words is not experiments of a paper: TITLE is a text, and EXPERIMENTS a tuple of Experiment.",
         ),
     ],
 )

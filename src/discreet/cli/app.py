@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import MisuseError
+from ..errors import DiscreetError, MisuseError
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
@@ -22,6 +22,7 @@ from .plan import app as planning
 from .progress import Bar
 from .rank import app as rank
 from .release import app as curator
+from .run import exited
 from .simulate import app as simulation
 from .words import labels, lengths_of, read_itemsets
 
@@ -40,6 +41,9 @@ class _Commands(TyperGroup):
             if ours is None:
                 raise
             raise typer.BadParameter(ours.typed, ctx=getattr(error, "ctx", ctx)) from None
+        except SystemExit as end:
+            # No command of ours exits like this. With status 0 it would look as if all had been done.
+            raise DiscreetError(exited(end)) from end
 
 
 app = typer.Typer(

@@ -20,7 +20,7 @@ from ..errors import DiscreetError, MisuseError
 from .groups import Reading, Writing
 from .options import Format
 from .output import emit
-from .run import Interrupted
+from .run import Interrupted, exited
 from .say import say
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class Delivery:
             raise Interrupted(f"interrupted; no result was written.{paid}") from None
         except MemoryError:
             raise DiscreetError(f"Out of memory; there is no result.{self._receipt}") from None
+        except SystemExit as end:
+            raise DiscreetError(f"{exited(end)}{self._receipt}") from end
         except Exception as error:
             if not self._receipt or os.environ.get("DISCREET_DEBUG"):
                 raise

@@ -24,6 +24,11 @@ class Interrupted(Exception):  # noqa: N818
     """The user broke off, and something has to be said about it."""
 
 
+def exited(end: SystemExit) -> str:
+    """Return what is said of code that asks to exit in the middle of a command."""
+    return f"Code of another package exited with {end.code!r:.80} in the middle of this command. There is no result."
+
+
 def main() -> None:
     """Run the command line and exit."""
     from .app import app

@@ -15,13 +15,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeAlias
 
 from ..errors import MisuseError, named, told
 from .listing import Listing
+from .plugins import Unfit, blamed, load, package_of, points
 from .settings import parsed
 
 What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
@@ -281,28 +282,32 @@ def _found(what: What) -> dict[str, Entry]:
             ours = isinstance(value, type) and issubclass(value, kinds) and value.__module__ == home.__name__
             if ours and hasattr(value, "name"):
                 _add(found, what, value, "discreet")
-    for point in entry_points(group=room.group):
-        package = point.dist.name if point.dist else point.value
+    for point in points(room.group):
+        package = package_of(point)
         _add(found, what, _loaded(point, package, what, kinds), package)
     return dict(sorted(found.items()))
 
 
 def _loaded(point: EntryPoint, package: str, what: What, kinds: tuple[type[Any], ...]) -> type[Any]:
     """Return what another package registers; what cannot be used is told with its name, as it stops every command."""
-    try:
-        kind = point.load()
-    except Exception as error:
-        raise MisuseError(
-            f"The {what} {point.name} of the package {package} cannot be loaded ({type(error).__name__}: {error}): "
-            "mend or uninstall that package."
-        ) from error
-    if not (isinstance(kind, type) and issubclass(kind, kinds) and hasattr(kind, "name")):
-        taken = " or ".join(one.__name__ for one in kinds)
-        raise MisuseError(
-            f"{point.value} of the package {package} is no {what}: {_ROOMS[what].group} takes subclasses of {taken} "
-            "with a name. Mend or uninstall that package."
-        )
+    called = f"The {what} {point.name} of the package {package}"
+    kind = load(point, called)
+    with blamed(called):
+        if not (isinstance(kind, type) and issubclass(kind, kinds) and hasattr(kind, "name")):
+            taken = " or ".join(one.__name__ for one in kinds)
+            raise Unfit(
+                f"{point.value} of the package {package} is no {what}: {_ROOMS[what].group} takes subclasses of "
+                f"{taken} with a name. Mend or uninstall that package."
+            )
+        _look_at(Entry(name=kind.name, what=what, kind=kind, proof=_page(what, kind), package=package))
     return kind
+
+
+def _look_at(one: Entry) -> None:
+    """Read all that is told of an entry, so that one whose answers raise is found where it can be named."""
+    if not isinstance(one.name, str) or not one.name:
+        raise TypeError("its name is not a text")
+    _ = one.unproven, one.summary, one.citation, one.answers, one.guarantee, one.settings
 
 
 def _add(found: dict[str, Entry], what: What, kind: type[Any], package: str) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any
 
 from ...errors import MisuseError
+from ...registry.plugins import Unfit, blamed, load, package_of, points
 from ..experiment import Experiment
 
 GROUP = "discreet.experiments"
@@ -60,19 +60,21 @@ def _modules() -> Iterator[Any]:
     """Yield the modules of papers, ours first; one that cannot be used is told with its name."""
     for module in sorted(iter_modules(__path__), key=lambda one: one.name):
         yield _complete(import_module(f"{__name__}.{module.name}"), module.name)
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-        except Exception as error:
-            raise MisuseError(
-                f"The experiments {point.name} ({point.value}) cannot be loaded ({type(error).__name__}: {error}): "
-                "mend or uninstall their package."
-            ) from error
-        yield _complete(loaded, point.value)
+    for point in points(GROUP):
+        called = f"The experiments {point.name} of the package {package_of(point)}"
+        module = load(point, called)
+        with blamed(called):
+            complete = _complete(module, point.value)
+        yield complete
 
 
 def _complete(module: Any, name: str) -> Any:
     for needed in ("TITLE", "EXPERIMENTS"):
         if not hasattr(module, needed):
-            raise MisuseError(f"{name} has no {needed}: experiments of a paper need both TITLE and EXPERIMENTS.")
+            raise Unfit(f"{name} has no {needed}: experiments of a paper need both TITLE and EXPERIMENTS.")
+    several = isinstance(module.EXPERIMENTS, tuple | list)
+    if not (
+        isinstance(module.TITLE, str) and several and all(isinstance(one, Experiment) for one in module.EXPERIMENTS)
+    ):
+        raise Unfit(f"{name} is not experiments of a paper: TITLE is a text, and EXPERIMENTS a tuple of Experiment.")
     return module
