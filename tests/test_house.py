@@ -13,8 +13,8 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 ROOMS = [
-    "errors", "wording", "kernels", "baskets", "exact", "privacy", "report", "registry", "curator", "local", "publish",
-    "planning", "auditing", "collector", "spark", "lab", "cli", "__main__",
+    "errors", "passing", "wording", "kernels", "baskets", "exact", "privacy", "report", "registry", "curator", "local",
+    "publish", "planning", "auditing", "collector", "spark", "lab", "cli", "__main__",
 ]  # fmt: skip
 HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 

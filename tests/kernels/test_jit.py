@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 
 import pytest
 
 from discreet.kernels.jit import in_threads, threads
+from discreet.kernels.keeping import open_to
 
 TRY = "import discreet; print(len(discreet.mine([{1, 2}, {2}], min_count=1)))"
 
@@ -43,6 +45,54 @@ def test_the_cache_is_used(tmp_path):
     environment = {"DISCREET_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert run(TRY, **environment).returncode == 0
     assert list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def test_the_cache_is_made_for_its_owner_alone(tmp_path):
+    code = f"import os; os.umask(0); {TRY}"
+    assert run(code, DISCREET_JIT="1", NUMBA_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "home")).returncode == 0
+    place = tmp_path / "home" / "discreet" / "kernels"
+    assert list(place.rglob("*.nbc"))
+    for folder in (place, *list(place.parents)[:2]):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_cache_that_others_can_write_is_not_run(tmp_path):
+    # What is kept is pickle: whoever can write it runs code as the user.
+    place = tmp_path / "cache"
+    place.mkdir()
+    place.chmod(0o777)
+    done = run(TRY, DISCREET_JIT="1", NUMBA_CACHE_DIR=str(place))
+    assert (done.returncode, done.stdout) == (0, "3\n")
+    assert done.stderr == (
+        f"Compiled code is not kept, so that this takes longer: {place} can be changed by others, and what is kept "
+        f"there is run. Remove {place}, or name a folder of your own in NUMBA_CACHE_DIR.\n"
+    )
+    assert list(place.iterdir()) == []
+
+
+def test_what_others_can_change_of_a_folder(tmp_path):
+    place = tmp_path / "way" / "cache"
+    (place / "module").mkdir(parents=True)
+    (place / "module" / "code.nbc").write_text("")
+    assert open_to(place) is None
+    (place / "module" / "code.nbc").chmod(0o666)
+    assert open_to(place) == place / "module" / "code.nbc"
+    place.chmod(0o700)  # nobody gets in
+    assert open_to(place) is None
+    (tmp_path / "way").chmod(0o777)
+    assert open_to(place) == tmp_path / "way"
+    (tmp_path / "way").chmod(0o1777)  # as /tmp
+    assert open_to(place) is None
+    (tmp_path / "link").symlink_to(place)
+    assert open_to(tmp_path / "link") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_of_another_user_is_not_ours(tmp_path):
+    os.chown(tmp_path, 1234, 1234)
+    assert open_to(tmp_path) == tmp_path
+    (tmp_path / "cache").mkdir()
+    assert open_to(tmp_path / "cache") == tmp_path
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])

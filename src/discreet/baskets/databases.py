@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
+from ..passing import passing_folder
 from .queries import check_parsed, check_query
 from .streams import UTF_8, unpacked
 
@@ -138,8 +138,8 @@ def workspace(memory: str) -> Iterator[Workspace]:
     import duckdb
 
     with (
-        tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True) as folder,
-        duckdb.connect(str(Path(folder) / "workspace.duckdb")) as connection,
+        passing_folder() as folder,
+        duckdb.connect(str(folder / "workspace.duckdb")) as connection,
         ThreadPoolExecutor(1) as thread,
     ):
         connection.execute("SET autoinstall_known_extensions = false")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 from time import perf_counter
 
 from ..errors import MisuseError
+from ..passing import passing_folder
 from .say import console
 
 _EACH = 10  # patterns and rules shown
@@ -31,11 +30,8 @@ def demo(people: int, seed: int, keep: str | None) -> None:
         Path(keep).mkdir(parents=True, exist_ok=True)
         _show(people, seed, Path(keep), kept=True)
         return
-    folder = Path(tempfile.mkdtemp(prefix="discreet-demo-"))
-    try:
+    with passing_folder("demo-") as folder:
         _show(people, seed, folder, kept=False)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:

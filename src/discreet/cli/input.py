@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from ..errors import InputError, MisuseError
+from ..passing import passing_folder
 
 
 @contextmanager
@@ -26,8 +25,8 @@ def given_input(file: str | None, form: str | None) -> Iterator[str | None]:
         raise InputError(
             "FILE is -, standard input, but nothing is piped into it: give a file, or `cat sales.csv | discreet …`."
         )
-    with tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder) / "standard-input"
+    with passing_folder() as folder:
+        copy = folder / "standard-input"
         with copy.open("wb") as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept)
         yield str(copy)

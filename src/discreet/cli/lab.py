@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import MisuseError
+from ..passing import passing_folder
 from . import options as given
 from .groups import grouped
 from .progress import Bar
@@ -181,8 +181,8 @@ def page(
     whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
     every = judged(claims(), whole)
     papers = list(dict.fromkeys(one.paper for one in chosen))
-    with TemporaryDirectory() as passing:
-        place = Path(passing) if html else output
+    with passing_folder("lab-") as passing:
+        place = passing if html else output
         for number in papers:
             found = [one for one in results if one.experiment.paper == number]
             said = [claim for claim in every if claim.paper == number]

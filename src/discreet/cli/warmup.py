@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from time import perf_counter
 
@@ -11,16 +10,22 @@ from .say import say
 
 def warmup() -> None:
     """Run small jobs through all compiled code and say how long it took."""
-    from ..kernels.jit import cache_directory, enabled
+    from ..kernels.jit import enabled
+    from ..kernels.keeping import cache_directory
+    from ..passing import passing_folder
 
     if not enabled():
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
         return
     begun = perf_counter()
-    with tempfile.TemporaryDirectory(prefix="discreet-warmup-") as folder:
-        _exercise(Path(folder))
+    with passing_folder("warmup-") as folder:
+        _exercise(folder)
     place = cache_directory()
-    kept = f"kept in {place}" if place else "but no cache directory can be written, so each process compiles anew"
+    kept = (
+        f"kept in {place}"
+        if place
+        else "but there is no cache directory that you alone can write, so each process compiles anew"
+    )
     say(f"Compiled in {perf_counter() - begun:.1f} s, {kept}.")
 
 

@@ -1,26 +1,28 @@
 """Output files appear whole or not at all.
 
 Whatever writes a file for the user goes through :func:`written`: an interrupted or failing run leaves the
-earlier file as it was and nothing beside it.
+earlier file as it was and nothing beside it. What a killed one leaves is removed by the next that writes the same file.
+Until a file is complete nobody but its owner can read it, whoever may read it then.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import DiscreetError, MisuseError
+from ..passing import lock, part_of, sweep_parts
 
+_MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
-def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`, which takes its place when the block ends without an exception.
 
     The temporary file is flushed to the disk before it is renamed; on any exception, an interrupt included,
@@ -29,7 +31,9 @@ def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path
-        The file to make or replace. Its directory must exist.
+        The file to make or replace. Its directory must exist. One that is replaced keeps its mode.
+    private
+        Leave a new file to its owner alone, instead of to whom the user's umask says.
 
     Examples
     --------
@@ -46,21 +50,22 @@ def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield direct
         return
     target = shown.resolve()
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-    stream = _created(beside, shown)
+    mode = _mode_of(target, shown, private)
+    beside, stream, held = _created(target, shown)
     try:
         with _told(shown):
             with stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            if target.exists():
-                beside.chmod(target.stat().st_mode & 0o777)
+            beside.chmod(mode)
             beside.replace(target)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
         raise
+    finally:
+        os.close(held)
 
 
 @contextmanager
@@ -77,10 +82,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
     """Raise now what :func:`written` would raise later, so that nothing is computed in vain."""
     shown = Path(path)
     if not _is_special(shown):
-        target = shown.resolve()
-        beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-        _created(beside, shown).close()
+        beside, stream, held = _created(shown.resolve(), shown)
+        stream.close()
         beside.unlink()
+        os.close(held)
 
 
 def _is_special(shown: Path) -> bool:
@@ -93,10 +98,33 @@ def _is_special(shown: Path) -> bool:
         raise MisuseError(f"Cannot write {str(shown)[:60]}: {error.strerror}.") from None
 
 
-def _created(beside: Path, shown: Path) -> BinaryIO:
+def _mode_of(target: Path, shown: Path, private: bool) -> int:
+    """Return the mode a file is to have: that of the one it replaces, or what a new one gets here."""
     try:
-        # Not through tempfile, whose files nobody else may read: the user's umask decides.
-        return beside.open("xb")
+        return target.stat().st_mode & 0o777
+    except OSError:
+        if private:
+            return 0o600
+    # An empty file tells, as folders may have rules of their own beside the umask. It is not the one that is written:
+    # whoever had opened that while it was empty could read it to its end.
+    beside, stream, held = _created(target, shown, 0o666)
+    with stream:
+        mode = os.fstat(stream.fileno()).st_mode & 0o777
+    beside.unlink()
+    os.close(held)
+    return mode
+
+
+def _created(target: Path, shown: Path, mode: int = 0o600) -> tuple[Path, BinaryIO, int]:
+    """Make a file beside another; return its path, the file, and what keeps it from being swept until it is closed."""
+    sweep_parts(target)
+    try:
+        while True:
+            beside = part_of(target)
+            descriptor = os.open(beside, _MADE, mode)
+            if lock(descriptor):
+                return beside, open(descriptor, "wb"), os.dup(descriptor)  # noqa: PTH123
+            os.close(descriptor)
     except FileNotFoundError:
         raise MisuseError(
             f"Cannot write {shown}: there is no directory {shown.parent}; make it first, or write elsewhere."

@@ -10,13 +10,13 @@ depend on numba's parallel mode, which compiles slowly and has a threading layer
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import lru_cache
-from pathlib import Path
 from threading import local
 from typing import Any, TypeVar
+
+from .keeping import cache_directory
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -34,24 +34,6 @@ def enabled() -> bool:
     except ImportError:
         return False
     return True
-
-
-def cache_directory() -> str | None:
-    """Return a directory that can be written, or None.
-
-    numba would put the cache beside the source file and raise where that is read-only, so the place is chosen here:
-    ``NUMBA_CACHE_DIR`` if set, else the user's cache directory.
-    """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    place = Path(given) if given else Path(home) / "discreet" / "kernels"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except (OSError, RuntimeError):
-        return None
-    return str(place)
 
 
 def _make_compiler() -> Callable[..., Any] | None:

@@ -101,7 +101,7 @@ class File(Anchor):
     def keep(self, head: str) -> None:
         """Put a new file in place of the old one, and wait until it is on the disk."""
         try:
-            with written(self.path) as stream:
+            with written(self.path, private=True) as stream:
                 stream.write(f"{head}\n".encode())
             with suppress(OSError):  # not every system lets a folder be opened
                 folder = os.open(self.path.resolve().parent, os.O_RDONLY)
