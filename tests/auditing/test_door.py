@@ -66,7 +66,7 @@ def test_the_same_seed_tries_the_same(standing):
 def test_a_verdict_as_plain_values(broken):
     plain = json.loads(broken.to_json())
     assert plain["stands"] is False
-    assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "add or remove one person"}
+    assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}
     assert [one["means"] for one in plain["attempts"]] == ["coupled", "whole", "exact", "statistical"]
     assert plain["attempts"][0]["why"] == broken.worst.why
     endless = replace(broken, attempts=(Attempt(means="exact", stands=False, loss=inf, tried="one pair"),))

@@ -37,7 +37,7 @@ def test_every_oracle_stands(name):
     assert verdict.stands, verdict
     assert [one.means for one in verdict.attempts] == ["exact", "statistical"]
     assert 0.99 < verdict.attempts[0].loss <= 1  # nothing of the budget is left lying
-    assert (verdict.what, verdict.neighbours.value) == ("oracle", "replace one person")
+    assert (verdict.what, verdict.neighbours.value) == ("oracle", "replace")
 
 
 # These ask so many questions that all of them would take minutes.
@@ -272,7 +272,7 @@ def test_silence_of_the_empty_handed_is_found_in_the_crowd():
 def test_the_verdict_names_what_it_is_about():
     plain = audit(Asking(), runs=50).to_dict()
     assert plain["protocol"] == "asking"
-    assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "replace one person"}
+    assert plain["claim"] == {"epsilon": "1", "delta": "0", "neighbours": "replace"}
     assert audit(GRR, runs=50).to_dict()["oracle"] == "grr"
 
 

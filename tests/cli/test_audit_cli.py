@@ -42,7 +42,7 @@ def test_json():
     done = run("count", "--neighbours", "replace", "--delta", "1e-3", "--runs", 50, "--format", "json", "--seed", 3)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["claim"] == {"epsilon": "1", "delta": "1/1000", "neighbours": "replace one person"}
+    assert told["claim"] == {"epsilon": "1", "delta": "1/1000", "neighbours": "replace"}
     assert (told["mechanism"], told["stands"], told["seed"]) == ("count", True, 3)
 
 

@@ -168,9 +168,12 @@ def carried(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> tupl
     guarantee = release.guarantee
     if guarantee.charges != tuple(meter.charges):
         raise Differs("The guarantee is not made of the charges that the meter wrote down.")
+    if (guarantee.epsilon, guarantee.delta) != (job.budget.epsilon, job.budget.delta):
+        raise Differs("The guarantee states something else than the budget that was paid.")
     epsilon, delta = compose(meter.charges, Fraction(0) if meter.pure else meter.conversion)
-    if (epsilon, delta) != (guarantee.epsilon, guarantee.delta):
-        raise Differs("The guarantee is not the sum of its charges.")
+    spent = epsilon if meter.pure else sum((charge.rho for charge in meter.charges), Fraction(0))
+    if spent > meter.total or delta > job.budget.delta:
+        raise Differs("The charges are more than the budget that was paid.")
     if epsilon > job.budget.epsilon or delta > job.budget.delta:
         raise Differs(f"The charges add up to epsilon = {float(epsilon):.6g}, delta = {float(delta):.3g}: too much.")
     return release, [str(warning.message) for warning in heard]
