@@ -495,7 +495,8 @@ for route in (
         shop, asked = [{"tea"}] * 50, {"top": 1, "epsilon": 1, "items": ["tea"]}
         message = (
             f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
-            "attribute proof. To try it on known data, with seeded noise and marked as simulated: discreet.lab.trial."
+            "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
+            "discreet.lab.trial.trial."
         )
         for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
             with pytest.raises(MisuseError) as caught:
@@ -521,7 +522,8 @@ for route in (
         with pytest.raises(MisuseError) as caught:
             discreet.audit(3)
         assert str(caught.value) == (
-            "A mechanism, protocol or oracle is audited, or the name of one, such as 'exponential'; 3 was given."
+            "A mechanism, protocol or class of oracles is audited, or the name of one, such as 'exponential'; 3 was "
+            "given."
         )
         with pytest.raises(MisuseError) as caught:
             protocol(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,24 @@ class TestPlanted:
 
         monkeypatch.setattr(question, "onto", strict)
         assert "one person moves the answer by " in broken(Count())
+
+
+@pytest.mark.parametrize("name", ["{path}.extra", "{path}.{people}"])
+def test_a_file_that_only_one_of_two_gets(name, monkeypatch):
+    people = []
+    answer, save = LocalEngine.__init__, Release.save
+
+    def counted(self, baskets):
+        people[:] = [len(baskets)] if len(people) > 8 else [*people, len(baskets)]
+        answer(self, baskets)
+
+    def saved(self, path, **rest):
+        save(self, path, **rest)
+        if "people" in name or max(people) > 68:
+            Path(name.format(path=path, people=max(people))).write_text("")
+
+    monkeypatch.setattr(LocalEngine, "__init__", counted)
+    monkeypatch.setattr(Release, "save", saved)
+    attempt = whole(Exponential(), ONE, ADDED, 1)
+    assert not attempt.stands
+    assert attempt.why.startswith("Only one of the two results has ")

@@ -44,12 +44,13 @@ def run(folder, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def at_terminal(folder, *arguments):
+def at_terminal(folder, *arguments, **environment):
     """Run with standard error on a terminal: exit status, standard output, and what the terminal showed."""
     master, terminal = pty.openpty()
     child = subprocess.Popen(
         [DISCREET, *arguments], stdout=subprocess.PIPE, stderr=terminal, cwd=folder,
-        env=os.environ | {"TERM": "dumb", "COLUMNS": "200"},
+        env={name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "dumb", "COLUMNS": "200"}
+        | environment,
     )  # fmt: skip
     os.close(terminal)
     shown = b""
@@ -83,6 +84,9 @@ def test_a_list_that_meets_nothing_burns_no_budget(shop, listed, hint):
     assert (status, out, spends(shop)) == (1, "", 0)
     assert "Read 300 people and 4 items.\n" in shown
     assert f"a release would spend the budget on noise. {hint}\n" in shown
+    quiet = {"CI": "true", "JPY_PARENT_PID": "7"}
+    for name, value in quiet.items():
+        assert "Read 300" not in at_terminal(shop, *asked("--items", listed), **{name: value})[2]
     status, out, err = run(shop, *asked("--items", listed, "--really"))
     assert (status, spends(shop)) == (0, 1)
     assert "Nobody holds" not in out + err
@@ -203,7 +207,7 @@ def test_labels_of_a_ranking_are_public_by_declaration_alone():
     made = discreet.rank(scores, top=2, epsilon=1, sensitivity=3, monotone=True, labels=["north", "south"])
     assert set(made.labels) == {"north", "south"}
     assert made.guarantee.assumed == (
-        "one person changes no score by more than 3, and one person more never lowers a score",
+        "one person changes no score by more than 3, and one person more moves all that change in one direction",
     )
     assert "It rests on what was declared: one person changes no score by more than 3" in made.guarantee.in_words()
 
@@ -237,3 +241,52 @@ def test_numbers_are_digits_and_ledgers_are_serious(shop, typed, message):
 
 def test_a_ledger_may_be_made_for_a_promise_that_is_really_meant(shop):
     assert run(shop, "ledger", "create", "b.db", "--epsilon", "50", "--really")[0] == 0
+
+
+def test_segments_that_meet_nobody_burn_no_budget(shop):
+    rows = [f"{person},tea,{'north' if person % 2 else 'south'}" for person in range(90)]
+    (shop / "by.csv").write_text("\n".join(["customer,product,where", *rows]) + "\n")
+    words = ["release", "by.csv", "--person", "customer", "--item", "product", "--by", "where", "--top", "1",
+             "--epsilon", "1", "--items", "products.txt", "--ledger", "budget.db"]  # fmt: skip
+    status, _, err = run(shop, *words, "--segment", "North", "--segment", "South")
+    assert (status, spends(shop)) == (1, 0)
+    assert err.startswith("discreet: Nobody is in any segment on the list: a release would spend the budget on noise.")
+    _, _, shown = at_terminal(shop, *words, "--segment", "north", "--segment", "South", "--dry-run")
+    assert "45 of them are in none of the segments that are listed, and are left out." in shown
+
+
+def test_labels_that_meet_nothing_burn_no_budget(shop):
+    (shop / "scores.csv").write_text("page,visitors\nhome,50\nshop,20\n")
+    (shop / "upper.txt").write_text("HOME\nSHOP\n")
+    words = ["rank", "scores.csv", "--label", "page", "--score", "visitors", "--top", "1", "--epsilon", "1",
+             "--sensitivity", "1", "--ledger", "budget.db", "--labels", "upper.txt"]  # fmt: skip
+    status, _, err = run(shop, *words)
+    assert (status, spends(shop)) == (1, 0)
+    assert "No label on the list has a score" in err
+    assert run(shop, *words, "--really")[0] == 0
+
+
+def test_a_ranking_of_nothing_and_labels_as_numbers_or_text():
+    made = discreet.rank({}, top=1, epsilon=1, sensitivity=1, labels=["a", "b"])
+    assert set(made.labels) <= {"a", "b"}
+    likely = discreet.rank({1: 0, 2: 9000}, top=1, epsilon=1, sensitivity=1, labels=["1", "2"])
+    assert likely.labels == ("2",)  # wrong with a probability below e^-2000
+
+
+@pytest.mark.parametrize(
+    ("listed", "hint"),
+    [
+        (["tea ", "milk "], "There are spaces around names: without them, some would match."),
+        (["TEA"], "The case of letters differs: without that, some would match."),
+        (["1;tea"], "Its lines have several columns: give a list with one item a line."),
+    ],
+)
+def test_hints(listed, hint):
+    assert discreet.preview([{"tea", "milk"}] * 9, top=1, epsilon=1, items=listed).hint.endswith(hint)
+
+
+def test_a_preview_takes_what_a_release_takes(shop):
+    look = discreet.preview(shop / "sales.csv", person="customer", item="product", top=2, epsilon=1, items="public",
+                            ledger=shop / "budget.db", who="me")  # fmt: skip
+    assert (look.people, spends(shop)) == (300, 0)
+    assert discreet.preview([{"a"}], top=1, epsilon=1, items=["a"]).margin >= 1

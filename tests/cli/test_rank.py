@@ -152,7 +152,11 @@ class TestMoney:
         ("", {}, "{file} has no column 'page'; there are none."),
         ("a,b\n1,2\n", {}, "{file} has no column 'page'; there are a, b."),
         ("page,b\n1,2\n", {}, "{file} has no column 'visitors'; there are page, b."),
-        ("page,visitors\n", {}, "{file} has columns but no rows: give a label and a score in each."),
+        (
+            "page,visitors\n",
+            {},
+            "scores is a score for each label, such as {{'north': 48, 'south': 21}}; there is none.",
+        ),
         ("page,visitors\nhome\n", {}, "{file}, line 2 has no value in column 'visitors'."),
         (
             "page,visitors\nhome,1,204\n",

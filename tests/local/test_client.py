@@ -10,6 +10,7 @@ from itertools import permutations
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from discreet.local import holding
 from discreet.local.asking import Ask, Who
 from discreet.local.client import client
 from discreet.local.holding import held
+from discreet.local.loss import WORD
 from discreet.local.oracles.known import oracles
 from discreet.local.questions import Candidates, Which
 from naive import wire
@@ -155,3 +157,21 @@ def test_a_projection_is_that_of_the_page(how):
         pairs = [[generator.randrange(9), generator.randrange(9)] for _ in range(generator.randint(0, 40))]
         pairs = [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
         assert held(question, basket, pairs) == wire.values_of(question, basket, pairs)
+
+
+@pytest.mark.parametrize("oracle", ["grr", "olh", "subset", "privset", "wheel"])
+def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
+    ask = Ask.of("x", Who(0, WORD), Which(Candidates(items=10)), oracle, Fraction(4), pad=2)
+    for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
+        drawn, plain = (seeded(7) for _ in range(2))
+        assert client(ask.form, basket, most=4, take=drawn) == client(ask.form, [1, 2, 3], most=4, take=plain)
+    for basket in ([3.0], [3.5], [True], ["tea"], [None], [[1]]):
+        for _ in range(3):
+            with pytest.raises(ValueError, match="A basket holds whole numbers"):
+                client(ask.form, basket, most=4)
+    with pytest.raises(ValueError, match="A basket holds whole numbers"):
+        client(ask.form, [1], given=[(1.0, 2)], most=4)
+
+
+def seeded(seed):
+    return Random(seed).randbytes

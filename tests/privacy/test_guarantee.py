@@ -176,3 +176,19 @@ def test_what_is_no_number(number):
 )
 def test_what_is_a_number(number, value):
     assert Budget.of(number).epsilon == value
+
+
+def test_a_huge_epsilon_is_not_made_smaller():
+    assert "at most e^1000 times" in promise(1000).in_words()
+
+
+def test_where_finding_takes_part_of_delta_other_deltas_are_told_too():
+    half = Fraction(1, 2000)
+    made = promise(1, "0.001", own_delta=half)
+    assert "at other deltas epsilon is ." not in made.in_words()
+    assert all(delta > half for delta, _ in made.curve())
+    assert len(made.curve()) > 3
+
+
+def test_losses_are_written_as_numbers():
+    assert "epsilon = 20" in str(promise("19.9999999999999"))

@@ -94,7 +94,7 @@ def test_a_page_says_everything():
         "Typical margin ± 10",
         "2 of 2 rules with one item on the right",
         "Left out: 2 rules that cannot be measured",
-        "milk → tea 55 91.7 % 64.3 % 100.0 % 1.15",
+        "milk → tea 55 91.7 % 64.2 % 100.0 % 1.15",
         "People, with noise 100",
         "A note.",
         "Its settings: selecting = 1/2.",

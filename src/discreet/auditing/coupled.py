@@ -130,7 +130,10 @@ class _Trial:
 
 
 def compare_results(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Say what two results do not have in common; every run tells the same names."""
+    """Say what two results do not have in common, the names of what they tell included."""
+    if one.keys() != other.keys():
+        alone = sorted(one.keys() ^ other.keys())
+        raise Differs(f"Only one of the two results has {', '.join(map(_short, alone[:3]))}.")
     for name, value in one.items():
         if other[name] != value:
             raise Differs(f"The two results differ in their {name}: {_short(value)} and {_short(other[name])}.")

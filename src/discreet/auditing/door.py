@@ -108,9 +108,10 @@ def _given(named: Any, settings: Mapping[str, Any] | None) -> Any:
         what = "protocol" if isinstance(named, Protocol) else "mechanism"
         raise MisuseError(f"Settings belong to a {what} given by name: put them into the object instead.")
     kind = named if isinstance(named, type) else type(named)
-    if not issubclass(kind, Mechanism | Protocol | Oracle | MeanOracle):
+    apart = isinstance(named, type) and not (issubclass(kind, Oracle | MeanOracle) and hasattr(kind, "name"))
+    if apart or not issubclass(kind, Mechanism | Protocol | Oracle | MeanOracle):
         raise MisuseError(
-            "A mechanism, protocol or oracle is audited, or the name of one, such as 'exponential'; "
+            "A mechanism, protocol or class of oracles is audited, or the name of one, such as 'exponential'; "
             f"{named!r:.80} was given."
         )
     proven(kind)

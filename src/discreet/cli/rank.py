@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, MisuseError
 from . import options as given
 from .ledger import AnchorOption, tell_head
 from .numbers import whole
@@ -77,7 +77,7 @@ def rank(
     form: given.ViewOption = given.View.table,
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
-    from ..curator.rank import prepare
+    from ..curator.rank import met, prepare
     from ..curator.rank import rank as choose
 
     question: dict[str, Any] = {
@@ -97,8 +97,14 @@ def rank(
         # The labels are public; that each has a score of 0 is as good as any other score here.
         _forecast(prepare(dict.fromkeys(_column(file, label, score), 0), **question), account, form)
         return
+    table = _column(file, label, score)
+    if not really and isinstance(question["labels"], list) and not met(question["labels"], table):
+        raise MisuseError(
+            "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
+            "is really meant, say so with --really."
+        )
     made = choose(
-        _column(file, label, score),
+        table,
         **question,
         ledger=account,
         who=(who or user()) if account is not None else "",
@@ -148,8 +154,6 @@ def _column(file: Path, label: str, score: str) -> dict[str, str]:
         raise InputError(f"{file} cannot be read: {error.strerror or error}.") from None
     except (UnicodeDecodeError, csv.Error):
         raise InputError(f"{file} cannot be read as CSV in UTF-8: it holds something else.") from None
-    if not found:
-        raise InputError(f"{file} has columns but no rows: give a label and a score in each.")
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from .groups import Reading, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
 from .progress import Bar
-from .say import console, say
+from .say import at_terminal, console, say
 from .words import labels, lengths_of, public_itemsets, typed
 
 if TYPE_CHECKING:
@@ -338,12 +337,13 @@ def _look(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, dry_run: b
     What is shown is not private. A log or a pipe may be read by others, so nothing goes there but that the list of
     items does not meet the data: that has to stop a budget from being spent, and --really keeps it from being said.
     """
-    from ..publish import MISSED, look, missed
+    from ..publish import look, missed
 
-    if sys.stderr is not None and sys.stderr.isatty():
+    if at_terminal():
         say("\n".join(look(baskets, jobs).lines), err=True)
-    if not dry_run and not paying.really and missed(baskets, jobs):
-        raise MisuseError(f"{MISSED} Nothing was spent. If it is really meant, say so with --really.")
+    wrong = "" if dry_run or paying.really else missed(baskets, jobs)
+    if wrong:
+        raise MisuseError(f"{wrong} Nothing was spent. If it is really meant, say so with --really.")
 
 
 def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:

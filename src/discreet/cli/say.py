@@ -5,6 +5,8 @@ Results in JSON, CSV and Parquet do not pass here: they are data, and go out as 
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 def say(text: object = "", *, err: bool = False) -> None:
     """Write lines to standard output, or to standard error."""
     typer.echo(printable(str(text), keep="\n"), err=err)
+
+
+def at_terminal() -> bool:
+    """Say whether a person sits where standard error goes: a notebook and a build keep what a terminal would lose."""
+    kept = any(os.environ.get(name) for name in ("JPY_PARENT_PID", "JPY_SESSION_NAME", "CI"))
+    return sys.stderr is not None and sys.stderr.isatty() and not kept
 
 
 def console(*, stderr: bool = False, highlight: bool = False) -> Console:

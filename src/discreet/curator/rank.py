@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError, told
-from ..exact.checks import as_written, positive, switch
+from ..exact.checks import as_written, is_whole, positive, switch
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..privacy.budget import Budget, Neighbours, exact, serious, shown
@@ -30,6 +30,7 @@ from ..report.text import number_of
 from ..wording import Rendered, hinted, printable
 from .choosing import slack
 from .paying import ledger_of, pay, price
+from .public import as_items
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -203,7 +204,7 @@ class Contest:
     @property
     def assumption(self) -> str:
         """What the noise is measured by, and has to be true of the scores."""
-        least = ", and one person more never lowers a score" if self.monotone else ""
+        least = ", and one person more moves all that change in one direction" if self.monotone else ""
         return f"one person changes no score by more than {shown(self.grid * FINENESS)}{least}"
 
     def query(self, places: tuple[int, ...]) -> Entries:
@@ -350,7 +351,7 @@ def prepare(
         raise MisuseError(
             told("{sensitivity} lies between 10^-60 and 10^60: give scores and {sensitivity} in another unit.")
         )
-    if not isinstance(scores, Mapping) or not scores:
+    if not isinstance(scores, Mapping) or (not scores and isinstance(labels, str | None)):
         # What was given may be scores, which are private: its type has to do.
         what = (
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
@@ -368,7 +369,7 @@ def prepare(
     return Contest(
         labels=named,
         how=how,
-        scores=np.array([_on_grid(label, scores.get(label, 0), grid) for label in named], np.int64),
+        scores=np.array([_on_grid(label, _score(scores, label), grid) for label in named], np.int64),
         top=int(top),
         budget=budget,
         neighbours=relation,
@@ -402,6 +403,20 @@ def _labels(labels: Any, scores: Mapping[Any, Score]) -> tuple[tuple[Hashable, .
             told("The list of labels is empty: there is nothing to choose from. {choices}", choices=choices)
         )
     return listed, "as declared"
+
+
+def _score(scores: Mapping[Any, Score], label: Any) -> Score:
+    """Return the score of a label; whether labels are numbers or text is for the list to say."""
+    if label in scores:
+        return scores[label]
+    other = str(label) if is_whole(label) else as_items([label])[0] if isinstance(label, str) else label
+    return scores.get(other, 0)
+
+
+def met(labels: Iterable[Any], scores: Mapping[Any, Score]) -> bool:
+    """Say whether any of these labels has a score: for the curator alone, before anything is paid for."""
+    known = set(map(str, scores))
+    return not known or any(str(label) in known for label in labels)
 
 
 def _on_grid(label: Any, score: Any, grid: Fraction) -> int:
@@ -445,11 +460,13 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
         return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
 
+    many = len(contest.labels)
+    labels = f"which {many:,} labels there are" if many > 1 else "which label there is"
     guarantee = Guarantee.of(
         contest.budget,
         meter.charges,
         neighbours=contest.neighbours,
-        public=(f"which {len(contest.labels):,} labels there are, {contest.how}",),
+        public=(f"{labels}, {contest.how}",),
         assumed=(contest.assumption,),
     )
     return Ranking(

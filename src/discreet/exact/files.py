@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TypeAlias, get_args
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
+from .checks import as_written
 from .itemsets import Itemsets, in_label_order
 from .measures import Ends
 from .patterns import Patterns
@@ -55,6 +56,7 @@ _OWN = {"discreet", "people", "people_low", "people_high", "omitted", "counted"}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 _PROMISE = ("model", "neighbours", "epsilon", "delta")
 _ALL = "about"
+_FARTHEST = 100  # digits before or after the point of a number that is written out
 _WITHIN = ("people_low", "people_high")
 _KINDS = ("patterns", "rules", "relations")
 
@@ -153,9 +155,16 @@ def _promised(about: Mapping[str, Any]) -> dict[str, str | None]:
     told: dict[str, str | None] = dict.fromkeys(_PROMISE)
     if isinstance(promised, Mapping):
         told |= {name: str(promised.get(name)) for name in _PROMISE}
-        with suppress(ValueError, ZeroDivisionError, OverflowError):
-            told |= {name: shown(Fraction(str(promised[name]))) for name in ("epsilon", "delta") if name in promised}
+        told |= {name: _plainly(str(promised[name])) for name in ("epsilon", "delta") if name in promised}
     return told
+
+
+def _plainly(number: str) -> str:
+    """Return an exact number as a person would write it; what is none comes back as it is."""
+    exact = as_written(number)
+    if exact is None or (isinstance(exact, Decimal) and abs(exact.adjusted()) > _FARTHEST):
+        return number
+    return shown(Fraction(exact))
 
 
 def _carrier(result: Result) -> dict[str, Any]:
@@ -326,6 +335,7 @@ def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
         if values:
             about[name] = values[0]
     promised = {name: about.pop(name) for name in _PROMISE if name in about}
+    promised |= {name: _plainly(promised[name]) for name in ("epsilon", "delta") if name in promised}
     whole = about.pop(_ALL, None)
     if whole is None:  # the row that had it was removed: what the other rows repeat is left
         return about | ({"guarantee": promised} if promised else {})
@@ -339,7 +349,8 @@ def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
     if (known == "patterns") != (kind == "patterns"):
         raise InputError(f"{path}: the column {_ALL!r} speaks of {known}, and the table has {kind}.")
     stated = {name: value for name, value in _promised(told).items() if value is not None}
-    if promised != stated or any(told.get(name) != value for name, value in about.items()):
+    repeated = told | {"simulated": bool(told.get("simulated"))}
+    if promised != stated or any(repeated.get(name) != value for name, value in about.items()):
         raise InputError(f"{path}: its columns say something else than the column {_ALL!r}: it was changed by hand.")
     return {**told, "kind": known}
 

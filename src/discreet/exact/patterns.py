@@ -345,6 +345,15 @@ class Patterns(Shown):
         )
 
 
+def margins_of(patterns: Patterns) -> list[float]:
+    """Return how far each true count may lie from the one shown; downwards only as far as a count can."""
+    if patterns.low is None or patterns.high is None:
+        return []
+    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
+    reach: list[float] = np.where(patterns.low > 0, np.maximum(up, down), up).tolist()
+    return reach
+
+
 def need_counts(patterns: Patterns, call: str) -> None:
     """Refuse a `call` that makes no sense without counts."""
     if not patterns.counted:

@@ -6,14 +6,18 @@ here. Numbers that bound something are rounded up, so that "at most" stays true.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Any
+
+from .checks import as_written
 
 # How the relations of neighbours are said; the names are those that files and ledgers keep.
 RELATIONS = {"add-remove": "add or remove one person", "replace": "replace one person"}
 
+_FARTHEST = 100  # digits before or after the point of a number that is written out
 _SHORT = 12  # characters of a number that is shown as it is
 
 
@@ -38,7 +42,23 @@ def cut(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 3) -> str:
     '1.23'
     """
     context = Context(prec=digits, rounding=rounding)
-    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
+    short = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{short:f}" if -digits <= short.adjusted() < digits else f"{short:g}"
+
+
+def outwards(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
+    """Return the end of an interval with so many decimals: floor for the lower, ceil for the upper end.
+
+    Examples
+    --------
+    >>> from math import ceil, floor
+    >>> outwards(0.49996, 3, floor), outwards(0.5001, 3, ceil)
+    (0.499, 0.501)
+    """
+    if not isfinite(value):
+        return value
+    # What only binary fractions make of a decimal number is no reason for another step.
+    return float(round(to_whole(round(value * 10**digits, 6)) / 10**digits, digits))
 
 
 def line(promised: Mapping[str, Any]) -> str:
@@ -52,7 +72,7 @@ def line(promised: Mapping[str, Any]) -> str:
 
 def _number(number: object) -> str:
     """Return an exact number, kept as the text of a fraction; what is none comes back as it is."""
-    try:
-        return rounded(Fraction(str(number)))
-    except (ValueError, ZeroDivisionError, OverflowError):
+    exact = as_written(str(number))
+    if exact is None or (isinstance(exact, Decimal) and abs(exact.adjusted()) > _FARTHEST):
         return str(number)
+    return rounded(Fraction(exact))

@@ -6,8 +6,9 @@ nothing. Names come from data: what a terminal or a browser would act on is show
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ..wording import printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
-from .promise import line
+from .promise import line, outwards
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -134,27 +135,32 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
             _numbers(first.counts if first.counted else None, ",", len(first)),
             _numbers(first.supports if first.counted else None, ".4f", len(first)),
         ]
-        for name, bound in (("low", first.low), ("high", first.high)):
+        for name, bound, to_whole in (("low", first.low, floor), ("high", first.high, ceil)):
             if bound is not None:
                 names.append(name)
-                columns.append(_numbers(bound, ",.0f"))
+                columns.append(_ends(bound, 0, to_whole))
     else:
         sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
         names = [first.kind.removesuffix("s"), "count", "support", "confidence"]
         columns = [[f"{left} → {right}" for left, right in sides], _numbers(first.counts, ",")]
         columns += [_numbers(first.measure(name), ".4f") for name in ("support", "confidence")]
         # They bound the confidence, so they stand beside it.
-        for name, bound in (("low", first.low), ("high", first.high)):
+        for name, bound, to_whole in (("low", first.low, floor), ("high", first.high, ceil)):
             if bound is not None:
                 names.append(name)
-                columns.append(_numbers(bound, ".4f"))
+                columns.append(_ends(bound, 4, to_whole))
         names.append("lift")
         columns.append(_numbers(first.measure("lift"), ".2f"))
         lifts = first.bounds("lift")
         if lifts is not None:
             names += ["from", "to"]
-            columns += [_numbers(end, ".2f") for end in lifts]
+            columns += [_ends(lifts[0], 2, floor), _ends(lifts[1], 2, ceil)]
     return names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _ends(column: NDArray[Any], digits: int, to_whole: Callable[[float], int]) -> list[str]:
+    """Return the ends of intervals as text, rounded outwards."""
+    return [f"{outwards(end, digits, to_whole):,.{digits}f}" for end in column.tolist()]
 
 
 def _numbers(column: NDArray[Any] | None, form: str, rows: int = 0) -> list[str]:

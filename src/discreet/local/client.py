@@ -16,7 +16,7 @@ from secrets import token_bytes
 from typing import Any, TypeAlias
 
 from .draws import Draws, mixed
-from .holding import held
+from .holding import held, whole_numbers
 from .loss import LOSSES, WORD, Loss
 from .trust import Limit, check, parsed
 
@@ -132,7 +132,8 @@ def client(
     question
         What the collector asks: the bytes that came, or what was read from them.
     basket
-        The numbers of the items held. Those the question does not know are ignored.
+        The numbers of the items held, whole ones of any kind; anything else among them is refused. Those the question
+        does not know are ignored.
     most
         The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
         is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
@@ -149,6 +150,9 @@ def client(
     """
     asked = parsed(question)
     check(asked, most, fail, losses)
+    # Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+    basket = whole_numbers(basket)
+    given, after = ([(one, other) for one, other in map(whole_numbers, pairs)] for pairs in (given, after))
     values = held(asked, basket, after if asked.get("pairs") == "after" else given)
     report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

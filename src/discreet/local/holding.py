@@ -11,9 +11,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
+from operator import index
 from typing import Any
 
 OWN = ("after", "given")  # kinds of pairs that a device has beside its items
+
+
+def whole_numbers(items: Iterable[Any]) -> list[int]:
+    """Return items as plain whole numbers, whatever kind of whole numbers they are; true and false are none."""
+    held_items = list(items)
+    try:
+        if any(isinstance(item, bool) for item in held_items):
+            raise TypeError
+        return [index(item) for item in held_items]
+    except TypeError:
+        raise ValueError(
+            "A basket holds whole numbers, the places of items on the study's list: this one has other things."
+        ) from None
 
 
 def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:

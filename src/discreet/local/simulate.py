@@ -125,6 +125,11 @@ def simulate(
         from ..baskets.read import read
 
         baskets = read(baskets, **reading)
+    elif reading:
+        raise MisuseError(
+            f"simulate() takes no {next(iter(reading))!r} with Baskets: they are read already. Options of reading go "
+            "with what is still to be read."
+        )
     plan: Protocol = protocol_of(protocol, settings)
     wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):

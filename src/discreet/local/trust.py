@@ -37,6 +37,8 @@ _WRITTEN = re.compile(rf"-?[0-9]{{1,{MOST_DIGITS}}}([./][0-9]{{1,{MOST_DIGITS}}}
 # What the owner of a device writes may have a short one.
 _OWNED = re.compile(rf"{_WRITTEN.pattern}([eE][+-]?[0-9]{{1,2}})?")
 
+_DIGITS = 17  # of the largest whole number that every language holds, and its sign
+
 UNWRITTEN = "The question is not written as format 1 has it."
 OTHERWISE = "The question's oracle is made for other answers than the question has."
 TOO_LONG = "The question is longer than a device reads."
@@ -46,12 +48,13 @@ def parsed(text: Mapping[str, Any] | bytes | str) -> Mapping[str, Any]:
     """Return a question as read from the text that came; its length is looked at before anything else."""
     if not isinstance(text, bytes | str):
         return text
+    if isinstance(text, str):
+        text = text.encode(errors="surrogatepass")  # it is bytes that are counted
     if len(text) > MOST_QUESTION:
         raise ValueError(TOO_LONG)
     try:
-        text = text.decode() if isinstance(text, bytes) else text
         question: Mapping[str, Any] = json.loads(
-            text, object_pairs_hook=_object, parse_float=_refused, parse_constant=_refused
+            text.decode(), object_pairs_hook=_object, parse_int=_whole, parse_float=_refused, parse_constant=_refused
         )
     except (ValueError, RecursionError):
         raise ValueError(UNWRITTEN) from None
@@ -63,6 +66,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)
+
+
+def _whole(digits: str) -> int:
+    """Return a whole number that every language can hold."""
+    if len(digits) > _DIGITS or not -MOST_RANGE <= int(digits) <= MOST_RANGE:
+        raise ValueError
+    return int(digits)
 
 
 def _refused(_: str) -> None:

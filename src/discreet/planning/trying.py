@@ -195,6 +195,7 @@ def try_mechanism(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: i
     )
     jobs = prepare(
         crowd.baskets,
+        really=True,  # nothing is promised by a forecast
         **question,
         epsilon=asked.budget.epsilon,
         delta=asked.budget.delta,

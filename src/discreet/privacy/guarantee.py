@@ -22,7 +22,7 @@ Model: TypeAlias = Literal["central", "local"]
 CURVE = tuple(Fraction(1, 10**power) for power in (3, 5, 7, 9, 12))
 
 _DIGITS = 30
-_BEYOND = Fraction(700)  # an epsilon over this says nothing in any case
+_BEYOND = Fraction(700)  # the power of e to a larger epsilon is not worth writing out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,8 @@ class Guarantee:
         """
         if self.rho is None:
             return []
-        deltas = {self.delta, *(delta for delta in CURVE if delta > self.own_delta)}
+        # What finding may take of delta comes on top of what rho is turned into epsilon with.
+        deltas = {self.delta, *(self.own_delta + delta for delta in CURVE if self.own_delta + delta < 1)}
         return [(delta, self.epsilon_at(delta)) for delta in sorted(deltas, reverse=True)]
 
     def in_words(self, *, simulated: bool = False, curve: bool = True) -> str:
@@ -139,7 +140,9 @@ class Guarantee:
         curve
             Whether to tell the epsilons at other deltas, where losses were added up by zCDP.
         """
-        factor = cut(Fraction(lazy.exp(lazy.ratio(min(self.epsilon, _BEYOND), _DIGITS), _DIGITS)[1]))
+        factor = f"e^{rounded(self.epsilon)}"
+        if self.epsilon <= _BEYOND:
+            factor = cut(Fraction(lazy.exp(lazy.ratio(self.epsilon, _DIGITS), _DIGITS)[1]))
         other = "not been there" if self.neighbours is Neighbours.ADD_REMOVE else "been anything else"
         if self.delta:
             told = (
@@ -159,9 +162,9 @@ class Guarantee:
             told = told[0].upper() + told[1:]
         if self.rho is not None:
             told += f" Losses were added up by zero-concentrated differential privacy, rho = {rounded(self.rho)}"
-            others = (pair for pair in self.curve() if pair[0] != self.delta)
-            listed = (f"{rounded(loss, digits=3)} at {rounded(delta, digits=3)}" for delta, loss in others)
-            told += f"; at other deltas epsilon is {', '.join(listed)}." if curve else "."
+            others = [pair for pair in self.curve() if pair[0] != self.delta] if curve else []
+            listed = ", ".join(f"{rounded(loss, digits=3)} at {rounded(delta, digits=3)}" for delta, loss in others)
+            told += f"; at other deltas epsilon is {listed}." if listed else "."
         if self.assumed:
             told += " It rests on what was declared: " + "; ".join(self.assumed) + "."
         if self.public:

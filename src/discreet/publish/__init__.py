@@ -7,12 +7,11 @@ results depends on the data: no exception, no message, no progress figure, no co
 
 from .door import affordable, answer, count, prepare_count, quote, release
 from .job import Job, Relation
-from .looking import MISSED, Preview, look, missed, preview
+from .looking import Preview, look, missed, preview
 from .making import carry_out, metered
 from .question import prepare
 
 __all__ = [
-    "MISSED",
     "Job",
     "Preview",
     "Relation",

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..exact.patterns import margins_of
 from ..exact.promise import shown
 from ..privacy.source import SimulationSource
 from ..report.text import number_of
+from ..wording import hinted
 from .door import prepare_count, quote
 from .job import Job
 from .making import carry_out
@@ -29,6 +31,9 @@ from .question import everyone, prepare
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
+
+_PAYING = ("ledger", "who", "same_data", "progress")
+_TRIED = 3  # runs with noise that is thrown away
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +53,8 @@ class Preview:
         with noise that was thrown away. None where there are no counts.
     shares
         What the budget would be spent on.
-    segments
-        How many releases there would be: one a segment.
+    segments, outside
+        How many releases there would be, one a segment; and how many people are in none of the segments.
     """
 
     people: int
@@ -64,15 +69,18 @@ class Preview:
     epsilon: Fraction
     delta: Fraction
     segments: int = 1
+    outside: int = 0
 
     @property
     def lines(self) -> list[str]:
         """What was seen, in sentences."""
         told = [f"Read {number_of(self.people, 'person', 'people')} and {number_of(self.items, 'item')}."]
         if self.listed is not None:
-            told.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur.")
+            told.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
+        if self.outside:
+            told.append(f"{self.outside:,} of them are in none of the segments that are listed, and are left out.")
         if self.hint:
-            told.append(MISSED + self.hint)
+            told.append(self.hint)
         many = f"about {number_of(self.found, 'pattern')}"
         if self.margin is None:
             told.append(f"Expect {many}, without counts.")
@@ -93,10 +101,14 @@ class Preview:
     __repr__ = __str__
 
 
-MISSED = "Nobody holds any item on the list: a release would spend the budget on noise."
+ITEMS = "Nobody holds any item on the list: a release would spend the budget on noise."
+SEGMENTS = "Nobody is in any segment on the list: a release would spend the budget on noise."
 
 
-def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Any) -> Preview:
+@hinted
+def preview(
+    baskets: Baskets | Any, itemsets: Any = None, *, person: str | None = None, item: str | None = None, **question: Any
+) -> Preview:
     """Look at what a release would be about, before paying for it.
 
     Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them, and must not be
@@ -104,8 +116,9 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Any) -> Pr
 
     Parameters
     ----------
-    baskets, question
-        As for :func:`discreet.release`; `ledger`, `who`, `same_data` and `progress` are for the release itself.
+    baskets, person, item, question
+        As for :func:`discreet.release`; `ledger`, `who`, `same_data` and `progress` are for the release itself, and
+        make no difference here.
     itemsets
         As for :func:`discreet.count`, where that is what you are going to ask.
 
@@ -116,10 +129,11 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Any) -> Pr
     >>> look = discreet.preview(baskets, top=3, epsilon=1, items=["BREAD", "MILK", "TEA"])
     >>> (look.people, look.listed, look.met)
     (900, 3, 0)
-    >>> print(look.hint.strip())
+    >>> print(look.hint[-60:])
     The case of letters differs: without that, some would match.
     """
-    held = everyone(baskets)
+    held = everyone(baskets, by=question.get("by"), person=person, item=item)
+    question = {name: value for name, value in question.items() if name not in _PAYING}
     make = prepare if itemsets is None else prepare_count
     given = (held,) if itemsets is None else (held, itemsets)
     return look(held, make(*given, **question))
@@ -128,30 +142,36 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Any) -> Pr
 def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:
     """Return what a curator may want to see of jobs that are ready to be paid for."""
     job = max(jobs.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
-    tried = carry_out(job, SimulationSource(randbits(64))).patterns
-    ends = [] if tried.high is None else (tried.high - tried.counts).tolist()
-    margins = [end for end in ends if isfinite(end)]
+    tried = [carry_out(job, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
+    # A count that is cut at 0 hides how far it may be off, so the widest of a few runs is told.
+    margins = [median(reach) for one in tried if (reach := list(filter(isfinite, margins_of(one))))]
     named = job.listed and not job.read
     return Preview(
         people=len(held),
         items=len(np.unique(held.codes)),
         listed=len(job.baskets.vocabulary) if named else None,
         met=_occurring(jobs) if named else None,
-        hint=_hint(held, job) if missed(held, jobs) else "",
-        found=len(tried),
-        margin=ceil(median(margins)) if margins else (None if tried.high is None else 0),
+        hint=_hint(held, job, missed(held, jobs)),
+        found=len(tried[0]),
+        margin=ceil(max(margins, default=0)) if job.counts else None,
         shares=tuple(quote(jobs)),
         mechanism=job.mechanism.name,
         epsilon=job.budget.epsilon,
         delta=job.budget.delta,
         segments=len(jobs),
+        outside=len(held) - sum(len(one.baskets) for one in jobs.values()),
     )
 
 
-def missed(held: Baskets, jobs: Mapping[Item, Job]) -> bool:
-    """Say whether a list was given, there are people, and nobody holds anything on the list."""
+def missed(held: Baskets, jobs: Mapping[Item, Job]) -> str:
+    """Say so where there are people, and a list of items or segments meets none of them; nothing otherwise."""
     job = next(iter(jobs.values()))
-    return job.listed and not job.read and len(held) > 0 and not any(len(one.baskets.codes) for one in jobs.values())
+    if not len(held):
+        return ""
+    if not any(len(one.baskets) for one in jobs.values()):
+        return SEGMENTS
+    meets = not job.listed or job.read or any(len(one.baskets.codes) for one in jobs.values())
+    return "" if meets else ITEMS
 
 
 def _occurring(jobs: Mapping[Item, Job]) -> int:
@@ -159,13 +179,26 @@ def _occurring(jobs: Mapping[Item, Job]) -> int:
     return len(np.unique(np.concatenate([job.baskets.codes for job in jobs.values()])))
 
 
-def _hint(held: Baskets, job: Job) -> str:
-    """Say what is likely to be wrong with a list that has nothing in common with the data."""
+def _hint(held: Baskets, job: Job, wrong: str) -> str:
+    """Say what is likely to be wrong with a list that has nothing in common with the data, beside that it has not."""
+    why = ""
+    if wrong is SEGMENTS:
+        why = " Are they written as in the data?"
+    elif wrong:
+        why = f" {_why(held, job)}"
+    return wrong + why
+
+
+def _why(held: Baskets, job: Job) -> str:
     listed = {str(label) for label in job.baskets.vocabulary.labels.to_pylist()}
     there = {str(label) for label in held.vocabulary.labels.to_pylist()}
+    if listed & there:
+        return "Those in the segments on the list hold none of it."
+    if {label.strip() for label in listed} & {label.strip() for label in there}:
+        return "There are spaces around names: without them, some would match."
     if {label.casefold() for label in listed} & {label.casefold() for label in there}:
-        return " The case of letters differs: without that, some would match."
-    parts = {part.strip() for label in listed for mark in ",;\t|" for part in label.split(mark)}
+        return "The case of letters differs: without that, some would match."
+    parts = {part.strip() for label in listed for mark in ",;\t|" if mark in label for part in label.split(mark)}
     if parts & there:
-        return " Its lines have several columns: give a list with one item a line."
-    return " Is it the list of these data, and were the columns of person and item not taken for one another?"
+        return "Its lines have several columns: give a list with one item a line."
+    return "Is it the list of these data, and were the columns of person and item not taken for one another?"

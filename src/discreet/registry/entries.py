@@ -209,17 +209,28 @@ def protocol(given: Any, settings: Mapping[str, Any] | None = None) -> Any:
     return _made("protocol", given, settings, False)
 
 
+# Found to be proven once: rounds ask for their oracle by the hundred.
+_PROVEN: set[type[Any]] = set()
+
+
 def proven(kind: type[Any]) -> type[Any]:
     """Return a class of mechanisms, protocols or oracles if it has a proof page of its own, or refuse it."""
+    if kind in _PROVEN:
+        return kind
     what: What = next(what for what in _ROOMS if issubclass(kind, _kinds(what)))
     package = "discreet" if _ours(kind) else kind.__module__.partition(".")[0]
     one = Entry(name=kind.name, what=what, kind=kind, proof=_page(what, kind), package=package)
+    taken = None if _ours(kind) else _found(what).get(kind.name)
+    if taken is not None and taken.kind is not kind:
+        raise MisuseError(_two(taken, what, package))
     if one.unproven:
         raise MisuseError(
-            f"{one.unproven} To try it on known data, with seeded noise and marked as simulated: discreet.lab.trial."
+            f"{one.unproven} To try it on known data, with seeded noise and marked as simulated: "
+            "discreet.lab.trial.trial."
             if what == "mechanism"
             else one.unproven
         )
+    _PROVEN.add(kind)
     return kind
 
 

@@ -14,8 +14,9 @@ from html import escape
 from statistics import median
 
 from ..errors import LimitError
-from ..exact.patterns import Patterns
+from ..exact.patterns import Patterns, margins_of
 from ..exact.rules import Rules
+from ..exact.show import promises
 from ..privacy.guarantee import Guarantee
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import Picture, graph
@@ -132,8 +133,7 @@ def _figures(told: Told) -> str:
             "that as well. "
         )
     if patterns.high is not None:
-        # Upwards, as downwards an interval may have been cut at 0.
-        margins = [margin for margin in (patterns.high - patterns.counts).tolist() if math.isfinite(margin)]
+        margins = [margin for margin in margins_of(patterns) if math.isfinite(margin)]
         if margins:
             typical = f"± {whole(math.ceil(median(margins)))}"
             figures["Typical margin"] = typical
@@ -191,7 +191,7 @@ def _found(patterns: Patterns, charted: int) -> str:
     whiskers = ""
     if patterns.low is not None:
         sure = "95" if patterns.people_within is None or not share else "90"
-        whiskers = f"; the line across its end is an interval that holds the true one in at least {sure} of 100 cases"
+        whiskers = f"; the line across its end is an interval for the true one, made to hold in {sure} of 100 cases"
     return (
         f'<p class="quiet before">{which}. The length of a bar is {long}{whiskers}.</p>\n{figure}{_reading(patterns)}'
     )
@@ -202,6 +202,8 @@ def chart(patterns: Patterns, rows: int = 30) -> Chart:
     drawn = _bars(patterns[:rows])
     share = patterns.people > 0
     title = "Share of people who hold each pattern" if share else "People who hold each pattern"
+    # A picture goes its own way: it takes along what was promised, and that it was only tried out.
+    title = ". ".join([*promises(patterns), title])
     return Chart(bars(drawn, name="patterns", title=title, unit="share" if share else "count"))
 
 
@@ -275,9 +277,9 @@ def _rules(patterns: Patterns, most: int) -> str:
     order = "the largest confidence first"
     if found.low is not None:
         told += (
-            " From and to are an interval for the number before them. That of a confidence holds the true one in at "
-            "least 90 of 100 cases, as it rests on two counts whose intervals fail in 5 of 100 cases each; that of a "
-            f"lift rests on {lifted}."
+            " From and to are an interval for the number before them. Where the intervals of counts fail in no more "
+            "than 5 of 100 cases each, that of a confidence, which rests on two, holds in at least 90; that of a lift "
+            f"rests on {lifted}."
         )
         order = "ordered by the lower end of the interval, so that noise alone brings no rule to the top"
     first = found.sort("confidence" if found.low is None else "confidence_low")[:most]

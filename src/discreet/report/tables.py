@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..exact.patterns import Patterns
-from ..exact.promise import rounded
+from ..exact.promise import outwards, rounded
 from ..exact.rules import Rules
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
@@ -51,8 +51,8 @@ def pattern_table(patterns: Patterns) -> str:
                 low, high = patterns.support_bounds
                 columns["from "] = [percent(_cut(end, digits, math.floor), digits) for end in low.tolist()]
                 columns["to "] = [percent(_cut(end, digits, math.ceil), digits) for end in high.tolist()]
-                sure = "95 %" if patterns.people_within is None else "at least 90 %, as it carries the noise of both,"
-                said += f" After the support they are those of its own, which holds with {sure}."
+                both = "" if patterns.people_within is None else ", which carries the noise of the number of people too"
+                said += f" After the support they are those of its own interval{both}."
     return _table("Items", heads, columns, said)
 
 
@@ -72,8 +72,7 @@ def _whole_end(end: float, to_whole: Callable[[float], int]) -> float:
 
 def _cut(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
     """Return a fraction that has so many decimals in percent, rounded outwards."""
-    step = 10.0 ** -(digits + 2)
-    return min(1.0, to_whole(round(value / step, 6)) * step)
+    return min(1.0, outwards(value, digits + 2, to_whole))
 
 
 def rule_table(rules: Rules, said: str) -> str:
@@ -83,11 +82,13 @@ def rule_table(rules: Rules, said: str) -> str:
     columns = {"People": [whole(count) for count in rules.counts.tolist()]}
     columns["Confidence"] = _percents(rules.measure("confidence"))
     if rules.low is not None and rules.high is not None:
-        columns["from"], columns["to"] = _percents(rules.low), _percents(rules.high)
+        columns["from"] = [percent(_cut(end, 1, math.floor)) for end in rules.low.tolist()]
+        columns["to"] = [percent(_cut(end, 1, math.ceil)) for end in rules.high.tolist()]
     columns["Lift"] = [f"{lift:,.2f}" for lift in rules.measure("lift").tolist()]
     lifts = rules.bounds("lift")
     if lifts is not None:
-        columns["from "], columns["to "] = ([f"{end:,.2f}" for end in ends.tolist()] for ends in lifts)
+        columns["from "] = [f"{outwards(end, 2, math.floor):,.2f}" for end in lifts[0].tolist()]
+        columns["to "] = [f"{outwards(end, 2, math.ceil):,.2f}" for end in lifts[1].tolist()]
     return _table("Rule", heads, columns, said)
 
 
