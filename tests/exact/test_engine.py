@@ -273,8 +273,11 @@ class TestMoreTiesThanCouldBeListed:
 def test_too_much_to_mine_is_said_without_a_number():
     offsets = np.array([0, np.iinfo(np.int32).max], np.int64)
     codes = np.broadcast_to(np.int32(0), offsets[-1])
+    baskets = Baskets(np.array([0, 1]), np.zeros(1, np.int32), Vocabulary(range(1)))
+    object.__setattr__(baskets, "offsets", offsets)  # so many codes would take gigabytes
+    object.__setattr__(baskets, "codes", codes)
     with pytest.raises(LimitError) as caught:
-        LocalEngine(Baskets(offsets, codes, Vocabulary(range(1))))
+        LocalEngine(baskets)
     assert str(caught.value) == (
         "These baskets hold more items in all than can be mined at once: cap them with max_items=."
     )

@@ -179,7 +179,7 @@ BAD_FILES = {
         HEAD + '[{"items": [9999999999999999999], "count": 2}]}': LISTS,
         HEAD + '[{"items": ["\\ud800"], "count": 2}]}': LISTS,
         HEAD + '[{"items": "tea", "count": 2}]}': LISTS,
-        HEAD.replace("4", "-4") + "[]}": "{}: 'people' is -4, but it must be a whole number.",
+        HEAD.replace("4", "-4") + "[]}": "{}: 'people' is -4, but it must be a whole number from 0 to 2^53.",
     },
     "a.parquet": {"junk": "{} cannot be read as Parquet: "},
 }

@@ -12,12 +12,12 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from .checks import as_written
+from .untrusted import exact_number
 
 # How the relations of neighbours are said; the names are those that files and ledgers keep.
 RELATIONS = {"add-remove": "add or remove one person", "replace": "replace one person"}
 
-_FARTHEST = 100  # digits before or after the point of a number that is written out
+_LONGEST = 40  # characters of what should be a number, and is none
 _SHORT = 12  # characters of a number that is shown as it is
 
 
@@ -72,7 +72,7 @@ def line(promised: Mapping[str, Any]) -> str:
 
 def _number(number: object) -> str:
     """Return an exact number, kept as the text of a fraction; what is none comes back as it is."""
-    exact = as_written(str(number))
-    if exact is None or (isinstance(exact, Decimal) and abs(exact.adjusted()) > _FARTHEST):
-        return str(number)
-    return rounded(Fraction(exact))
+    try:
+        return rounded(exact_number(number))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return str(number)[:_LONGEST]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import InputError, MisuseError
 from ..exact.promise import cut, line, rounded
+from ..exact.untrusted import exact_number
 from . import lazy
 from .budget import Budget, Charge, Neighbours, compose, epsilon_for, rho_for
 
@@ -201,22 +202,30 @@ class Guarantee:
             charges = tuple(
                 Charge(
                     what=str(charge["what"]),
-                    epsilon=None if charge["epsilon"] is None else Fraction(charge["epsilon"]),
-                    rho=Fraction(charge["rho"]),
-                    delta=Fraction(charge["delta"]),
+                    epsilon=None if charge["epsilon"] is None else exact_number(charge["epsilon"]),
+                    rho=exact_number(charge["rho"]),
+                    delta=exact_number(charge["delta"]),
                 )
                 for charge in told["charges"]
             )
+            if told["model"] not in get_args(Model):
+                raise ValueError("its model is neither central nor local")
             return cls(
                 model=told["model"],
                 neighbours=Neighbours.kept(told["neighbours"]),
-                epsilon=Fraction(told["epsilon"]),
-                delta=Fraction(told["delta"]),
+                epsilon=exact_number(told["epsilon"]),
+                delta=exact_number(told["delta"]),
                 charges=charges,
-                public=tuple(told["public"]),
-                assumed=tuple(told.get("assumed", ())),
-                rho=None if told.get("rho") is None else Fraction(told["rho"]),
-                own_delta=Fraction(told.get("own_delta", 0)),
+                public=_texts(told["public"]),
+                assumed=_texts(told.get("assumed", [])),
+                rho=None if told.get("rho") is None else exact_number(told["rho"]),
+                own_delta=exact_number(told.get("own_delta", 0)),
             )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InputError(f"This is not a guarantee that was written by discreet: {error}.") from None
+
+
+def _texts(told: Any) -> tuple[str, ...]:
+    if not isinstance(told, list | tuple) or not all(isinstance(text, str) for text in told):
+        raise ValueError("what was declared is no list of texts")
+    return tuple(told)

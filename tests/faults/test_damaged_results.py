@@ -1,0 +1,249 @@
+"""Results that were damaged, or written by somebody else: refused in one way, or read as what they are.
+
+Each mutation is drawn from a fixed seed. What is read back must hold up in use: it is shown, saved and
+turned into rules.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet
+from discreet.errors import InputError
+from discreet.exact.files import holds_result, load
+from discreet.exact.patterns import Patterns
+from discreet.privacy.budget import Budget
+from discreet.privacy.guarantee import Guarantee
+
+SLOWEST = 5.0  # seconds that one file may take, of a few kilobytes
+NUMBERS = [
+    "-1", "0", "1e999999999", "1e400", "NaN", "Infinity", "-Infinity", "true", "null", "18446744073709551616",
+    "9223372036854775808", "0.5", '"x"', "[]", "{}", "9" * 5000, '"1e999999999"', '"1/0"', "[" * 3000,
+]  # fmt: skip
+
+
+def _results() -> dict[str, Any]:
+    baskets = discreet.read([{"tea", "milk"}, {"tea", "milk", "bread"}, {"tea"}, {"bread", "milk"}] * 5)
+    patterns = discreet.mine(baskets, min_count=3)
+    promise = Guarantee.of(Budget.of(1), [], public=["the items"]).to_dict()
+    about = {"guarantee": promise, "simulated": False, "mechanism": "peeling", "settings": {"share": 0.5}}
+    low, high = patterns.counts - 2.5, patterns.counts + 2.5
+    private = replace(patterns, low=low, high=high, about=about, people_within=(17, 23))
+    return {
+        "patterns": patterns,
+        "rules": patterns.rules(min_confidence=0.1),
+        "private": private,
+        "private rules": private.rules(min_confidence=0.0),
+    }
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    return _results()
+
+
+def _mutated(content: bytes, draw: random.Random, form: str) -> bytes:
+    """Return the content with one to three of: bits turned, cut, a part moved or doubled, a number swapped."""
+    for _ in range(draw.choice([1, 1, 2, 3])):
+        way = draw.randrange(6 if form != "parquet" else 5)
+        place = draw.randrange(max(1, len(content)))
+        if way == 0 and content:
+            content = content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :]
+        elif way == 1:
+            content = content[:place]
+        elif way == 2:
+            other = draw.randrange(max(1, len(content)))
+            size = draw.choice([1, 4, 16, 64])
+            content = content[:place] + content[other : other + size] + content[place + size :]
+        elif way == 3:
+            content = content[:place] + content[place + draw.choice([1, 2, 8, 40]) :]
+        elif way == 4:
+            size = draw.choice([1, 2, 4, 8])
+            content = content[:place] + draw.choice([b"\xff", b"\x00", b"\x7f", b"["]) * size + content[place + size :]
+        else:
+            found = list(re.finditer(rb'"?-?\d+(\.\d+)?"?|true|false|null', content))
+            if found:
+                one = draw.choice(found)
+                content = content[: one.start()] + draw.choice(NUMBERS).encode() + content[one.end() :]
+    return content
+
+
+def _used(result: Any, folder: Path) -> None:
+    """Do with a result what people do."""
+    repr(result)
+    list(result)
+    result._repr_html_()
+    result.to_arrow()
+    for form in ("csv", "json", "parquet"):
+        result.save(folder / f"again.{form}")
+    assert load(folder / "again.parquet") == result
+    if isinstance(result, Patterns):
+        result.rules(min_confidence=0.0)
+
+
+def _tried(content: bytes, path: Path) -> bool:
+    """Read a damaged file, and say whether it could be read; anything but an `InputError` is a failure."""
+    path.write_bytes(content)
+    begun = time.monotonic()
+    holds_result(path)
+    try:
+        result = load(path)
+    except InputError as error:
+        assert str(path) in str(error)  # noqa: PT017
+        assert len(str(error)) < 1000  # noqa: PT017
+        return False
+    finally:
+        assert time.monotonic() - begun < SLOWEST
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        _used(result, path.parent)
+    return True
+
+
+def _fuzz(results: dict[str, Any], folder: Path, form: str, rounds: int, seed: int) -> None:
+    read = 0
+    for kind, result in results.items():
+        path = folder / f"a.{form}"
+        result.save(path)
+        whole = path.read_bytes()
+        draw = random.Random(f"{seed} {form} {kind}")
+        for number in range(rounds):
+            content = _mutated(whole, draw, form)
+            try:
+                read += _tried(content, path)
+            except Exception as error:
+                pytest.fail(f"{form} of {kind}, mutation {number}: {type(error).__name__}: {error}")
+    assert read < rounds * len(results)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_damaged_files(results: dict[str, Any], tmp_path: Path, form: str) -> None:
+    _fuzz(results, tmp_path, form, rounds=75, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_many_damaged_files(results: dict[str, Any], tmp_path: Path, form: str) -> None:
+    _fuzz(results, tmp_path, form, rounds=5_000, seed=2)
+
+
+FIELDS: list[tuple[str, str]] = [
+    *(("people", value) for value in ("true", "-1", "18446744073709551616", "1.5", '"20"', "null", "1e999")),
+    *(("people_low", value) for value in ("true", "-1", "5", "18446744073709551616", '"1"')),
+    *(("simulated", value) for value in ("1", '"no"', "[]", "null")),
+    *(("counted", value) for value in ("0", "null", '"yes"', "[]")),
+    *(("omitted", value) for value in ("true", "-1", "[1]", "18446744073709551616", '"1"')),
+    *(("guarantee", value) for value in ("[]", '"none"', "5", "true")),
+    *(
+        ("guarantee", f'{{"epsilon": "{epsilon}"}}')
+        for epsilon in ("1e999999999", "9e99999999", "-1", "1/0", "nan", "x")
+    ),
+    *(("guarantee", f'{{"epsilon": {epsilon}}}') for epsilon in ("1e999999999", "true", "[]", "9" * 4400)),
+    ("guarantee", '{"model": 5}'),
+    ("settings", "[" * 60 + "]" * 60),
+    ("settings", "[" * 100_000 + "]" * 100_000),
+    ("settings", "1" + "0" * 200),
+    ("settings", "NaN"),
+    ("settings", "1e999"),
+]
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "csv"])
+@pytest.mark.parametrize(("field", "value"), FIELDS)
+def test_fields(tmp_path: Path, form: str, field: str, value: str) -> None:
+    kind = "rules" if field == "omitted" else "patterns"
+    about = {"discreet": f'"{kind}/1"', "people": "20", "guarantee": "null", "simulated": "true", field: value}
+    text = ", ".join(f'"{name}": {one}' for name, one in about.items())
+    row = {"items": ["tea"], "count": 3}
+    if kind == "rules":
+        row = {"antecedent": ["tea"], "consequent": ["milk"], "count": 3, "antecedent_count": 4, "consequent_count": 5}
+    path = tmp_path / f"a.{form}"
+    if form == "json":
+        path.write_text(f'{{{text}, "{kind}": [{json.dumps(row)}]}}')
+    elif form == "parquet":
+        table = pa.table({name: [one] for name, one in row.items()})
+        pq.write_table(table.replace_schema_metadata({"discreet": f"{{{text}}}"}), path)
+    else:
+        cells = [json.dumps(one) if isinstance(one, list) else one for one in row.values()] + [20, "{" + text + "}"]
+        quoted = ['"' + str(cell).replace('"', '""') + '"' for cell in cells]
+        path.write_text(",".join([*row, "people", "about"]) + "\n" + ",".join(quoted) + "\n")
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        load(path)
+
+
+@pytest.mark.parametrize("count", ["-1", "21", "9223372036854775808", "true", "1.5", "null", '"3"', "1e30", "[]"])
+def test_counts(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"discreet": "patterns/1", "people": 20, "patterns": [{{"items": ["tea"], "count": {count}}}]}}')
+    with pytest.raises(InputError):
+        load(path)
+
+
+def test_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for low, high in (("5", "1"), ("true", "9"), ('"1"', "9"), ("[]", "9"), ("18446744073709551617", "1")):
+        row = f'{{"items": ["tea"], "count": 3, "low": {low}, "high": {high}}}'
+        path.write_text(f'{{"discreet": "patterns/1", "people": 20, "simulated": true, "patterns": [{row}]}}')
+        with pytest.raises(InputError):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "1e999999999"},
+        {"epsilon": 5.5e300, "delta": "1e-99999999"},
+        {"rho": "1e99999999"},
+        {"charges": [{"what": "a", "epsilon": "1e99999999", "rho": "0", "delta": "0"}]},
+        {"charges": 5},
+        {"charges": [5]},
+        {"public": "everything"},
+        {"assumed": [5]},
+        {"model": ["central"]},
+        {"neighbours": []},
+        {"delta": None},
+    ],
+)
+def test_guarantees(change: dict[str, Any]) -> None:
+    told = discreet.release([{"tea"}] * 9, top=1, epsilon=1, items=["tea"]).guarantee.to_dict()
+    assert Guarantee.from_dict(told).to_dict() == told
+    with pytest.raises(InputError):
+        Guarantee.from_dict(told | change)
+
+
+def test_the_command_line_does_not_hang(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    row = '{"items": ["tea"], "count": 3}'
+    guarantee = '{"model": "central", "neighbours": "add-remove", "epsilon": "1e999999999", "delta": "0"}'
+    path.write_text(f'{{"discreet": "patterns/1", "people": 20, "guarantee": {guarantee}, "patterns": [{row}]}}')
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "rules", str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "'epsilon' of its guarantee" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_table_that_says_it_is_huge(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    about = {"discreet": '{"discreet": "patterns/1", "people": 9}'}
+    # Equal rows take next to nothing, and a gigabyte as soon as they are read.
+    table = pa.table({"items": [["tea"]], "count": [1]}).take(pa.array([0] * 3_000_000, pa.int32()))
+    pages: dict[str, Any] = {"data_page_size": 1 << 28, "max_rows_per_page": 1 << 30}
+    pq.write_table(table.replace_schema_metadata(about), path, compression="zstd", **pages)
+    with pytest.raises(InputError, match="is damaged"):
+        load(path)
