@@ -30,6 +30,7 @@ T = TypeVar("T")
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 _ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
 _INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
+_MOST_MEMORY = 1 << 50
 # A value of each of SQLite's types, by the name it has there.
 _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
 
@@ -130,6 +131,9 @@ def check_memory(memory: object) -> None:
     """See that a limit on memory is one, also where nothing needs it."""
     if not isinstance(memory, str) or not re.fullmatch(r"(?=.*[1-9])\d+(\.\d+)? ?[KMGT]i?B", memory, re.IGNORECASE):
         raise MisuseError(told('{memory} is {given!r}; write it as "2GB" or "500MB".', given=memory))
+    number, power = float(re.match(r"[\d.]+", memory)[0]), "KMGT".index(memory.upper().rstrip("B").rstrip("I")[-1]) + 1  # type: ignore[index]
+    if number * 1024**power > _MOST_MEMORY:
+        raise MisuseError(told('{memory} is {given!r}, more than any machine has; write it as "8GB".', given=memory))
 
 
 @contextmanager

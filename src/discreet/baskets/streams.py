@@ -29,6 +29,10 @@ COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 _BLOCK = 1 << 24
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
+# How much a packed file may unpack to: so many bytes, or so many times its size. Data are packed to a third or a
+# fiftieth.
+_SMALL, _FOLDED = 1 << 27, 1_000
+_WINDOW = 1 << 30  # bytes that unpacking itself may take
 _MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 
@@ -70,12 +74,34 @@ def _nothing(path: Path) -> NobodyError:
     return NobodyError(f"{path} is empty; a file of one empty basket has one blank line.")
 
 
+class _Bounded(io.RawIOBase):
+    """What a packed file unpacks to, up to a multiple of it that no honest data reach: a few bytes may fill a disk."""
+
+    def __init__(self, stream: Any, path: Path) -> None:
+        self._stream, self._path = stream, path
+        self._packed = path.stat().st_size
+        self._left = max(_SMALL, _FOLDED * self._packed)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._stream.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise LimitError(
+                f"{self._path} has {self._packed:,} bytes and unpacks to over {max(_SMALL, _FOLDED * self._packed):,}, "
+                f"which data hardly do; if it is what you expect, unpack it yourself and give the unpacked file."
+            )
+        return count
+
+
 class _Unxz(io.RawIOBase):
     """The contents of xz streams, one after another: what `lzma.open` takes for the end, junk too, is looked at."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
-        self._stream = lzma.LZMADecompressor()
+        self._stream = lzma.LZMADecompressor(memlimit=_WINDOW)
 
     def readable(self) -> bool:
         return True
@@ -104,7 +130,7 @@ class _Unxz(io.RawIOBase):
             if not chunk:
                 return b""
             given = chunk.lstrip(b"\0")
-        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_WINDOW)
         return given
 
 
@@ -153,15 +179,15 @@ def _unpacking(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes],
         try:
             if compression == "gzip":
                 with gzip.open(raw) as unzipped:
-                    yield raw, unzipped
+                    yield raw, _Bounded(unzipped, path)
             elif compression == "xz":
                 with _Unxz(raw) as unpacked:
-                    yield raw, unpacked
+                    yield raw, _Bounded(unpacked, path)
             elif compression == "zstd":
                 import pyarrow as pa
 
                 with pa.input_stream(pa.PythonFile(raw, "r"), compression="zstd") as inflated:
-                    yield raw, inflated
+                    yield raw, _Bounded(inflated, path)
             else:
                 yield raw, raw
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:

@@ -17,6 +17,8 @@ from ..errors import InputError, MisuseError, assigned, told
 from ..exact.checks import is_whole
 from ..kernels.rows import sort_rows
 
+_LARGEST = 1 << 30  # bytes of a list of items
+
 MOST_ITEMS = 10_000_000
 CHOICES = told(
     "Say which items there are, in one of three ways: give the list, {items=} a file with one item a line, a list, "
@@ -70,7 +72,11 @@ def _told(many: int, how: str) -> str:
 def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:
     """Read one a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise InputError(f"The list of {what} in {path} has over {_LARGEST:,} bytes; it has one a line.")
+        lines = content.decode("utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(
             told(
