@@ -126,7 +126,7 @@ def test_no_permission(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(MisuseError) as raised:
         PATTERNS.save(tmp_path / "a.csv")
     assert str(raised.value) == (
