@@ -61,6 +61,15 @@ class TestRanking:
         assert lines[-3].split() == ["label", "score", "low", "high"]
         assert [line.split()[0] for line in lines[-2:]] == ["home", "help"]
 
+    def test_interrupted_it_says_where_to_look_for_what_was_paid(self, run, pages, ledger, monkeypatch):
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("discreet.curator.rank.rank", stop)
+        told = f"discreet: interrupted. `discreet ledger show {ledger}` says what was paid.\n"
+        assert run(*asked(pages, ledger=ledger)) == (130, "", told)
+        assert run(*asked(pages)) == (130, "", "discreet: interrupted; no result was written.\n")
+
     @pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
     def test_json(self, run, pages, mechanism):
         status, out, err = run(*asked(pages, mechanism=mechanism, neighbours="replace"), "--format", "json")

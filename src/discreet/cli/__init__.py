@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from .run import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        from .signals import Signals
+
+        with Signals() as signals:
+            from .run import run
+
+            run(signals)
+    except KeyboardInterrupt:
+        # While starting, before there is anybody who could say more.
+        if sys.stderr is not None:
+            sys.stderr.write("discreet: interrupted; no result was written.\n")
+        sys.exit(130)

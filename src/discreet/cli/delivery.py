@@ -32,6 +32,10 @@ _LONGEST = 80  # bytes of a segment in the name of a file
 _ALL = ""  # the name of the only release, where there are no segments
 
 
+class _Undelivered(DiscreetError):  # noqa: N818
+    """A result could not be written, and everything was said about it."""
+
+
 @dataclass
 class Delivery:
     """Where the releases of one question go, and what shows that they were paid for.
@@ -52,6 +56,7 @@ class Delivery:
     read: tuple[Path, ...]
     ledger: Path | None = None
     _receipt: str = field(default="", init=False)
+    _written: str = field(default="no result was written", init=False)
 
     def check(self, segments: Iterable[Item]) -> None:
         """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
@@ -84,14 +89,16 @@ class Delivery:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Name the spend if the work is broken off after it was paid for."""
+        """Name the spend if work or writing is broken off after it was paid for."""
         try:
             yield
         except KeyboardInterrupt:
             paid = self._receipt or (
                 f" `discreet ledger show {self.ledger}` says what was paid." if self.ledger else ""
             )
-            raise Interrupted(f"interrupted; no result was written.{paid}") from None
+            raise Interrupted(f"interrupted; {self._written}.{paid}") from None
+        except _Undelivered:
+            raise
         except MemoryError:
             raise DiscreetError(f"Out of memory; there is no result.{self._receipt}") from None
         except SystemExit as end:
@@ -105,6 +112,7 @@ class Delivery:
         """Write everything; what a failing write leaves in no file goes to standard output."""
         left = dict(done)
         named = names_of(done)
+        self._written = "not everything was written"
         try:
             if self.writing.output is None and self._form is Format.json and list(done) != [_ALL]:
                 _print(done)
@@ -116,12 +124,11 @@ class Delivery:
                         del left[segment]
             for segment, made in done.items():
                 self._write_report(segment, made, named[segment])
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; not everything was written.{self._receipt}") from None
+            self._written = "the result was written"
         except Exception as error:
             if os.environ.get("DISCREET_DEBUG"):
                 raise
-            raise DiscreetError(f"{_said(error)} {self._rescued(left)}{self._receipt}") from None
+            raise _Undelivered(f"{_said(error)} {self._rescued(left)}{self._receipt}") from None
 
     @property
     def _form(self) -> Format:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,4 +75,5 @@ class Bar:
         self._timer.cancel()
         with self._lock:
             if self._progress is not None:
-                self._progress.stop()
+                with suppress(OSError):  # the terminal may have hung up
+                    self._progress.stop()

@@ -14,6 +14,7 @@ from . import options as given
 from .ledger import AnchorOption, tell_head
 from .numbers import whole
 from .release import paying_ledger, user
+from .run import Interrupted
 from .say import console, say
 
 if TYPE_CHECKING:
@@ -103,17 +104,23 @@ def rank(
             "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
             "is really meant, say so with --really."
         )
-    made = choose(
-        table,
-        **question,
-        ledger=account,
-        who=(who or user()) if account is not None else "",
-    )
-    if form is given.View.json:
-        typer.echo(json.dumps(made.to_dict(), indent=2))
-    else:
-        console().print(made)
-    tell_head(account)
+    try:
+        made = choose(
+            table,
+            **question,
+            ledger=account,
+            who=(who or user()) if account is not None else "",
+        )
+        if form is given.View.json:
+            typer.echo(json.dumps(made.to_dict(), indent=2))
+        else:
+            console().print(made)
+        tell_head(account)
+    except KeyboardInterrupt:
+        if account is None:
+            raise
+        # Whether it was paid by then, and whether the labels were shown, the ledger and the terminal say.
+        raise Interrupted(f"interrupted. `discreet ledger show {ledger}` says what was paid.") from None
 
 
 def _listed(source: str | None) -> Any:

@@ -294,10 +294,11 @@ def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery
     from ..publish import answer
 
     account = paying.account()
-    with delivery.guarded(), Bar("releasing") as bar:
-        done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)
-    delivery.hand_over(done)
-    tell_head(account.get("ledger"))
+    with delivery.guarded():
+        with Bar("releasing") as bar:
+            done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)
+        delivery.hand_over(done)
+        tell_head(account.get("ledger"))
 
 
 def settings_of(texts: list[str] | None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Start the command line and turn everything that goes wrong into one clear line and an exit status.
 
-0: done. 1: the data, a value or a file is not usable. 2: the command line cannot be parsed. 130: interrupted.
+0: done. 1: the data, a value or a file is not usable. 2: the command line cannot be parsed. 130, 143, 129: interrupted
+by SIGINT, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
 from typing import NoReturn
 
 from ..errors import DiscreetError
 from ..wording import printable
+from .signals import Signals
 
 _LINES = "\n"  # some messages have several
 _INTERRUPTED = "interrupted; no result was written."
@@ -29,24 +32,26 @@ def exited(end: SystemExit) -> str:
     return f"Code of another package exited with {end.code!r:.80} in the middle of this command. There is no result."
 
 
-def main() -> None:
+def run(signals: Signals) -> None:
     """Run the command line and exit."""
-    from .app import app
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        codecs.register_error("discreet", _escaped)
-        sys.stdout.reconfigure(errors="discreet")
     try:
+        from ..passing import sweep_folders
+        from .app import app
+
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            codecs.register_error("discreet", _escaped)
+            sys.stdout.reconfigure(errors="discreet")
+        sweep_folders()
         app()
     except DiscreetError as error:
         _fail(error.message.typed)
     except Interrupted as told:
-        _fail(str(told), 130)
+        _stop(str(told), signals)
     except KeyboardInterrupt:
-        _fail(_INTERRUPTED, 130)
+        _stop(_INTERRUPTED, signals)
     except SystemExit as end:
         if end.code == 130:  # typer has caught the interrupt, and says nothing
-            _fail(_INTERRUPTED, 130)
+            _stop(_INTERRUPTED, signals)
         raise
     except MemoryError:
         _fail("out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.")
@@ -69,11 +74,31 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-def _fail(message: str, status: int = 1) -> NoReturn:
-    if sys.stderr is not None:
-        sys.stderr.write(f"discreet: {printable(message, keep=_LINES)}\n")
+def _fail(message: str) -> NoReturn:
+    _tell(message)
     _let_go()
-    sys.exit(status)
+    sys.exit(1)
+
+
+def _stop(message: str, signals: Signals) -> NoReturn:
+    """Say what became of the work, and end at once: nothing waits for threads that still compile or count."""
+    signals.answer(signal.SIG_IGN)
+    _tell(message)
+    if signals.heard is None:  # nobody sent a signal: whoever raised the interrupt may go on
+        _let_go()
+        sys.exit(signals.status)
+    signals.answer(signal.SIG_DFL)  # standard output may be a pipe that nobody reads
+    _let_go()
+    if "multiprocessing.resource_tracker" in sys.modules:  # which complains of what was not put away
+        sys.exit(signals.status)
+    os._exit(signals.status)
+
+
+def _tell(message: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # after SIGHUP there may be no terminal
+            sys.stderr.write(f"discreet: {printable(message, keep=_LINES)}\n")
+            sys.stderr.flush()
 
 
 def _let_go() -> None:

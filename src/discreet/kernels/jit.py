@@ -10,10 +10,11 @@ depend on numba's parallel mode, which compiles slowly and has a threading layer
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import lru_cache
-from threading import local
+from threading import Thread, current_thread, local, main_thread
 from typing import Any, TypeVar
 
 from .keeping import cache_directory
@@ -63,8 +64,36 @@ def kernel(function: F) -> F:
     if _compiler is None:
         return _plain(function)
     compiled: F = _compiler(function, False)
+    _compile_elsewhere(compiled)
     _registry.append(compiled)
     return compiled
+
+
+def _compile_elsewhere(compiled: Any) -> None:
+    """Let a kernel that the main thread calls first be compiled by another one, which hears no interrupt.
+
+    In the main thread an interrupt would be heard only when LLVM is done with a function, or be dropped within one of
+    its callbacks. What numba calls where no compiled form fits the arguments is looked up on the object.
+    """
+    inner = compiled._compile_for_args
+
+    def compile_for_args(*values: Any, **words: Any) -> Any:
+        # A module that calls kernels while it is imported is locked: another thread that needs it would wait for ever.
+        home = getattr(sys.modules.get(compiled.py_func.__module__), "__spec__", None)
+        if current_thread() is not main_thread() or getattr(home, "_initializing", False):
+            return inner(*values, **words)
+        made: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                made.set_result(inner(*values, **words))
+            except BaseException as error:
+                made.set_exception(error)
+
+        Thread(target=work, name="discreet-compiler").start()
+        return made.result()
+
+    compiled._compile_for_args = compile_for_args
 
 
 def _plain(function: F) -> F:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,7 @@ def _work(
             take(cell, work(cell, missing))
         return
     context = get_context("spawn")  # compiled threads do not survive a fork
+    others = set(active_children())
     with ProcessPoolExecutor(many, mp_context=context, initializer=_alone) as pool:
         running: dict[Future[list[Row] | str], Cell] = {}
         left = iter(waiting)
@@ -199,11 +201,14 @@ def _work(
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     take(running.pop(future), future.result())
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(active_children()) - others:
+                process.terminate()  # a cell may take minutes, and what it would give is lost anyway
             raise
 
 
 def _alone() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to everyone; who waits for the results decides
     os.environ["DISCREET_THREADS"] = "1"  # cores are shared out by cells
 
 
