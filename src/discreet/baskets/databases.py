@@ -26,6 +26,7 @@ from .queries import check_parsed, check_query
 from .streams import UTF_8, unpacked
 
 T = TypeVar("T")
+_LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 _ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
@@ -88,8 +89,14 @@ class Table:
     @property
     def listing(self) -> str:
         """What to say of the columns that are there."""
-        names = ", ".join(column.name or "''" for column in self.columns)
-        return f"its columns are {names}" if names else "it has no columns"
+        names = [
+            column.name if len(column.name) <= _LONGEST_NAME else f"{column.name[:_LONGEST_NAME]}…"
+            for column in self.columns
+        ]
+        if not names:
+            return "it has no columns"
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"its columns are {', '.join(name or repr('') for name in names[:_MOST_NAMES])}{more}"
 
 
 def quoted(name: str) -> str:

@@ -65,7 +65,8 @@ def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[
             beside.unlink()
         raise
     finally:
-        os.close(held)
+        with suppress(OSError):  # the file is in its place, or what went wrong is on its way already
+            os.close(held)
 
 
 @contextmanager
@@ -82,10 +83,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
     """Raise now what :func:`written` would raise later, so that nothing is computed in vain."""
     shown = Path(path)
     if not _is_special(shown):
-        beside, stream, held = _created(shown.resolve(), shown)
-        stream.close()
-        beside.unlink()
-        os.close(held)
+        _tried(shown.resolve(), shown)
 
 
 def _is_special(shown: Path) -> bool:
@@ -107,12 +105,20 @@ def _mode_of(target: Path, shown: Path, private: bool) -> int:
             return 0o600
     # An empty file tells, as folders may have rules of their own beside the umask. It is not the one that is written:
     # whoever had opened that while it was empty could read it to its end.
-    beside, stream, held = _created(target, shown, 0o666)
-    with stream:
-        mode = os.fstat(stream.fileno()).st_mode & 0o777
-    beside.unlink()
-    os.close(held)
-    return mode
+    return _tried(target, shown, 0o666)
+
+
+def _tried(target: Path, shown: Path, mode: int = 0o600) -> int:
+    """Make an empty file beside another, and remove it; return the mode that it got."""
+    beside, stream, held = _created(target, shown, mode)
+    with _told(shown):
+        try:
+            with stream:
+                return os.fstat(stream.fileno()).st_mode & 0o777
+        finally:
+            with suppress(OSError):
+                os.close(held)
+            beside.unlink()
 
 
 def _created(target: Path, shown: Path, mode: int = 0o600) -> tuple[Path, BinaryIO, int]:

@@ -59,19 +59,22 @@ class Book:
 def load(file: sealed.Sealed) -> Book:
     """Read everything, and refuse it where the chain does not hold."""
     rows = rows_of(file.connection, "entry")
-    entries = [Entry(text=row["text"], head=row["head"]) for row in rows]
+    try:
+        entries = [Entry(text=row["text"], head=row["head"]) for row in rows]
+    except LookupError:  # names of columns are not sealed: a bit of one was turned over
+        raise sealed.damaged(file.path, file.kept) from None
     place = broken(entries)
     if place is not None:
         raise InputError(
-            f"{file.path} was changed by hand: its entry {place} does not follow from the ones before it. Nothing was "
-            "spent. Put back a copy made before that, and spend from it again what was released since."
+            f"{file.path} was changed by hand: its entry {place} does not follow from the ones before it. "
+            f"{file.kept}. Put back a copy made before that, and spend from it again what was released since."
         )
     try:
         (private,) = rows_of(file.connection, "private")
         return _read(private, entries, [bool(row["changed"]) for row in rows])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # Sealed and chained, and yet not what was written: someone has made it up.
-        raise sealed.damaged(file.path) from None
+        raise sealed.damaged(file.path, file.kept) from None
 
 
 def append(

@@ -261,7 +261,7 @@ class Ledger:
     def record(self, spend: Spend, digest: str) -> None:
         """Write down that the release which `spend` paid for has left the building, by its digest."""
         digest = _text(digest, "digest")
-        with sealed.opened(self.path, FORM) as file:
+        with sealed.opened(self.path, FORM, f"Spend {spend.number} stands, without its release") as file:
             with file.writing() as connection:
                 held = load(file)
                 anchor = self._anchor_of(held)

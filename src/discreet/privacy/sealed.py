@@ -25,6 +25,7 @@ from pathlib import Path
 from ..errors import InputError, MisuseError
 
 PATIENCE = 5.0  # seconds to wait for another process
+NOTHING = "Nothing was spent"
 _HEADER = 100  # bytes every SQLite file begins with
 _MOUNTS = Path("/proc/self/mountinfo")  # of Linux
 _APPLICATION = 0x64_73_6C_67  # "dslg", by which a file is known as a ledger
@@ -93,8 +94,9 @@ class _Doubt(Exception):  # noqa: N818
 class Sealed:
     """An open file that was found whole. What SQLite complains about is told by `opened` in our words."""
 
-    def __init__(self, path: Path, form: Form, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, form: Form, connection: sqlite3.Connection, kept: str) -> None:
         self.path = path
+        self.kept = kept
         self.form = form
         self.connection = connection
 
@@ -143,11 +145,11 @@ class Sealed:
 
 
 @contextmanager
-def opened(path: Path, form: Form) -> Iterator[Sealed]:
-    """Open a file that was made by :func:`create` and is whole."""
+def opened(path: Path, form: Form, kept: str = NOTHING) -> Iterator[Sealed]:
+    """Open a file that was made by :func:`create` and is whole; `kept` is what errors say about what was spent."""
     _check_place(path)
     try:
-        with _translated(path), closing(_connected(path)) as connection:
+        with _translated(path, kept), closing(_connected(path)) as connection:
             # Asked of SQLite, not read from the file: closing a file that SQLite has open too drops its locks.
             if connection.execute("pragma application_id").fetchone()[0] != _APPLICATION:
                 raise InputError(f"{path} is a database of another program, not a ledger; give the ledger's own file.")
@@ -165,9 +167,9 @@ def opened(path: Path, form: Form) -> Iterator[Sealed]:
             if found != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
                 raise _Doubt
             _prepare(connection)
-            yield Sealed(path, form, connection)
+            yield Sealed(path, form, connection, kept)
     except _Doubt:
-        raise (damaged(path) if _is_damaged(path, form) else _failing(path, "disk I/O error")) from None
+        raise (damaged(path, kept) if _is_damaged(path, form) else _failing(path, "disk I/O error")) from None
 
 
 def version(path: Path) -> int:
@@ -202,10 +204,10 @@ def _is_damaged(path: Path, form: Form) -> bool:
         return True
 
 
-def damaged(path: Path) -> InputError:
+def damaged(path: Path, kept: str = NOTHING) -> InputError:
     """Return the error for a file whose contents are not what was written."""
     return InputError(
-        f"{path} is damaged: its contents are not what was written. Nothing was spent. Put back a copy, and spend from "
+        f"{path} is damaged: its contents are not what was written. {kept}. Put back a copy, and spend from "
         "it again what was released since the copy was made."
     )
 
@@ -285,11 +287,11 @@ def _unknown(path: Path) -> InputError:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translated(path: Path, kept: str = NOTHING) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_words(path, error) from error
+        raise _in_words(path, error, kept) from error
 
 
 def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
@@ -298,19 +300,19 @@ def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     return code & 0xFF
 
 
-def _in_words(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Exception:
+def _in_words(path: Path, error: sqlite3.Error | UnicodeDecodeError, kept: str) -> Exception:
     code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return InputError(
-            f"{path} is locked: another process has been using it for {PATIENCE:g} seconds. Nothing was spent; try "
-            "again when it is done."
+            f"{path} is locked: another process has been using it for {PATIENCE:g} seconds. {kept}; try again "
+            "when it is done."
         )
     if code == sqlite3.SQLITE_FULL:
-        return InputError(f"{path} cannot be written: the disk is full. Nothing was spent; make room and try again.")
+        return InputError(f"{path} cannot be written: the disk is full. {kept}; make room and try again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return InputError(
             f"{path} cannot be opened for writing: you need permission to write it and to make files in {path.parent}. "
-            "Nothing was spent."
+            f"{kept}."
         )
     if code == sqlite3.SQLITE_IOERR:
         return _failing(path, str(error))

@@ -1,0 +1,56 @@
+"""Bytes that are almost right: a few seeded changes, of the kinds that disks, networks and people make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+# What is rare in good files and has broken readers: long numbers, quotes, nulls, other encodings, nesting.
+WORDS = (
+    b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b'"', b"'", b"\r", b"\n\n", b"\t", b",", b";", b"\\",
+    b"\\u0000", b"-1", b"0", b"1e999", b"NaN", b"null", b"true", b"{", b"}", b"[", b"]", b"[[[[[[[[", b'{"items":',
+    b"9" * 19, b"9" * 20, b"9" * 400, b"18446744073709551616", b"\xf0\x9f\x8d\xb5", b"\x1b[31m", b"=1+1", b"A" * 5000,
+)  # fmt: skip
+
+
+def mutants(good: bytes, seed: int, many: int) -> Iterator[bytes]:
+    """Yield so many different changes of some bytes; the same seed gives the same ones."""
+    chance = Random(seed)
+    for _ in range(many):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 1, 1, 2, 4, 16))):
+            _change(data, chance)
+        yield bytes(data)
+
+
+def _change(data: bytearray, chance: Random) -> None:
+    at = chance.randrange(len(data) + 1)
+    end = min(len(data), at + chance.choice((1, 2, 4, 8, 64, 1024)))
+    kind = chance.randrange(8)
+    if kind == 0 and at < len(data):
+        data[at] ^= 1 << chance.randrange(8)
+    elif kind == 1:
+        data[at:end] = chance.randbytes(end - at)
+    elif kind == 2:
+        data[at:end] = bytes([chance.choice((0, 255))]) * (end - at)
+    elif kind == 3:
+        del data[at:end]
+    elif kind == 4:
+        del data[at:]  # cut short
+    elif kind == 5:
+        data[at:at] = data[at:end] * chance.choice((1, 2, 50))
+    elif kind == 6:
+        data[at:at] = chance.choice(WORDS)
+    else:
+        other = chance.randrange(len(data) + 1)
+        data[at:end], data[other:other] = data[other : other + end - at], data[at:end]
+
+
+def flips(good: bytes, seed: int, many: int) -> Iterator[bytes]:
+    """Yield so many copies with one bit turned over each, at places spread over all of them."""
+    chance = Random(seed)
+    for number in range(many):
+        data = bytearray(good)
+        low, high = number * len(data) // many, max((number + 1) * len(data) // many, number * len(data) // many + 1)
+        data[chance.randrange(low, high)] ^= 1 << chance.randrange(8)
+        yield bytes(data)

@@ -1,0 +1,241 @@
+"""A ledger and a writer of results whose process dies, or whose disk fails, at any one system call."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.errors import BudgetError, DiscreetError
+from discreet.privacy.budget import Neighbours
+from discreet.privacy.ledger import Ledger
+from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, few, needed
+
+SPEND = """
+from fractions import Fraction
+from pathlib import Path
+from discreet.errors import DiscreetError
+from discreet.privacy.budget import Neighbours
+from discreet.privacy.ledger import Ledger
+
+def say(text):
+    try:
+        os.write(1, text.encode() + b"\\n")
+    except OSError:
+        sys.exit("discreet: nobody hears this.")
+
+begin()
+try:
+    ledger = Ledger.open(sys.argv[1])
+    paid = ledger.spend(
+        epsilon=Fraction(1, 4), delta=Fraction(0), rho=Fraction(1, 32), own_delta=Fraction(0),
+        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="child", baskets=None,
+    )
+    say("paid")
+    ledger.record(paid, "digest")
+    say("recorded")
+except DiscreetError as error:
+    sys.stderr.write(f"discreet: {error}\\n")
+    sys.exit(1)
+"""
+# What a ledger and its anchor change on the disk, and what they read from it.
+CHANGES = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "rename")
+READS = ("pread64", "fcntl", "openat", "read", "write", "close")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _able() -> None:
+    needed()
+
+
+def spend(path: Path, epsilon: Fraction = Fraction(1, 4)):
+    return Ledger.open(path).spend(
+        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+        neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="here", baskets=None,
+    )  # fmt: skip
+
+
+def ledger_in(folder: Path, *, anchored: bool) -> Path:
+    """Make a ledger of four quarters, of which one is spent."""
+    folder.mkdir()
+    anchor = {}
+    if anchored:
+        (folder / "other").mkdir()
+        anchor = {"anchor": folder / "other" / "head"}
+    path = folder / "budget.db"
+    Ledger.create(path, epsilon=1, **anchor)
+    spend(path)
+    return path
+
+
+def survives(path: Path, told: Ended, fault: str, call: Call) -> None:
+    """Hold a ledger to its promise after a fault in a process that spent a quarter and recorded it."""
+    if fault == KILLED:
+        assert told.killed, told
+    else:
+        assert told.status in (0, 1), told
+        assert "Traceback" not in told.complaint, told.complaint
+        assert told.status == 0 or told.complaint.startswith("discreet: "), told
+        assert told.status == 1 or told.out == "paid\nrecorded\n", told
+        left = {place.name for place in path.parent.rglob("*")} - {"budget.db", "other", "head", "budget.db-journal"}
+        assert not left or call.kind == "unlink", left
+    spends = Ledger.open(path).spends()  # whole, by its seal, its chain and its anchor
+    assert len(spends) in (1, 2)
+    if "paid" in told.out:
+        assert len(spends) == 2, "an acknowledged spend is gone"
+    if "recorded" in told.out:
+        assert spends[1].release == "digest"
+    if "Nothing was spent" in told.complaint:
+        assert len(spends) == 1, told.complaint
+    # Exactly what is left can be spent, and nothing more.
+    for _ in range(4 - len(spends)):
+        spend(path)
+    with pytest.raises(BudgetError):
+        spend(path, Fraction(1, 10**6))
+    assert Ledger.open(path).state().remaining == 0
+    assert not path.with_name("budget.db-journal").exists()
+
+
+def tried(folder: Path, faults: list[tuple[Call, str]], *, anchored: bool) -> None:
+    """Try every fault on a ledger of its own, and tell all that did not hold."""
+    wrong: list[str] = []
+    for number, (call, fault) in enumerate(faults):
+        path = ledger_in(folder / f"{number}", anchored=anchored)
+        told = ended(SPEND, path, call=call, fault=fault)
+        try:
+            survives(path, told, fault, call)
+        except (AssertionError, DiscreetError) as error:
+            wrong.append(f"{call} {fault}: {told}: {error}")
+        shutil.rmtree(path.parent)
+    assert not wrong, f"{len(wrong)} of {len(faults)}:\n" + "\n".join(wrong)
+
+
+def spending(folder: Path, kinds: tuple[str, ...], *, anchored: bool) -> list[Call]:
+    return calls(SPEND, ledger_in(folder / "watched", anchored=anchored), kinds=kinds)
+
+
+class TestALedger:
+    def test_a_few_faults(self, tmp_path):
+        found = spending(tmp_path, CHANGES, anchored=True)
+        assert {call.kind for call in found} >= {"pwrite64", "fdatasync", "fsync", "unlink", "rename"}
+        some = few([call for call in found if call.kind in ("fdatasync", "unlink")], 2)
+        faults = [(call, KILLED) for call in some] + [(call, ERRORS[at % 2]) for at, call in enumerate(few(found, 1))]
+        tried(tmp_path, faults, anchored=True)
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(3600)
+    @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
+    def test_killed_at_every_change(self, tmp_path, anchored):
+        found = spending(tmp_path, CHANGES, anchored=anchored)
+        tried(tmp_path, [(call, KILLED) for call in found], anchored=anchored)
+        print(f"{len(found)} killed")
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(3600)
+    @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
+    def test_a_disk_that_is_gone(self, tmp_path, anchored):
+        found = spending(tmp_path, CHANGES, anchored=anchored)
+        tried(tmp_path, [(call, f"{LASTING}error=EIO") for call in found], anchored=anchored)
+        print(f"{len(found)} lasting")
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(3600)
+    @pytest.mark.parametrize("fault", ERRORS)
+    @pytest.mark.parametrize("anchored", [False, True], ids=["alone", "anchored"])
+    def test_an_error_at_every_call(self, tmp_path, anchored, fault):
+        found = spending(tmp_path, CHANGES + READS, anchored=anchored)
+        tried(tmp_path, [(call, fault) for call in found], anchored=anchored)
+        print(f"{len(found)} failed with {fault}")
+
+
+MINE = """
+import discreet.cli
+import discreet.exact.mine, discreet.exact.files, discreet.baskets.text, discreet.baskets.tables
+sys.argv = ["discreet", "mine", *sys.argv[1:]]
+begin()
+discreet.cli.main()
+"""
+WRITES = ("write", "fsync", "rename", "unlink", "chmod", "rmdir")
+
+
+class Writing:
+    """A command that replaces an earlier result, in folders of its own; `check` holds what it left to the promise."""
+
+    EARLIER = b"an earlier result"
+
+    def __init__(self, folder: Path, suffix: str, monkeypatch) -> None:
+        self.folder, self.temporary, self.out = folder, folder / "temporary", folder / "out" / f"patterns{suffix}"
+        for place in (folder, self.temporary, self.out.parent):
+            place.mkdir(exist_ok=True)
+        monkeypatch.setenv("TMPDIR", str(self.temporary))
+        monkeypatch.setenv("DISCREET_JIT", "0")
+        data = folder / "sales.csv.gz"
+        data.write_bytes(gzip.compress(b"customer,product\n1,tea\n1,milk\n2,tea\n3,milk\n3,tea\n"))
+        columns = ("--person", "customer", "--item", "product")
+        self.arguments = (data, *columns, "--min-count", "1", "-o", self.out)
+
+    def calls(self, kinds: tuple[str, ...]) -> list[Call]:
+        found = calls(MINE, *self.arguments, kinds=kinds)
+        self.whole = discreet.load(self.out)
+        return found
+
+    def check(self, call: Call, fault: str) -> str | None:
+        self.out.write_bytes(self.EARLIER)
+        told = ended(MINE, *self.arguments, call=call, fault=fault)
+        left = [
+            place for folder in (self.temporary, self.out.parent) for place in folder.iterdir() if place != self.out
+        ]
+        for place in left:
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+        written = self.out.read_bytes() != self.EARLIER
+        try:
+            if written:
+                assert discreet.load(self.out).to_arrow().equals(self.whole.to_arrow()), "half-written"
+            if fault == KILLED:
+                assert told.killed
+            else:
+                assert "Traceback" not in told.complaint
+                assert told.status in (0, 1)
+                assert told.status == 0 or told.complaint.startswith("discreet: ")
+                assert "should not happen" not in told.complaint
+                assert written or told.status == 1, "said to be done, and is not"
+                assert not left or call.kind in ("unlink", "rmdir"), left
+        except (AssertionError, DiscreetError) as error:
+            return f"{call} {fault}: {told}: {error}"
+        return None
+
+    def tried(self, faults: list[tuple[Call, str]]) -> None:
+        wrong = [told for told in (self.check(*fault) for fault in faults) if told]
+        assert not wrong, f"{len(wrong)} of {len(faults)}:\n" + "\n".join(wrong)
+
+
+class TestAResult:
+    def test_a_few_faults(self, tmp_path, monkeypatch):
+        writing = Writing(tmp_path / "w", ".json", monkeypatch)
+        found = writing.calls(WRITES)
+        assert {call.kind for call in found} >= {"write", "fsync", "rename"}
+        last = [[call for call in found if call.kind == kind][-1] for kind in ("write", "fsync", "rename")]
+        writing.tried([(last[2], KILLED), (last[0], "error=ENOSPC")])
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(3600)
+    @pytest.mark.parametrize("suffix", [".json", ".csv", ".parquet"])
+    def test_faults_at_every_write(self, tmp_path, monkeypatch, suffix):
+        writing = Writing(tmp_path / "w", suffix, monkeypatch)
+        found = writing.calls(WRITES)
+        faults = [(call, fault) for call in found for fault in (KILLED, *ERRORS)]
+        writing.tried(faults)
+        print(f"{suffix}: {len(faults)} faults")
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(3600)
+    @pytest.mark.parametrize("fault", ["error=EIO", "error=EINTR"])
+    def test_errors_at_reads(self, tmp_path, monkeypatch, fault):
+        writing = Writing(tmp_path / "w", ".json", monkeypatch)
+        found = few(writing.calls(("read", "openat", "lseek", "close")), 40)
+        writing.tried([(call, fault) for call in found])
+        print(f"{len(found)} reads failed with {fault}")

@@ -1,0 +1,235 @@
+"""Files that are almost right, in every format and compression: refused in our words, or read as sound baskets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import sqlite3
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+import discreet
+from discreet.errors import DiscreetError
+from faults.mutating import mutants
+
+ROWS = [["tea", "milk"], [], ["milk", "Éclair"], ["oat", "tea"], ["10"]] * 3
+PAIRS = [(person, item) for person, row in enumerate(ROWS) for item in (row or [None])]
+TABLE = {"person": "person", "item": "item"}
+QUERY = {**TABLE, "query": "SELECT person, item FROM sales"}
+
+LONGEST = 1500  # letters of a message: it does not show the file
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def _fimi() -> bytes:
+    return "".join(" ".join(row) + "\n" for row in ROWS).encode()
+
+
+def _table(delimiter: str) -> bytes:
+    lines = [("person", "item"), *PAIRS]
+    return "".join(delimiter.join("" if cell is None else str(cell) for cell in line) + "\n" for line in lines).encode()
+
+
+def _wide() -> bytes:
+    return "".join(",".join(row) + "\n" for row in ROWS).encode()
+
+
+def _lists() -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+
+
+def _records() -> bytes:
+    return "".join(json.dumps({"person": person, "item": item}) + "\n" for person, item in PAIRS).encode()
+
+
+def _parquet(compression: str) -> Callable[[], bytes]:
+    def made() -> bytes:
+        people, items = zip(*PAIRS, strict=True)
+        stream = io.BytesIO()
+        pq.write_table(pa.table({"person": people, "item": items}), stream, compression=compression)
+        return stream.getvalue()
+
+    return made
+
+
+def _nested() -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"items": ROWS}), stream)
+    return stream.getvalue()
+
+
+def _database(connect: Callable[[str], Any]) -> Callable[[Path], bytes]:
+    def made(folder: Path) -> bytes:
+        path = folder / "made"
+        connection = connect(str(path))
+        connection.execute("CREATE TABLE sales (person INTEGER, item VARCHAR)")
+        connection.executemany("INSERT INTO sales VALUES (?, ?)", PAIRS)
+        connection.commit()
+        connection.close()
+        data = path.read_bytes()
+        path.unlink()
+        return data
+
+    return made
+
+
+def _excel() -> bytes:
+    """Return the least workbook that is one: a zip archive of a few XML files."""
+    cells = "".join(
+        f'<row r="{at}"><c r="A{at}" t="inlineStr"><is><t>{one}</t></is></c>'
+        f'<c r="B{at}" t="inlineStr"><is><t>{other or ""}</t></is></c></row>'
+        for at, (one, other) in enumerate([("person", "item"), *PAIRS], start=1)
+    )
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{relations}"><Relationship Id="r1" Type="{office}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="sales" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{relations}"><Relationship Id="r1" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+    return stream.getvalue()
+
+
+TEXTS: dict[str, tuple[str, Callable[[], bytes], dict[str, Any]]] = {
+    "fimi": (".dat", _fimi, {}),
+    "a basket a line": (".csv", _wide, {"format": "baskets"}),
+    "csv": (".csv", lambda: _table(","), TABLE),
+    "tsv": (".tsv", lambda: _table("\t"), TABLE),
+    "json lists": (".jsonl", _lists, {}),
+    "json records": (".json", _records, TABLE),
+}
+OTHERS: dict[str, tuple[str, Callable[[Path], bytes], dict[str, Any]]] = {
+    "parquet": (".parquet", lambda _: _parquet("none")(), TABLE),
+    "parquet, snappy": (".parquet", lambda _: _parquet("snappy")(), TABLE),
+    "parquet, zstd": (".parquet", lambda _: _parquet("zstd")(), TABLE),
+    "parquet of lists": (".parquet", lambda _: _nested(), {"item": "items"}),
+    "sqlite": (".sqlite", _database(sqlite3.connect), QUERY),
+    "duckdb": (".duckdb", _database(duckdb.connect), QUERY),
+    "excel": (".xlsx", lambda _: _excel(), TABLE),
+}
+
+
+def sound(baskets: discreet.Baskets) -> None:
+    """Hold baskets to what every kernel relies on."""
+    offsets, codes = np.asarray(baskets.offsets), np.asarray(baskets.codes)
+    assert offsets[0] == 0
+    assert offsets[-1] == len(codes)
+    assert (np.diff(offsets) >= 0).all()
+    assert len(codes) == 0 or (codes.min() >= 0 and codes.max() < baskets.items)
+    assert len(set(baskets.vocabulary)) == baskets.items == len(baskets.vocabulary)
+    for at in range(len(baskets)):
+        assert (np.diff(codes[offsets[at] : offsets[at + 1]]) > 0).all()
+
+
+def outcome(path: Path, options: dict[str, Any]) -> str:
+    """Read a file; return what became of it."""
+    try:
+        baskets = discreet.read(path, **options)
+    except DiscreetError as error:
+        if len(str(error)) > LONGEST:
+            raise RuntimeError(f"a message of {len(str(error))} letters") from error
+        return type(error).__name__
+    sound(baskets)
+    return "read"
+
+
+def tried(path: Path, forms: list[bytes], options: dict[str, Any]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    wrong: list[str] = []
+    for number, data in enumerate(forms):
+        path.write_bytes(data)
+        try:
+            found[outcome(path, options)] += 1
+        except Exception as error:
+            wrong.append(f"{number}: {error!r:.300}")
+    assert not wrong, f"{len(wrong)} of {len(forms)}:\n" + "\n".join(wrong)
+    return found
+
+
+FEW, MANY = 2, 150
+
+
+SOAK = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+@pytest.fixture(params=[FEW, pytest.param(MANY, marks=SOAK)])
+def many(request) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(tmp_path, name, many):
+    suffix, make, options = TEXTS[name]
+    good = make()
+    assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
+    forms = list(mutants(good, crc32(name.encode()), many))
+    found = tried(tmp_path / f"baskets{suffix}", forms, options)
+    print(f"{name}: {dict(found)}")
+
+
+# What is unpacked in passing, and what is unpacked into a file first, are enough for every day.
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize(
+    ("name", "many"), [("fimi", FEW), ("csv", FEW), *[pytest.param(name, MANY, marks=SOAK) for name in TEXTS]]
+)
+def test_compressed(tmp_path, name, compression, many):
+    """What was changed before it was packed, and what was changed after."""
+    suffix, make, options = TEXTS[name]
+    pack, good, seed = COMPRESSIONS[compression], make(), crc32(f"{name}{compression}".encode())
+    assert outcome(_written(tmp_path / f"good{suffix}{compression}", pack(good)), options) == "read"
+    some = max(many // 6, 1)
+    forms = [pack(form) for form in mutants(good, seed, some)] + list(mutants(pack(good), seed, some))
+    found = tried(tmp_path / f"baskets{suffix}{compression}", forms, options)
+    print(f"{name}{compression}: {dict(found)}")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(tmp_path, name, many):
+    suffix, make, options = OTHERS[name]
+    good = make(tmp_path)
+    assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
+    found = tried(tmp_path / f"baskets{suffix}", list(mutants(good, crc32(name.encode()), many)), options)
+    print(f"{name}: {dict(found)}")
+
+
+def _written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_a_message_does_not_show_the_whole_header(tmp_path):
+    long = _written(tmp_path / "long.csv", f"{'A' * 5000},item\n1,tea\n".encode())
+    many = _written(tmp_path / "many.csv", (",".join(f"column{at}" for at in range(1000)) + "\n").encode())
+    for path in (long, many):
+        assert outcome(path, TABLE) == "InputError"
+    with pytest.raises(DiscreetError, match=r"column39 and 960 more"):
+        discreet.read(many, **TABLE)

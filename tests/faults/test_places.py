@@ -1,0 +1,60 @@
+"""A place that is tried before anything is computed: whatever fails is told in our words, and nothing stays there."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.exact import writing
+
+
+class Failing:
+    """A file that cannot be closed."""
+
+    def __init__(self, stream) -> None:
+        self.stream = stream
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stream.close()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.fixture(params=["check_place", "_mode_of"])
+def trial(request, tmp_path):
+    """Both that make a file only to see what happens."""
+    place = tmp_path / "out.json"
+    if request.param == "check_place":
+        return lambda: writing.check_place(place)
+    return lambda: writing._mode_of(place, place, False)
+
+
+def test_what_cannot_be_closed_is_removed_again(trial, tmp_path, monkeypatch):
+    made = writing._created
+
+    def failing(*given):
+        beside, stream, held = made(*given)
+        return beside, Failing(stream), held
+
+    monkeypatch.setattr(writing, "_created", failing)
+    with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
+        trial()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_told(trial, monkeypatch):
+    def failing(self: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(Path, "unlink", failing)
+    with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
+        trial()

@@ -1,0 +1,134 @@
+"""Questions from somebody hostile: every one is refused, or answered within the limits, after bounded work."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from random import Random
+from secrets import token_bytes
+from typing import Any
+
+import pytest
+
+from discreet.local.client import client
+from discreet.local.limits import MOST_REPORT
+from faults.mutating import mutants
+from vectors.reading import FOLDER, cases
+
+# What no honest collector writes into a field.
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2, 3, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 53) - 1, 1 << 53, 1 << 64, -(1 << 63),
+    10**400, 0.5, float("nan"), float("inf"), "", "0", "1", "-1", "1/0", "1/3", "1e9", "0." + "0" * 99 + "1", "9" * 100,
+    "9" * 101, "18446744073709551616", "grr", "olh", "hm", "which", "prefix", "given", "after", "\x00", "١", [], {},
+    [[]], [[[[]]]], [0], [0, 0], [[0, 1]], [1 << 40], ["0"], list(range(1000)), {"oracle": "grr"}, {"oracle": {}},
+)  # fmt: skip
+LONGEST = 400  # letters of a message
+MOST_RANDOM = 1 << 24  # bytes: a device takes about a million words at most; whatever else goes on for ever, times out
+BASKET = [0, 1, 2, 5, 9, 1000, 1 << 40]
+PAIRS = [(0, 1), (1, 2), (5, 9), (2, 0)]
+
+
+def good() -> list[dict[str, Any]]:
+    """Return every different question of the vectors that a device answers."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        for case in cases(path.stem):
+            if "report" in case and "question" in case:
+                text = json.dumps(case["question"])
+                if len(text) < 20_000:
+                    found[text] = case["question"]
+    return list(found.values())
+
+
+def changed(question: dict[str, Any], chance: Random) -> Any:
+    """Return a question with a few fields changed, taken out, swapped or put in."""
+    mutant: Any = copy.deepcopy(question)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        places = list(_places(mutant))
+        if not places:
+            return mutant
+        within, key = chance.choice(places)
+        kind = chance.randrange(4)
+        if kind == 0:
+            within[key] = copy.deepcopy(chance.choice(VALUES))
+        elif kind == 1:
+            del within[key]
+        elif kind == 2:
+            other, place = chance.choice(places)
+            within[key] = copy.deepcopy(other[place])
+        elif isinstance(within[key], int):
+            within[key] += chance.choice((-1, 1, 1 << 20, -within[key]))
+        else:
+            within[key] = [within[key]]
+    return mutant
+
+
+def _places(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield value, key
+            yield from _places(inner)
+
+
+def answered(question: Any) -> str:
+    """Put a question to a device; return what became of it."""
+    taken = 0
+
+    def take(count: int) -> bytes:
+        nonlocal taken
+        taken += count
+        assert taken <= MOST_RANDOM, "a device that is kept busy"
+        return token_bytes(count)
+
+    try:
+        report = client(question, BASKET, most=64, fail="0.001", given=PAIRS, after=PAIRS, take=take)
+    except ValueError as error:
+        return "refused" if len(str(error)) < LONGEST else "refused at length"
+    assert len(report) <= MOST_REPORT
+    assert isinstance(json.loads(report), dict)
+    return "answered"
+
+
+def tried(questions: list[Any]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    wrong: list[str] = []
+    for question in questions:
+        try:
+            found[answered(question)] += 1
+        except Exception as error:
+            wrong.append(f"{question!r:.600}: {error!r:.200}")
+    assert set(found) <= {"refused", "answered"}
+    assert not wrong, f"{len(wrong)} of {len(questions)}:\n" + "\n".join(wrong[:20])
+    return found
+
+
+@pytest.fixture(params=[300, pytest.param(20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+def many(request) -> int:
+    number: int = request.param
+    return number
+
+
+def test_fields(many):
+    chance, questions = Random(16), good()
+    assert len(questions) > 20
+    found = tried([changed(chance.choice(questions), chance) for _ in range(many)])
+    assert found["answered"] > 0
+    assert found["refused"] > 0
+    print(dict(found))
+
+
+def test_texts(many):
+    chance, questions = Random(17), good()
+    forms = [
+        form
+        for number in range(many // 10)
+        for form in mutants(json.dumps(chance.choice(questions)).encode(), number, 10)
+    ]
+    print(dict(tried(forms)))
+
+
+def test_fields_as_text(many):
+    """What `json.dumps` writes of an odd value, not a number included, is no better for having been a text."""
+    chance, questions = Random(18), good()
+    print(dict(tried([json.dumps(changed(chance.choice(questions), chance)) for _ in range(many)])))
