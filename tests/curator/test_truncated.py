@@ -350,9 +350,17 @@ def test_double_standards_keep_what_cutting_hid():
         ("truncated", {"upper": 0}, "upper is a whole number, 1 or more; 0 was given."),
         ("truncated", {"longest": -2}, "longest is a whole number, 1 or more; -2 was given."),
         ("truncated", {"candidates": 0}, "candidates is a whole number, 1 or more; 0 was given."),
-        ("truncated", {"keep": "most"}, "keep is 'none', 'uniform', 'size-biased' or 'root'; 'most' was given."),
-        ("truncated", {"keep_items": 1}, "keep_items is 'none', 'uniform', 'size-biased' or 'root'; 1 was given."),
-        ("truncated", {"bound": "exact"}, "bound is 'degrees' or 'binomial'; 'exact' was given."),
+        (
+            "truncated",
+            {"keep": "most"},
+            "the setting keep of truncated is none, uniform, size-biased or root; 'most' was given.",
+        ),
+        (
+            "truncated",
+            {"keep_items": 1},
+            "the setting keep_items of truncated is none, uniform, size-biased or root; 1 was given.",
+        ),
+        ("truncated", {"bound": "exact"}, "the setting bound of truncated is degrees or binomial; 'exact' was given."),
         (
             "truncated-naive",
             {"smart": True},

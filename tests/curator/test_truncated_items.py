@@ -177,7 +177,10 @@ def test_the_correction_is_what_was_asked_for(noiseless):
         ({"coverage": "1.5"}, "coverage lies over 0 and is at most 1; 3/2 was given."),
         ({"longest_size": 0}, "longest_size is a whole number, 1 or more; 0 was given."),
         ({"longest_size": 20_000}, "longest_size is at most 10,000; 20,000 was given."),
-        ({"keep": "all"}, "keep is 'none', 'uniform', 'size-biased' or 'root'; 'all' was given."),
+        (
+            {"keep": "all"},
+            "the setting keep of truncated-items is none, uniform, size-biased or root; 'all' was given.",
+        ),
         ({"truncate": "maybe"}, "the setting truncate of truncated-items is on or off; 'maybe' was given."),
         (
             {"cover": 1},
