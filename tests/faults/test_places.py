@@ -58,3 +58,13 @@ def test_what_cannot_be_removed_is_told(trial, monkeypatch):
     monkeypatch.setattr(Path, "unlink", failing)
     with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
         trial()
+
+
+def test_what_cannot_be_held_is_removed_again(trial, tmp_path, monkeypatch):
+    def failing(_: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "dup", failing)
+    with pytest.raises(DiscreetError, match=r"Cannot write .*: No space left on device\."):
+        trial()
+    assert list(tmp_path.iterdir()) == []

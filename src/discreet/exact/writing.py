@@ -129,7 +129,14 @@ def _created(target: Path, shown: Path, mode: int = 0o600) -> tuple[Path, Binary
             beside = part_of(target)
             descriptor = os.open(beside, _MADE, mode)
             if lock(descriptor):
-                return beside, open(descriptor, "wb"), os.dup(descriptor)  # noqa: PTH123
+                try:
+                    held = os.dup(descriptor)
+                except OSError:
+                    os.close(descriptor)
+                    with suppress(OSError):
+                        beside.unlink()
+                    raise
+                return beside, open(descriptor, "wb"), held  # noqa: PTH123
             os.close(descriptor)
     except FileNotFoundError:
         raise MisuseError(
