@@ -173,3 +173,12 @@ def test_options_for_text_are_for_text() -> None:
     for source in ([{"tea"}], "sqlite:///a.db"):
         with pytest.raises(MisuseError, match='so delimiter=";" means nothing here'):
             discreet.read(source, delimiter=";", **({"query": "SELECT 1"} if isinstance(source, str) else {}))
+
+
+@pytest.mark.parametrize(
+    "text", ["customer;product;price\n1;tea;1,50\n1;milk;2,00\n2;tea;1,50\n", "id;a\n1;x,y\n2;x\n"]
+)
+def test_commas_within_the_fields_of_a_table_make_no_baskets_of_it(text: str) -> None:
+    Path("german.csv").write_text(text)
+    with pytest.raises(MisuseError, match="looks like a table"):
+        discreet.read("german.csv")

@@ -180,7 +180,7 @@ def test_the_key_knows_data_question_and_seed():
         ("discreet.curator.laplace", {"made up", "curator"}),
         ("discreet.local.protocols.svsm", {"local"}),
         ("discreet.local.simulate", {"local"}),
-        ("discreet.exact.engine", {"made up", "curator", "local"}),
+        ("discreet.exact.engine", {"made up", "curator"}),
         ("discreet.auditing.exact", set()),
         ("discreet.report.page", set()),
     ],

@@ -26,6 +26,7 @@ class OneRelation(Protocol):
     shares: tuple[str, str] = ("1", "0")
 
     name: ClassVar[str] = "one-relation"
+    proof: ClassVar[str] = "one-relation.md"
     summary: ClassVar[str] = "one relation"
     citation: ClassVar[str] = "none"
 

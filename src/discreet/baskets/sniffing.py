@@ -76,11 +76,14 @@ class Sniffed:
             held = [line for line in self.lines if line.strip()]
             usual = {one: 2 * sum(one in line for line in held) > len(held) for one in DELIMITERS}
             # A comma anywhere is one: names with another of these characters are not taken apart beside it. But where
-            # another one makes a table of all lines and commas do not, they stand within its fields: 1;tea;1,50.
+            # another makes a table of all lines, under a heading without commas, they stand within fields: 1;tea;1,50.
             commas = any("," in line for line in held)
-            fitting = [one for one, often in usual.items() if often and (not commas or self.fields(one) is not None)]
-            if commas and (self.fields(",") is not None or not fitting):
-                fitting = [","]
+            tables = bool(held) and "," not in held[0]
+            fitting = [
+                one
+                for one, often in usual.items()
+                if often and (not commas or (tables and one != "," and self.fields(one) is not None))
+            ]
             if len(fitting) > 1:
                 raise MisuseError(
                     told(

@@ -207,7 +207,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     absent = [name for name in needed(kind) if name not in columns]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; it has {', '.join(columns)}.")
-    told = {name: value for name, value in about.items() if name not in _KINDS}
+    told = {name: value for name, value in about.items() if name != kind}
     check_about(path, told)
     people = told["people"]
     few, many = (told.get(name) for name in WITHIN)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ..errors import InputError, MisuseError
 from ..privacy.budget import Charge, Neighbours
 from ..privacy.guarantee import Guarantee
-from ..registry import proven
 from .loss import WORD
 from .oracles.known import make, means
 from .oracles.mean import MeanOracle
@@ -71,7 +70,6 @@ class Ask:
         other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Number)
         if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
-        proven(type(self.oracle))
         try:
             # What is promised is what the numbers say, whoever made the oracle: devices check the same.
             check(self.form, self.oracle.epsilon, self.oracle.delta, EVERY_LOSS)
