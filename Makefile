@@ -7,13 +7,19 @@ MADE := $(VENV)/.made
 BASE := $(VENV)/.base
 FULL := $(VENV)/.full
 PIP := 26.3
+TESTS := -m pytest -n 2 -m "not slow"
+# What also runs with kernels as plain Python.
+PLAIN := tests/kernels tests/exact/test_mine.py
 
-.PHONY: demo test lint bench evidence docs soak lock install clean help
+.PHONY: demo test quick coverage matrix hooks news release lint bench evidence docs soak lock install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
 	@echo "make test   set everything up and run all tests (make soak: the long ones)"
+	@echo "make quick  the tests of a minute      make hooks   run them, ruff and mypy before each commit"
 	@echo "make lint   ruff and mypy      make docs   the documentation      make lock   renew what make test installs"
+	@echo "make coverage   what tests reach      make matrix   every Python, and the lowest versions of what we need"
+	@echo "make news   put the fragments in changes/ together      make release   make wheel and sdist, and check them"
 	@echo "make bench  speed against other miners, and of releases     make evidence   what mechanisms find, beside their papers"
 
 $(MADE): Makefile
@@ -42,8 +48,37 @@ demo: $(BASE)
 	$(BIN)/discreet demo
 
 test: install lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
-	DISCREET_JIT=0 $(BIN)/python -m pytest -n 2 -m "not slow" tests/kernels tests/exact/test_mine.py
+	$(BIN)/python $(TESTS)
+	DISCREET_JIT=0 $(BIN)/python $(TESTS) $(PLAIN)
+
+# Which tests these are is said in tests/quick.txt and nowhere else.
+quick: install
+	$(BIN)/python -m pytest -n 2 @tests/quick.txt
+
+# As `make test` runs them; the floor is in pyproject.toml.
+coverage: install
+	$(BIN)/coverage erase
+	$(BIN)/coverage run $(TESTS)
+	DISCREET_JIT=0 $(BIN)/coverage run $(TESTS) $(PLAIN)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+# All Pythons that are here; ONLY=3.12 asks for one, which then has to be here.
+matrix:
+	$(PYTHON) tests/matrix.py $(ONLY)
+
+hooks: install
+	$(BIN)/python -m pip install --quiet --group hooks
+	$(BIN)/pre-commit install
+
+# VERSION=0.2.0 makes what is unreleased the section of that version.
+news: install
+	$(BIN)/python tests/news.py write $(VERSION)
+
+# Nothing is uploaded.
+release: install
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python tests/shipping.py
 
 soak: install
 	$(BIN)/python -m pytest -m slow
@@ -75,4 +110,4 @@ docs: install
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .matrix docs/_build build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

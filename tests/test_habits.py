@@ -1,0 +1,179 @@
+"""The habits of the house: quick tests, hooks, the matrix, news fragments, what is handed out, forms to fill in."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+import discreet
+import matrix
+import news
+import shipping
+
+ROOT = Path(__file__).parents[1]
+MAKEFILE = (ROOT / "Makefile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+
+
+def targets() -> set[str]:
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
+    return set(phony.split())
+
+
+class TestMake:
+    def test_every_target_is_there_and_is_told(self):
+        for target in targets():
+            assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+        told = set(re.findall(r"make (\w+)", "".join(re.findall(r"@echo .*", MAKEFILE))))
+        assert targets() - {"help", "install", "clean", "evidence"} <= told
+
+    def test_the_quick_tests_are_there(self):
+        lines = (ROOT / "tests" / "quick.txt").read_text().splitlines()
+        assert lines
+        for line in lines:  # pytest takes each line as one argument: no comments, no empty lines
+            assert (ROOT / line.partition("::")[0]).exists(), line
+        assert matrix.QUICK in MAKEFILE
+
+    def test_hooks_use_what_make_test_uses(self):
+        (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+        assert repo["repo"] == "local"
+        assert [hook["entry"].split()[0] for hook in repo["hooks"]] == [
+            ".venv/bin/ruff", ".venv/bin/ruff", ".venv/bin/mypy", "make",
+        ]  # fmt: skip
+        assert all(hook["language"] == "system" for hook in repo["hooks"])
+        assert repo["hooks"][-1]["entry"].split()[1] in targets()
+
+    def test_the_forge_runs_our_targets_and_our_matrix(self):
+        ran = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
+        assert all(line.split()[0] == "make" and line.split()[1] in targets() for line in ran)
+        assert {line.split()[1] for line in ran} == {"test", "matrix", "coverage", "release"}
+        assert tuple(WORKFLOW["jobs"]["matrix"]["strategy"]["matrix"]["python"]) == matrix.PYTHONS
+
+
+class TestMatrix:
+    def test_has_every_python_that_is_promised(self):
+        promised = re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+        assert set(promised) <= set(matrix.PYTHONS)
+        assert PROJECT["requires-python"] == f">={matrix.PYTHONS[0]}"
+
+    def test_every_range_has_a_lower_end(self):
+        for one in matrix.requirements():
+            (pin,) = Requirement(matrix.lowest(one)).specifier
+            assert pin.version in Requirement(one).specifier, one
+        assert {"numpy", "pandas", "pytest", "sphinx", "matplotlib"} <= {
+            Requirement(one).name for one in matrix.requirements()
+        }
+
+    def test_finds_this_python_and_no_other_by_its_name(self, monkeypatch, tmp_path):
+        here = f"{sys.version_info.major}.{sys.version_info.minor}"
+        (tmp_path / f"python{here}").symlink_to(sys.executable)
+        (tmp_path / "python3.99").symlink_to(sys.executable)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+        assert matrix.interpreter(here) == f"python{here}"
+        assert matrix.interpreter("3.99") is None
+
+    def test_skips_what_is_not_here_unless_asked_for_it(self, monkeypatch, capsys):
+        monkeypatch.setattr(matrix, "interpreter", lambda version: None)
+        with pytest.raises(SystemExit) as left:
+            matrix.main([])
+        assert not left.value.code
+        assert "3.14: not on this machine, so skipped" in capsys.readouterr().out
+        with pytest.raises(SystemExit) as left:
+            matrix.main(["3.14"])
+        assert left.value.code
+        with pytest.raises(SystemExit, match=r"2\.7 is no Python of the matrix"):
+            matrix.main(["2.7"])
+
+
+LIST = "# Changes\n\n## Unreleased\n\n### Added\n\n- One.\n\n### Privacy\n\n- Two.\n\n## 0.1.0 (2026-01-01)\n\nOld.\n"
+
+
+class TestNews:
+    def test_fragments_are_well_formed(self):
+        assert [fault for name, text in news.found(news.FRAGMENTS).items() for fault in news.faults(name, text)] == []
+
+    def test_the_list_is_one_that_fragments_fit_into(self):
+        text = news.LIST.read_text()
+        assert news.together(text, {}) == text
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("Thing.added.md", "A thing.\n"),
+            ("thing.improved.md", "A thing.\n"),
+            ("thing.added.md", "- A thing.\n"),
+            ("thing.added.md", "A thing"),
+            ("thing.added.md", ""),
+            ("thing.added.md", "A thing.\n\nAnd another.\n"),
+            ("thing.added.md", "A thing.\n" * 7),
+        ],
+    )
+    def test_others_are_refused(self, name, text):
+        assert len(news.faults(name, text)) == 1
+
+    def test_they_come_last_in_their_section(self):
+        told = news.together(LIST, {"a.added.md": "Three,\nin two lines.\n", "b.fixed.md": "Four.\n"})
+        assert told == LIST.replace("- One.\n", "- One.\n- Three,\n  in two lines.\n\n### Fixed\n\n- Four.\n")
+
+    def test_a_version_takes_them_all(self):
+        told = news.together(LIST, {}, "0.2.0 (2026-02-02)")
+        assert told == LIST.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 (2026-02-02)\n")
+        with pytest.raises(SystemExit, match="Nothing has changed"):
+            news.together(told, {}, "0.3.0 (2026-03-03)")
+
+
+class TestShipping:
+    def test_knows_the_version_and_the_files(self):
+        assert shipping.said() == discreet.__version__
+        assert "discreet/py.typed" in shipping.source()
+        assert any(name.endswith(".md") for name in shipping.source())
+
+    def test_a_wheel_has_the_package_and_nothing_else(self):
+        wanted = {"discreet/__init__.py", "discreet/py.typed", "discreet/curator/one.md"}
+        licence = "discreet-1.dist-info/licenses/LICENSE"
+        assert shipping.wheel_faults({*wanted, licence}, wanted) == []
+        assert shipping.wheel_faults({*wanted, licence, "tests/test_one.py"}, wanted) == [
+            "The wheel has tests/test_one.py, which is not of the package."
+        ]
+        assert shipping.wheel_faults({"discreet/__init__.py", licence}, wanted) == [
+            "The wheel lacks discreet/curator/one.md.",
+            "The wheel lacks discreet/py.typed.",
+            "The wheel has no py.typed: type checkers would not look into it.",
+            "The wheel has no proof pages: without them no mechanism is run.",
+        ]
+        assert shipping.wheel_faults(wanted, wanted) == ["The wheel has no licence."]
+
+    def test_an_sdist_has_nothing_of_this_machine(self):
+        told = shipping.sdist_faults({"src/discreet/a.py", "docs/_build/html/index.html"}, {"discreet/a.py"})
+        assert "The sdist lacks SECURITY.md." in told
+        assert told[-1] == "The sdist has docs/_build/html/index.html, which was made on this machine."
+
+
+FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_forms_for_issues_can_be_filled_in(path):
+    form = yaml.safe_load(path.read_text())
+    assert set(form) == {"name", "description", "labels", "body"}
+    fields = [part for part in form["body"] if part["type"] != "markdown"]
+    assert len({part["id"] for part in fields}) == len(fields)
+    assert any(part.get("validations", {}).get("required") for part in fields)
+    for part in form["body"]:
+        assert part["type"] in {"markdown", "input", "textarea"}
+        assert part["attributes"].get("value" if part["type"] == "markdown" else "label")
+
+
+def test_the_citation_can_be_read():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["license"] == PROJECT["license"]
+    assert cited["type"] == "software"
