@@ -6,12 +6,16 @@ import gzip
 import lzma
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet
 from discreet.baskets import streams
+from discreet.baskets.allowance import Allowance
+from discreet.baskets.call import Call
 from discreet.curator import public
 from discreet.errors import InputError, LimitError, MisuseError
 
@@ -59,6 +63,77 @@ def test_a_bomb_as_it_comes(tmp_path: Path) -> None:
     assert bomb.stat().st_size < 1 << 17
     with pytest.raises(LimitError, match="unpack it yourself"):
         discreet.read(bomb)
+
+
+def _wide(form: str) -> bytes:
+    """Pack one line, and say that unpacking it takes gigabytes."""
+    line = b"1 2\n"
+    if form == "zst":  # a frame with a window of 2^31 bytes, and one block as it is
+        return b"\x28\xb5\x2f\xfd\x00" + bytes([(31 - 10) << 3]) + (1 | len(line) << 3).to_bytes(3, "little") + line
+    packed = bytearray(lzma.compress(line))
+    packed[16] = 40  # the largest dictionary, 4 GiB
+    packed[20:24] = crc32(packed[12:20]).to_bytes(4, "little")
+    return bytes(packed)
+
+
+@pytest.mark.parametrize("form", ["zst", "xz"])
+def test_a_window_of_gigabytes(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"a.dat.{form}"
+    path.write_bytes(_wide(form))
+    with pytest.raises(LimitError, match="takes more memory to unpack than is given for it"):
+        discreet.read(path)
+
+
+SOURCES: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "a.dat": (b"1 2\n", {}),
+    "names.dat": (b"tea milk\n", {}),
+    "a.csv": (b"tea,milk\nbread\n", {}),
+    "a.jsonl": (b"[1, 2]\n", {}),
+    "blank.dat": (b"\n", {}),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_text_keeps_to_its_memory(tmp_path: Path, name: str) -> None:
+    line, options = SOURCES[name]
+    path = tmp_path / name
+    path.write_bytes(line * 100_000)
+    with pytest.raises(LimitError) as refused:
+        discreet.read(path, memory="1MB", **options)
+    assert str(refused.value) == (f'{path}: what is read takes more memory than 1MB; give more, as in memory="8GB".')
+    assert len(discreet.read(path, memory="8MB", **options)) >= 100_000
+
+
+def test_names_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"".join(b"%060d\n" % at for at in range(10_000)))
+    with pytest.raises(LimitError, match="more memory than 1MB"):
+        discreet.read(path, memory="1MB", labels="names")
+
+
+@pytest.mark.parametrize("name", ["a.dat", "a.csv", "a.jsonl"])
+def test_a_line_too_long_for_its_memory(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"[" * (1 << 20))
+    with pytest.raises(LimitError, match=r"has a line of over [\d,]+ bytes, too long to be read with 1MB of memory"):
+        discreet.read(path, memory="1MB")
+
+
+def test_everything_read_keeps_to_its_memory() -> None:
+    lists = [[1, 2]] * 100_000
+    for source in (lists, (basket for basket in lists), pa.table({"tea": [True] * 100_000})):
+        with pytest.raises(LimitError, match="what is read takes more memory than 1MB"):
+            discreet.read(source, memory="1MB")
+    # DuckDB needs more than that by itself, so here it gets more.
+    allowed = Allowance("1GB", 1_000_000)
+    number = np.arange(200_000)
+    listed = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, len(number) + 1, 2), number % 7)})
+    for source, options in (
+        (pa.table({"who": number, "what": number % 7}), {"person": "who", "item": "what"}),
+        (listed, {}),
+    ):
+        with pytest.raises(LimitError, match="what is read takes more memory than"):
+            Call(allowed=allowed, **options).rows(source)
 
 
 def test_more_memory_than_there_is() -> None:

@@ -20,6 +20,7 @@ from ..errors import InputError, MisuseError, named, told
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
 from ..kernels.truncate import keep_some
+from .allowance import Allowance
 from .arrow import as_arrow, as_numpy
 from .core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary
 
@@ -32,6 +33,9 @@ LARGEST = np.iinfo(np.int64).max
 SMALL = np.iinfo(np.int32).max
 # Up to this label (or the number of labels read, if more) a table from label to code costs less than sorting.
 _TABLE = 1 << 24
+# The bytes of a row's size while it is read and of its place in the end; and how many times their bytes names take
+# while they are looked up and put in order.
+_A_ROW, _COPIES = 12, 6
 _NUMBER = r"^(0|[1-9][0-9]*)$"
 
 log = logging.getLogger("discreet")
@@ -54,13 +58,15 @@ class Rows:
 
 
 class Collector:
-    """Gathers the labels of rows, block by block, in little more memory than their codes take.
+    """Gathers the labels of rows, block by block, in little more memory than their codes take, which is bounded.
 
     Numbers are kept as they are until the end. Names get a provisional code in the order they turn up.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, allowed: Allowance) -> None:
         self._name = name
+        self._allowed = allowed
+        self._held = 0
         self._sizes: list[Codes] = []
         self._blocks: list[NDArray[Any]] = []
         self._names: pa.Array | None = None
@@ -68,18 +74,30 @@ class Collector:
 
     def add_numbers(self, sizes: NDArray[Any], values: NDArray[Any]) -> None:
         """Add rows of whole numbers; `sizes` says how many belong to each row."""
-        self._sizes.append(sizes.astype(np.int32, copy=False))
+        self._add_sizes(sizes)
         if len(values):
             self._numbers = True
             small = values.dtype == np.int32 or (values.min() >= 0 and values.max() <= SMALL)
-            self._blocks.append(values.astype(np.int32 if small else np.int64, copy=False))
+            self._add_block(values.astype(np.int32 if small else np.int64, copy=False))
+
+    def _add_sizes(self, sizes: NDArray[Any]) -> None:
+        self._sizes.append(sizes.astype(np.int32, copy=False))
+        self._hold(_A_ROW * len(sizes))
+
+    def _add_block(self, block: NDArray[Any]) -> None:
+        self._blocks.append(block)
+        self._hold(block.nbytes)
+
+    def _hold(self, more: int) -> None:
+        self._held += more
+        self._allowed.check(self._name, self._held)
 
     def add_names(self, sizes: NDArray[Any], names: pa.Array) -> None:
         """Add rows of names, given end to end as an Arrow array of text without nulls."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self._sizes.append(sizes.astype(np.int32, copy=False))
+        self._add_sizes(sizes)
         if not len(names):
             return
         if not pa.types.is_dictionary(names.type):
@@ -88,7 +106,8 @@ class Collector:
         names = names.dictionary.cast(pa.large_string())
         if self._names is None:
             self._names = names
-            self._blocks.append(codes)
+            self._hold(_COPIES * names.nbytes)
+            self._add_block(codes)
             return
         known = len(self._names)
         found = pc.index_in(names, value_set=self._names)
@@ -97,10 +116,11 @@ class Collector:
         table = as_numpy(found.fill_null(0)).astype(np.int32)
         table[as_numpy(new.cast(pa.uint8())) == 1] = np.arange(known, known + len(fresh), dtype=np.int32)
         if len(fresh):
+            self._hold(_COPIES * fresh.nbytes)
             self._names = pa.concat_arrays([self._names, fresh])
         provisional = np.empty(len(codes), np.int32)
         translate(codes, table, provisional)
-        self._blocks.append(provisional)
+        self._add_block(provisional)
 
     def finish(self, labels: Labels) -> Rows:
         """Give every label its code and return the rows."""
@@ -143,7 +163,8 @@ class Collector:
 
     def _code_sparse_numbers(self, labels: Labels) -> tuple[Codes, Vocabulary]:
         found = np.unique(np.concatenate([np.unique(block).astype(np.int64) for block in self._blocks]))
-        self._blocks = [np.searchsorted(found, block).astype(np.int32) for block in self._blocks]
+        for place, block in enumerate(self._blocks):  # one by one, so that each is let go of
+            self._blocks[place] = np.searchsorted(found, block).astype(np.int32)
         vocabulary, table = sort_labels(as_arrow(found), labels, self._name)
         return self._gather(table), vocabulary
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from ..errors import InputError, Message, MisuseError, assigned, named, told
+from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
 from .databases import public_name
@@ -66,7 +67,7 @@ class Call:
     labels: Literal["numbers", "names"] | Sequence[Item] | None = None
     ordered: bool = False
     nulls: Literal["error", "drop"] = "error"
-    memory: str = "2GB"
+    allowed: Allowance
     progress: Progress = None
     otherwise: str | Message | None = None
 
@@ -181,7 +182,7 @@ class Call:
             self.refuse("An array of true and false has a row a basket, without order", *TABLE, "ordered")
             return "The array", read_dense(source, self._columns())
         self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
-        return "The baskets given", read_iterable(source, labels=self._kind(), ordered=self.ordered)
+        return "The baskets given", read_iterable(source, self.allowed, labels=self._kind(), ordered=self.ordered)
 
     def _kind(self) -> Labels:
         """Return `labels` where it cannot be a list."""
@@ -211,7 +212,7 @@ class Call:
             from .databases import workspace
 
             query = self._needed_query("a query to ask a database")
-            with workspace(self.memory) as work:
+            with workspace(self.allowed) as work:
                 return name, self._table(work, work.postgresql(address, query, self._wanted()))
         raise MisuseError(
             f"{name} is not an address discreet reads; those are sqlite:///file.db, "
@@ -227,13 +228,13 @@ class Call:
         query = self._needed_query("a query to ask a database")
         if found == "duckdb":
             return self._query(path, query)
-        with workspace(self.memory) as work:
+        with workspace(self.allowed) as work:
             return self._table(work, work.sqlite(path, query, self._wanted(), self.time))
 
     def _query(self, database: Path | None, query: str) -> Rows:
         from .databases import workspace
 
-        with workspace(self.memory) as work:
+        with workspace(self.allowed) as work:
             return self._table(work, work.query(query, database))
 
     def _file(self, path: Path) -> Rows:
@@ -247,7 +248,7 @@ class Call:
         self._check_format(path, format_)
         if format_ in ("fimi", "baskets") or (self.person is None and format_ not in ("parquet", "excel")):
             return self._lines(sniff(path, compression, self.encoding), compression, format_, suffix)
-        with workspace(self.memory) as work:
+        with workspace(self.allowed) as work:
             return self._table(work, self._opened(work, path))
 
     def _format_of(self, path: Path) -> tuple[str, str | None, str]:
@@ -319,7 +320,7 @@ class Call:
         options = {"person": self.person, "item": self.item, "time": self.time, "by": self.by}
         wanted = {column: option for option, column in options.items() if column is not None}
         wanted |= dict.fromkeys(self.pair or (), "pair")
-        with workspace(self.memory) as work:
+        with workspace(self.allowed) as work:
             return self._table(work, work.union(pattern, [self._opened(work, path) for path in paths], wanted))
 
     def _given_delimiter(self, format_: str, suffix: str) -> str | None:
@@ -343,7 +344,7 @@ class Call:
             from .memory import read_json_lines
 
             self.refuse(f"{path} is JSON", "delimiter")
-            rows, others = read_json_lines(path, compression, **reading)
+            rows, others = read_json_lines(path, compression, self.allowed, **reading)
             if others:
                 self.ask_whose(str(path), f"records with fields beside the items ({_few(others)})")
             return rows
@@ -361,7 +362,7 @@ class Call:
                 )
                 if self.format is None:
                     raise _like_a_table(path, f"as many {looks}", told('{format="csv"} and '), told('{format="fimi"}'))
-            return read_lines(path, compression, delimiter=" ", **reading)
+            return read_lines(path, compression, self.allowed, delimiter=" ", **reading)
         self.ask_whose(str(path))
         delimiter = text.between(self._given_delimiter(format_, suffix), [])
         if format_ != "baskets":
@@ -371,7 +372,7 @@ class Call:
             if text.numbered(delimiter):
                 why = "a number and then names, but for the first,"
                 raise _like_a_table(path, why, "", told('{format="baskets"}'))
-        return read_lines(path, compression, delimiter=delimiter, **reading)
+        return read_lines(path, compression, self.allowed, delimiter=delimiter, **reading)
 
     def _sparse(self, matrix: Any) -> Rows:
         from .memory import read_sparse
@@ -398,8 +399,8 @@ class Call:
             )
         if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
             self.refuse("A one-hot table has a row a basket, without order", *TABLE, "ordered")
-            return found.name, one_hot(found.name, found.reader, self.labels)
-        with workspace(self.memory) as work:
+            return found.name, one_hot(found.name, found.reader, self.allowed, self.labels)
+        with workspace(self.allowed) as work:
             return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
 
     def _table(self, work: Any, table: Any) -> Rows:

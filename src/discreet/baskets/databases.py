@@ -22,6 +22,7 @@ from urllib.parse import unquote
 from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
 from ..passing import passing_folder
+from .allowance import Allowance
 from .queries import check_parsed, check_query
 from .streams import UTF_8, unpacked
 
@@ -31,7 +32,6 @@ _LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, 
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 _ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
 _INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
-_MOST_MEMORY = 1 << 50
 # A value of each of SQLite's types, by the name it has there.
 _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
 
@@ -134,18 +134,9 @@ def _hidden(message: str, address: str) -> str:
     return message
 
 
-def check_memory(memory: object) -> None:
-    """See that a limit on memory is one, also where nothing needs it."""
-    if not isinstance(memory, str) or not re.fullmatch(r"(?=.*[1-9])\d+(\.\d+)? ?[KMGT]i?B", memory, re.IGNORECASE):
-        raise MisuseError(told('{memory} is {given!r}; write it as "2GB" or "500MB".', given=memory))
-    number, power = float(re.match(r"[\d.]+", memory)[0]), "KMGT".index(memory.upper().rstrip("B").rstrip("I")[-1]) + 1  # type: ignore[index]
-    if number * 1024**power > _MOST_MEMORY:
-        raise MisuseError(told('{memory} is {given!r}, more than any machine has; write it as "8GB".', given=memory))
-
-
 @contextmanager
-def workspace(memory: str) -> Iterator[Workspace]:
-    """Open a workspace that keeps to `memory`, and clear it away afterwards."""
+def workspace(allowed: Allowance) -> Iterator[Workspace]:
+    """Open a workspace that keeps to the memory allowed, and clear it away afterwards."""
     import duckdb
 
     with (
@@ -162,17 +153,17 @@ def workspace(memory: str) -> Iterator[Workspace]:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"SET threads = {threads()}")
         connection.execute(f"SET temp_directory = {literal(folder)}")
-        connection.execute(f"SET memory_limit = {literal(memory)}")
-        yield Workspace(connection, Path(folder), memory, thread)
+        connection.execute(f"SET memory_limit = {literal(allowed.written)}")
+        yield Workspace(connection, Path(folder), allowed, thread)
 
 
 class Workspace:
     """A database of our own, and the sources opened in it."""
 
-    def __init__(self, connection: Any, folder: Path, memory: str, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, connection: Any, folder: Path, allowed: Allowance, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._folder = folder
-        self._memory = memory
+        self.allowed = allowed
         self._thread = thread
         self._numbers = count()
 
@@ -203,7 +194,7 @@ class Workspace:
                     told(
                         '{name}: grouping its rows takes more memory than {allowed}; give more, as in {memory="8GB"}.',
                         name=name,
-                        allowed=self._memory,
+                        allowed=self.allowed.written,
                     )
                 ) from None
             raise _failed(name, text.replace(f"{self._folder}/", "")) from None

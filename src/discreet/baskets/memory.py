@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError, NobodyError, told
+from .allowance import Allowance
 from .arrow import as_arrow
 from .build import Collector, Labels, Rows, canonical_pairs, mixture, shown, sort_labels
 from .core import Item, Offsets, Vocabulary, starts
 from .streams import UTF_8, Progress, blocks
 
 _BATCH = 1 << 16
+_SPREAD = 32  # bytes that a byte of JSON may take as Python objects: [[],[],[]]
 _FOLLOW = "items are whole numbers or names (text)"
 _FIELDS = {"items", "pairs"}
 
@@ -40,10 +42,10 @@ class _Names:
 class _Items:
     """Feeds Python values to a collector and says where the first unfit one is."""
 
-    def __init__(self, name: str, labels: Labels) -> None:
+    def __init__(self, name: str, allowed: Allowance, labels: Labels) -> None:
         self._name = name
         self._labels: Labels = labels
-        self._collector = Collector(name)
+        self._collector = Collector(name, allowed)
         self._text: bool | None = None
 
     def add(self, sizes: NDArray[np.int64], values: list[Any], places: _Names) -> None:
@@ -108,9 +110,9 @@ def _sizes(rows: Sequence[Any]) -> NDArray[np.int64]:
     return np.fromiter(map(len, rows), np.int64, len(rows))
 
 
-def read_iterable(source: Iterable[Any], *, labels: Labels, ordered: bool) -> Rows:
+def read_iterable(source: Iterable[Any], allowed: Allowance, *, labels: Labels, ordered: bool) -> Rows:
     """Read an iterable of sets, lists, tuples or other iterables of items."""
-    items = _Items("The baskets given", labels)
+    items = _Items("The baskets given", allowed, labels)
     baskets = iter(source)
     done = 0
     while batch := list(islice(baskets, _BATCH)):
@@ -207,19 +209,25 @@ def column_labels(labels: Any, columns: int, what: str) -> Any:
 
 
 def read_json_lines(
-    path: Path, compression: str | None, *, labels: Labels, encoding: str = UTF_8, progress: Progress = None
+    path: Path,
+    compression: str | None,
+    allowed: Allowance,
+    *,
+    labels: Labels,
+    encoding: str = UTF_8,
+    progress: Progress = None,
 ) -> tuple[Rows, list[str]]:
     """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`.
 
     Returns the names of the other fields too: they do not enter the baskets.
     """
-    items = _Items(str(path), labels)
+    items = _Items(str(path), allowed, labels)
     line = 0
     people = 0
     others: dict[str, None] = {}
     pair_people: list[NDArray[np.int64]] = []
     pair_counts: list[NDArray[np.int64]] = []
-    for block in blocks(path, compression, progress, encoding):
+    for block in blocks(path, compression, allowed, _SPREAD, progress, encoding):
         texts = block.tobytes().split(b"\n")
         last = line + len(texts) - (not texts[-1])
         numbers = [line + i for i, text in enumerate(texts, 1) if not text.isspace() and text]

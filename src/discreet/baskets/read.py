@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from ..errors import Message, MisuseError, told
 from ..wording import hinted
+from .allowance import MEMORY, Allowance
 from .build import cap, check_cap, finish
 from .call import TABLE, TEXT, Call, Format
 from .core import Baskets, Item
-from .databases import check_memory
 
 
 @hinted
@@ -31,7 +31,7 @@ def read(
     max_items: int | None = None,
     nulls: Literal["error", "drop"] = "error",
     seed: int | None = None,
-    memory: str = "2GB",
+    memory: str = MEMORY,
     progress: Callable[[float], object] | None = None,
 ) -> Baskets:
     """Read baskets: from a file, a database, a data frame, a sparse matrix, or a list of sets.
@@ -101,8 +101,8 @@ def read(
     seed
         Makes the choice of `max_items` repeatable.
     memory
-        How much memory grouping a table may take before it goes to disk. Text with a basket a line needs no such
-        limit.
+        How much memory grouping a table may take before it goes to disk; and how much what is read may take, which is
+        refused if it is more.
     progress
         Called now and then with the fraction done.
 
@@ -140,7 +140,7 @@ def read(
         labels=labels,
         ordered=ordered,
         nulls=nulls,
-        memory=memory,
+        allowed=Allowance.of(memory),
         progress=progress,
     )
     return _read(source, call, max_items, seed)
@@ -159,12 +159,12 @@ def read_people(
     A table that has other columns beside its items may hold several rows of one person, and so may a CSV file. Unless
     `person` is among the options this is refused, with `otherwise` to say what to do.
     """
-    return _read(source, Call(**options, otherwise=otherwise), max_items, seed)
+    allowed = Allowance.of(options.pop("memory", MEMORY))
+    return _read(source, Call(**options, allowed=allowed, otherwise=otherwise), max_items, seed)
 
 
 def _read(source: Any, call: Call, max_items: int | None, seed: int | None) -> Baskets:
     check_cap(max_items, seed)
-    check_memory(call.memory)
     if isinstance(source, Baskets):
         call.refuse("Baskets pass through as they are", *TABLE, "query", "format", *TEXT, "labels", "ordered")
         return source if max_items is None else cap(source, max_items, seed)

@@ -11,6 +11,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, NobodyError, told
+from .allowance import Allowance
 
 Progress: TypeAlias = Callable[[float], object] | None
 
@@ -32,7 +34,8 @@ _LONGEST_LINE = 1 << 30
 # How much a packed file may unpack to: so many bytes, or so many times its size. Data are packed to a third or a
 # fiftieth.
 _SMALL, _FOLDED = 1 << 27, 1_000
-_WINDOW = 1 << 30  # bytes that unpacking itself may take
+_WINDOW = 1 << 30  # bytes that unpacking itself may take; Zstandard has a limit of its own, 128 MiB
+_WIDE = re.compile(r"[Mm]emory usage limit|too much memory")  # what is said of what would take more
 _MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 
@@ -193,18 +196,33 @@ def _unpacking(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes],
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             if compression is None:
                 raise InputError(f"{path} cannot be read: {error}.") from None
+            if _WIDE.search(str(error)):
+                raise LimitError(
+                    f"{path} takes more memory to unpack than is given for it; if it is what you expect, unpack it "
+                    "yourself and give the unpacked file."
+                ) from None
             raise InputError(
                 f"{path} is damaged or cut short: its {compression} data cannot be unpacked; get the file again."
             ) from None
 
 
 def blocks(
-    path: Path, compression: str | None, progress: Progress = None, encoding: str = UTF_8
+    path: Path,
+    compression: str | None,
+    allowed: Allowance,
+    spread: int,
+    progress: Progress = None,
+    encoding: str = UTF_8,
 ) -> Iterator[NDArray[np.uint8]]:
-    """Yield the contents in blocks that end at a line end; a block is overwritten when the next is asked for."""
+    """Yield the contents in blocks that end at a line end; a block is overwritten when the next is asked for.
+
+    Each byte takes up to `spread` bytes when it is parsed, and neither a block nor a line takes more than is allowed.
+    """
     size = path.stat().st_size
     as_it_is = compression is None and encoding == UTF_8
-    buffer = bytearray(min(_BLOCK, size + 1) if as_it_is else _BLOCK)
+    longest = max(allowed.size // spread, _CHUNK)
+    block = min(_BLOCK, longest)
+    buffer = bytearray(min(block, size + 1) if as_it_is else block)
     filled = 0
     first = True
     with opened(path, compression, encoding) as (raw, stream):
@@ -212,7 +230,17 @@ def blocks(
             if filled == len(buffer):
                 if filled > _LONGEST_LINE:
                     raise LimitError(f"{path} has a line longer than a gigabyte; one basket a line is expected.")
-                buffer = buffer + bytearray(filled)
+                if filled > longest:
+                    raise LimitError(
+                        told(
+                            "{path} has a line of over {longest:,} bytes, too long to be read with {allowed} of "
+                            'memory; one basket a line is expected. If it is one, give more, as in {memory="16GB"}.',
+                            path=path,
+                            longest=longest,
+                            allowed=allowed.written,
+                        )
+                    )
+                buffer = buffer + bytearray(min(filled, longest + 1 - filled))
             count = stream.readinto(memoryview(buffer)[filled:])
             filled += count
             if count and filled < len(buffer):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, NobodyError, told
 from ..kernels.rows import scatter, translate
+from .allowance import Allowance
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log, mixture, parse_labels, shown, sort_labels
 from .core import Codes, Item, Offsets, Pairs, Segments, Vocabulary
@@ -323,7 +324,7 @@ def group(
                 _check_text(work, table.name, place, column)
     if progress is not None:
         progress(0.6)
-    offsets = _person_offsets(work, table.name)
+    offsets = _person_offsets(work, table.name, time is not None)
     codes, moments = _stream(work, table.name, offsets, len(items), time is not None, progress)
     pairs, repeated = (None, 0) if len(items) == 1 else _pairs(work, table.name, len(offsets) - 1)
     return Rows(
@@ -417,8 +418,11 @@ def _check_text(work: Workspace, name: str, table: str, column: str) -> None:
         raise InputError(f"{name} is not text: some {table} have control characters; a CSV file is UTF-8 text.")
 
 
-def _person_offsets(work: Workspace, name: str) -> Offsets:
-    offsets = np.zeros(work.row(name, "SELECT count(*) FROM people")[0] + 1, np.int64)
+def _person_offsets(work: Workspace, name: str, ordered: bool) -> Offsets:
+    """Return where each person's row begins, if all of them are within what is allowed."""
+    people, held = work.row(name, "SELECT count(*), sum(held) FROM people")
+    work.allowed.check(name, 2 * 8 * people + 4 * (1 + ordered) * int(held or 0))
+    offsets = np.zeros(people + 1, np.int64)
     place = 1
     for batch in work.batches(name, "SELECT held FROM people ORDER BY row"):
         offsets[place : place + len(batch)] = as_numpy(batch.column(0))
@@ -490,7 +494,7 @@ def lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows
     # What items are, and whether they fit, is asked of the items one by one, as if the lists were rows.
     unlisted, item = _unlisted(work, table, column)
     value = _Events(work, unlisted, (item,)).item_values(labels)[0]
-    collector = Collector(table.name)
+    collector = Collector(table.name, work.allowed)
     people = 0
     sql = f"SELECT list_transform({_as_list(column)}, lambda {item.sql}: {value}) FROM {table.sql}"  # noqa: S608
     for batch in work.batches(table.name, sql):
@@ -512,7 +516,7 @@ def lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows
     return collector.finish(None)
 
 
-def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
+def one_hot(name: str, reader: Any, allowed: Allowance, labels: Labels | Sequence[Item]) -> Rows:
     """Read a table whose columns are items: true or 1 where a row's person holds the item."""
     import pyarrow as pa
 
@@ -523,7 +527,7 @@ def one_hot(name: str, reader: Any, labels: Labels | Sequence[Item]) -> Rows:
         type_ = _plain(reader.schema.field(place).type)
         if not (pa.types.is_boolean(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_)):
             raise InputError(f"{name}: column {column!r} is of type {type_}; a one-hot column is true/false or 0/1.")
-    collector = Collector(name)
+    collector = Collector(name, allowed)
     for batch in reader:
         rows: list[NDArray[np.int64]] = []
         for place, column in zip(places, columns, strict=True):

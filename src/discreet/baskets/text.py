@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, told
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import parse_numbers, split_fields
+from .allowance import Allowance
 from .arrow import as_numpy
 from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels, shown
 from .core import Codes
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 _WORTH_A_THREAD = 1 << 16
+_SPREAD = 8  # bytes that a byte of text may take while it is parsed
 _RETURN = 13
 _NO_BLANK = re.compile(rb"[^ \t\r\n]")
 _NEWLINE = re.compile(rb"\n")
@@ -38,6 +40,7 @@ _NEWLINE = re.compile(rb"\n")
 def read_lines(
     path: Path,
     compression: str | None,
+    allowed: Allowance,
     *,
     delimiter: str,
     labels: Labels,
@@ -45,20 +48,21 @@ def read_lines(
     progress: Progress = None,
 ) -> Rows:
     """Read one basket a line; a `delimiter` other than a space means CSV fields, quotes included."""
-    return _Lines(path, delimiter, labels).read(blocks(path, compression, progress, encoding))
+    lines = _Lines(path, allowed, delimiter, labels)
+    return lines.read(blocks(path, compression, allowed, _SPREAD, progress, encoding))
 
 
 class _Lines:
     """One pass over one file. The number of lines done is kept for messages."""
 
-    def __init__(self, path: Path, delimiter: str, labels: Labels) -> None:
+    def __init__(self, path: Path, allowed: Allowance, delimiter: str, labels: Labels) -> None:
         self._path = path
         self._spaced = delimiter == " "
         self._delimiter = ord(delimiter)
         self._given: Labels = labels
         self._kind: Labels = labels
         self._done = 0
-        self._collector = Collector(str(path))
+        self._collector = Collector(str(path), allowed)
 
     def read(self, source: Iterator[Bytes]) -> Rows:
         for block in source:

@@ -179,7 +179,9 @@ Seed = Annotated[
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="SIZE", help="How much memory grouping a table may take before it goes to disk.", rich_help_panel=DATA
+        metavar="SIZE",
+        help="How much memory grouping a table may take before it goes to disk, and at most what is read.",
+        rich_help_panel=DATA,
     ),
 ]
 NullsOption = Annotated[
