@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet
@@ -45,7 +46,7 @@ def test_bombs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, name: str, line: bytes, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(streams, "_SMALL", 1 << 20)
-    monkeypatch.setattr(streams, "_FOLDED", 100)
+    monkeypatch.setattr(streams, "FOLDED", 100)
     # Members one after another count together: each alone is within what is allowed.
     bomb = _packed(tmp_path / f"{name}{suffix}", line * ((1 << 19) // len(line)), 16)
     with pytest.raises(LimitError, match="unpacks to over"):
@@ -134,6 +135,15 @@ def test_everything_read_keeps_to_its_memory() -> None:
     ):
         with pytest.raises(LimitError, match="what is read takes more memory than"):
             Call(allowed=allowed, **options).rows(source)
+
+
+def test_parquet_that_unpacks_to_much_more(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    items = pa.ListArray.from_arrays([0, 5_000_000], np.ones(5_000_000, np.int64))
+    pq.write_table(pa.table({"items": items}), path, compression="zstd")
+    with pytest.raises(LimitError, match=r"has [\d,]+ bytes and unpacks to over 20,000,000.*memory=\"64GB\""):
+        discreet.read(path, memory="20MB")
+    assert len(discreet.read(path, memory="1GB")) == 1
 
 
 def test_more_memory_than_there_is() -> None:

@@ -23,8 +23,9 @@ from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, 
 from ..kernels.jit import threads
 from ..passing import passing_folder
 from .allowance import Allowance
+from .parquet import declared
 from .queries import check_parsed, check_query
-from .streams import UTF_8, unpacked
+from .streams import FOLDED, UTF_8, unpacked
 
 T = TypeVar("T")
 _LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
@@ -266,6 +267,19 @@ class Workspace:
     def parquet(self, path: Path, compression: str | None) -> Table:
         """Open a Parquet file."""
         place = self._place(path, compression)
+        packed = path.stat().st_size
+        most = max(self.allowed.size, FOLDED * packed)
+        with self._told(str(path)):
+            if self._do(lambda: declared(self._connection, place)) > most:
+                raise LimitError(
+                    told(
+                        "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is "
+                        'what you expect, give more memory, as in {memory="64GB"}.',
+                        path=path,
+                        packed=packed,
+                        largest=most,
+                    )
+                )
         # A folder such as person=5 must not take the place of the column in the file.
         return self._table(str(path), f"read_parquet({literal(place)}, hive_partitioning=false)")
 

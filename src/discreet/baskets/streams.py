@@ -33,7 +33,7 @@ _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
 # How much a packed file may unpack to: so many bytes, or so many times its size. Data are packed to a third or a
 # fiftieth.
-_SMALL, _FOLDED = 1 << 27, 1_000
+_SMALL, FOLDED = 1 << 27, 1_000
 _WINDOW = 1 << 30  # bytes that unpacking itself may take; Zstandard has a limit of its own, 128 MiB
 _WIDE = re.compile(r"[Mm]emory usage limit|too much memory")  # what is said of what would take more
 _MARK = b"\xef\xbb\xbf"
@@ -83,7 +83,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, stream: Any, path: Path) -> None:
         self._stream, self._path = stream, path
         self._packed = path.stat().st_size
-        self._left = max(_SMALL, _FOLDED * self._packed)
+        self._left = max(_SMALL, FOLDED * self._packed)
 
     def readable(self) -> bool:
         return True
@@ -93,7 +93,7 @@ class _Bounded(io.RawIOBase):
         self._left -= count
         if self._left < 0:
             raise LimitError(
-                f"{self._path} has {self._packed:,} bytes and unpacks to over {max(_SMALL, _FOLDED * self._packed):,}, "
+                f"{self._path} has {self._packed:,} bytes and unpacks to over {max(_SMALL, FOLDED * self._packed):,}, "
                 f"which data hardly do; if it is what you expect, unpack it yourself and give the unpacked file."
             )
         return count

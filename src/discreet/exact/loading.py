@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.parquet import declared
 from ..errors import InputError
+from ..passing import passing_folder
 from .itemsets import Itemsets, in_label_order
 from .measures import Ends
 from .patterns import Patterns
@@ -78,16 +80,31 @@ def _load_parquet(path: Path, content: bytes) -> Result:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    taken = _declared(path)
     file = pq.ParquetFile(pa.BufferReader(content))
-    # Equal rows take next to nothing packed. Of its parts the file is not asked: where these are damaged, Arrow ends
-    # the whole process instead of raising an exception.
-    if not 0 <= file.metadata.num_rows <= _FOLDED * len(content):
-        raise InputError(f"{path} is damaged: {len(content):,} bytes do not hold {file.metadata.num_rows:,} rows.")
-    table = file.read()
-    table.validate(full=True)
-    about = parse_about(path, (table.schema.metadata or {}).get(b"discreet", b"{}"), "its metadata")
+    # Equal rows take next to nothing packed.
+    if not 0 <= file.metadata.num_rows <= _FOLDED * len(content) or taken > 8 * _FOLDED * len(content):
+        raise InputError(f"{path} is damaged: {len(content):,} bytes do not hold what it says that it holds.")
+    about = parse_about(path, (file.schema_arrow.metadata or {}).get(b"discreet", b"{}"), "its metadata")
     kind = _known_kind(path, about)
+    # A long name that occurs often is held once.
+    leaves = [file.schema.column(place).path for place in range(len(file.schema))]
+    table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=leaves).read()
+    table.validate(full=True)
     return _build(path, kind, {name: table[name] for name in table.column_names}, about)
+
+
+def _declared(path: Path) -> int:
+    import duckdb
+
+    # DuckDB takes some names for patterns, so the file gets one that is none.
+    with passing_folder() as folder, duckdb.connect() as connection:
+        alias = folder / "result.parquet"
+        alias.symlink_to(path.resolve())
+        try:
+            return declared(connection, alias)
+        except duckdb.Error:
+            raise InputError(f"{path} is damaged: what it says of its columns cannot be read.") from None
 
 
 def _load_json(path: Path, content: bytes) -> Result:
@@ -273,10 +290,10 @@ def _itemsets(path: Path, columns: list[Any]) -> tuple[list[Itemsets], Any]:
     sizes = np.concatenate([lengths for lengths, _ in parts])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64, copy=False)
     try:
-        values = pa.concat_arrays([flat for _, flat in parts if len(flat)] or [pa.array([], pa.int64())])
+        values = pa.chunked_array([flat for _, flat in parts if len(flat)] or [pa.array([], pa.int64())])
     except pa.ArrowInvalid:
         _refuse_items(path)
-    itemsets, vocabulary = in_label_order(offsets, values.dictionary_encode())
+    itemsets, vocabulary = in_label_order(offsets, values.unify_dictionaries().combine_chunks().dictionary_encode())
     inside = np.repeat(np.arange(len(sizes)), sizes)
     repeated = np.flatnonzero((np.diff(inside) == 0) & (np.diff(itemsets.codes) == 0))
     if len(repeated):
@@ -287,7 +304,7 @@ def _itemsets(path: Path, columns: list[Any]) -> tuple[list[Itemsets], Any]:
 
 
 def _lists(path: Path, column: Any) -> tuple[Any, pa.Array]:
-    """Return how long each list is, and all their values end to end, as int64 or as text."""
+    """Return how long each list is, and all their values end to end, as int64 or as encoded text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -306,10 +323,23 @@ def _lists(path: Path, column: Any) -> tuple[Any, pa.Array]:
         lengths, flat = pc.list_value_length(lists).to_numpy().astype(np.int64), lists.flatten()
     if len(flat) == 0:
         return lengths, pa.array([], pa.int64())
-    named = pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type)
+    held = flat.type.value_type if pa.types.is_dictionary(flat.type) else flat.type
+    named = pa.types.is_string(held) or pa.types.is_large_string(held)
     if flat.null_count or not (named or pa.types.is_signed_integer(flat.type)):
         _refuse_items(path)
-    return lengths, flat.cast(pa.large_string() if named else pa.int64())
+    return lengths, _encoded(flat) if named else flat.cast(pa.int64())
+
+
+def _encoded(names: pa.Array) -> pa.DictionaryArray:
+    """Return text by the numbers of its names, each of which occurs and has one: a file may have others."""
+    import pyarrow as pa
+
+    encoded = names.dictionary_encode()
+    used = encoded.indices.unique()
+    again = encoded.dictionary.take(used).cast(pa.large_string()).dictionary_encode()
+    table = np.zeros(len(encoded.dictionary), np.int32)
+    table[used.to_numpy()] = again.indices.to_numpy()
+    return pa.DictionaryArray.from_arrays(table[encoded.indices.to_numpy()], again.dictionary)
 
 
 def _refuse_items(path: Path) -> NoReturn:
