@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-from discreet.local.asking import Ask, Who
-from discreet.local.client import client
-from discreet.local.oracles.known import oracles
-from discreet.local.questions import Candidates, Which
+from discreet.local.device.client import client
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import Candidates, Which
 
 ITEMS = 42_000
 BASKET = [3, 17, 512, 9_000, 21_000, 41_999]

@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _data(label: str) -> Any:
-    from discreet.lab.datasets import load
+    from discreet.lab.data.datasets import load
 
     name, people = DATA[label]
     return load(name, people=people)
@@ -64,7 +64,7 @@ def _truth(label: str, top: int, longest: int | None) -> Any:
 
 def protocols(figure: int) -> Mapping[str, Any]:
     """Return what a figure compares."""
-    from discreet.lab.ladder import FIGURE_3, FIGURE_4
+    from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
 
     return FIGURE_3 if figure == 3 else FIGURE_4
 
@@ -73,7 +73,7 @@ def covered(baskets: Any, patterns: Any) -> float:
     """Return the share of the patterns whose interval holds the true count."""
     import numpy as np
 
-    from discreet.local.questions import Candidates
+    from discreet.local.study.questions import Candidates
 
     edges = zip(patterns.offsets, patterns.offsets[1:], strict=False)
     of = Candidates(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
@@ -85,7 +85,7 @@ def covered(baskets: Any, patterns: Any) -> float:
 def measure(cell: Cell) -> dict[str, Measured]:
     """Run everything a figure compares at one point."""
     from discreet.exact.metrics import cumulative_rank, squared_error
-    from discreet.local.simulate import simulate
+    from discreet.local.study.simulate import simulate
 
     baskets = _data(cell.data)
     truth = _truth(cell.data, cell.top, 1 if cell.figure == 3 else None)

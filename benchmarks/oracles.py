@@ -30,8 +30,8 @@ REPORTS, CANDIDATES = 200_000, 4_096
 
 def ours(name: str) -> float:
     """Return evaluations a second of one of our oracles, on all cores."""
-    from discreet.local.oracles.known import oracles
-    from discreet.local.oracles.oracle import Answered
+    from discreet.local.oracle import Answered
+    from discreet.local.oracle_steps.choice import oracles
 
     oracle = oracles()[name].make(Fraction(1), CANDIDATES, pad=1)
     people = np.arange(REPORTS)
@@ -98,8 +98,8 @@ def evaluations() -> Iterator[list[str]]:
 
 STUDY = """
 import sys, time
-from discreet.lab.datasets import load
-from discreet.local.simulate import simulate
+from discreet.lab.data.datasets import load
+from discreet.local.study.simulate import simulate
 name, people, speed, protocol = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3], sys.argv[4]
 begun = time.perf_counter(); baskets = load(name, people=people); reading = time.perf_counter() - begun
 simulate(baskets, protocol, top=64, epsilon=2, seed=0, speed=speed)

@@ -14,10 +14,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from discreet.lab.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.figures import write_chart
+from discreet.lab.pages.page.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet.lab.pages.page.figures import write_chart
+
 from discreet.lab.papers import experiment
-from discreet.lab.running import kept
+from discreet.lab.run.runner import kept
 
 from .mining import write_between
 

@@ -88,7 +88,7 @@ class Measured(NamedTuple):
 
 def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
     """Return what is compared on a data set, by name."""
-    from discreet.lab.relations import compared
+    from discreet.lab.comparators.relation_protocols import compared
 
     how: Any = DATA[data]
     known = compared(how, items=ITEMS, support=support, cascade=CASCADE if data == CASCADES else 0)
@@ -97,14 +97,14 @@ def plans(data: str, support: int = SUPPORT) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
-    from discreet.lab.datasets import load
+    from discreet.lab.data.datasets import load
 
     return load(name, people=REAL.get(name))
 
 
 @lru_cache(maxsize=4)
 def _truth(name: str, support: int = SUPPORT) -> Any:
-    from discreet.exact.relating import relations
+    from discreet.exact.relations import relations
 
     how: Any = DATA[name]
     longest = 3 if name == CASCADES else 2
@@ -121,9 +121,9 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     """Run a protocol, and return the relations it found with all rounds that were heard."""
     from fractions import Fraction
 
-    from discreet.local.asking import Wanted, converse
-    from discreet.local.outcome import as_rules
-    from discreet.local.simulate import Crowd
+    from discreet.local.study.conversation import Wanted, converse
+    from discreet.local.study.outcome import as_rules
+    from discreet.local.study.simulate import Crowd
 
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
     plan.check(wanted)
@@ -138,7 +138,7 @@ def covered(name: str, found: Any) -> float:
     """Return the share of the pairs found whose interval holds the true confidence."""
     import numpy as np
 
-    from discreet.exact.relating import pair_counts
+    from discreet.exact.relations import pair_counts
 
     how: Any = DATA[name]
     pairs = found.where(lengths=2)
@@ -154,7 +154,7 @@ def covered(name: str, found: Any) -> float:
 
 def candidates(heard: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, both ways where they have no order."""
-    from discreet.local.pair_questions import WhichRelations
+    from discreet.local.study.pair_questions import WhichRelations
 
     for one in reversed(heard):
         question = one.ask.question
@@ -281,8 +281,8 @@ def varying(measured: Mapping[Cell, Measured], cells: Mapping[str, list[Cell]]) 
 
 def speeds() -> Iterator[str]:
     """Yield a table of how long protocols take, all reports made one by one."""
-    from discreet.lab.datasets import load
-    from discreet.local.simulate import simulate
+    from discreet.lab.data.datasets import load
+    from discreet.local.study.simulate import simulate
 
     people, rows = 500_000, []
     names = ("svsm", "fp-tree", "adept", "pairs", "relations")

@@ -36,22 +36,22 @@ def data() -> Iterator[tuple[str, Any]]:
 
 def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the ways of choosing."""
-    from discreet.privacy import select
-    from discreet.privacy.source import SystemSource
+    from discreet.privacy.sampling import selection
+    from discreet.privacy.sampling.sources import SystemSource
 
     rate = Fraction(1, 2 * top)
 
     def chosen(routine: Callable[..., list[int]], strength: Fraction) -> Callable[[], Any]:
         def run() -> Any:
-            source, tallies = SystemSource(), select.Tallies.of(scores, (0, UNLISTED))
-            return select.members(source, tallies, routine(source, tallies, strength, top), scores, (0, UNLISTED))
+            source, tallies = SystemSource(), selection.Tallies.of(scores, (0, UNLISTED))
+            return selection.members(source, tallies, routine(source, tallies, strength, top), scores, (0, UNLISTED))
 
         return run
 
-    yield "`exponential`", chosen(select.exponential, rate)
-    yield "`gumbel`", chosen(select.gumbel, rate)
-    yield "`permute-and-flip`", chosen(select.permute_and_flip, rate)
-    yield "`laplace`", chosen(select.noisy_top, 1 / rate)
+    yield "`exponential`", chosen(selection.exponential, rate)
+    yield "`gumbel`", chosen(selection.gumbel, rate)
+    yield "`permute-and-flip`", chosen(selection.permute_and_flip, rate)
+    yield "`laplace`", chosen(selection.noisy_top, 1 / rate)
 
 
 def rows() -> Iterator[list[str]]:

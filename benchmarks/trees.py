@@ -115,7 +115,7 @@ COMPARED = (
 
 @lru_cache(maxsize=1)
 def _data(name: str) -> Any:
-    from discreet.lab.datasets import load
+    from discreet.lab.data.datasets import load
 
     return load(name)
 
@@ -130,7 +130,7 @@ def _truth(name: str, top: int) -> Any:
 def measure(cell: Cell) -> Measured:
     """Run one protocol ten times."""
     from discreet.exact.metrics import cumulative_rank, squared_error
-    from discreet.local.simulate import simulate
+    from discreet.local.study.simulate import simulate
 
     baskets, truth = _data(cell.data), _truth(cell.data, cell.top)
     plan, runs = plans(cell.data)[cell.plan], Measured([], [], [], [])

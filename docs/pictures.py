@@ -15,7 +15,7 @@ from statistics import median
 
 from discreet.auditing.laws import noise
 from discreet.baskets.generate import groceries
-from discreet.privacy import lazy
+from discreet.privacy.sampling import intervals
 
 FOLDER = Path(__file__).parent / "pictures"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -70,7 +70,7 @@ def _plain(value: object) -> str:
 
 def power(exponent: Fraction) -> float:
     """Return e to a fraction, from an interval that certainly holds it."""
-    low, high = lazy.exp(lazy.ratio(exponent, 30), 30)
+    low, high = intervals.exp(intervals.ratio(exponent, 30), 30)
     return float((low + high) / 2)
 
 
@@ -313,7 +313,7 @@ PICTURES: dict[str, Callable[[], str]] = {
 def worth(epsilon: str, seeds: int) -> dict[str, tuple[float, float]]:
     """Return by name which share of the top 20 of made-up baskets is found, and how far counts are off."""
     import discreet
-    from discreet.lab.trial import trial
+    from discreet.lab.run.trial import trial
 
     baskets = groceries(20_000, seed=7)
     true = {pattern.items for pattern in discreet.mine(baskets, top=20)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 ROOMS = [
-    "errors", "passing", "wording", "kernels", "baskets", "exact", "privacy", "report", "registry", "curator", "local",
-    "publish", "planning", "auditing", "collector", "spark", "lab", "cli", "__main__",
+    "errors", "checks", "temporary", "atomic_write", "wording", "kernels", "baskets", "results", "exact", "privacy",
+    "report", "registry", "curator", "local", "publish", "planning", "auditing", "collector", "spark", "lab", "cli",
+    "__main__",
 ]  # fmt: skip
 HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 
@@ -51,11 +53,44 @@ def test_kernels_know_nothing_else():
         assert imported(path) <= {"kernels"}, path
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Return the first part of every module that is imported from outside the package, and `.` for one of ours."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found.add("." * node.level or (node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+    return found
+
+
+def test_a_device_needs_the_standard_library_alone():
+    for path in (SOURCE / "local" / "device").glob("*.py"):
+        assert imported_modules(path) - {"."} <= sys.stdlib_module_names, path
+
+
+@pytest.mark.parametrize("folder", ["curator/mechanisms", "local/oracles", "local/protocols"])
+def test_what_the_registry_scans_has_a_page_for_every_file(folder):
+    from discreet import registry
+
+    listed = {*registry.mechanisms().values(), *registry.oracles().values(), *registry.protocols().values()}
+    homes = {one.kind.__module__ for one in listed}
+    for path in (SOURCE / folder).glob("*.py"):
+        if path.stem != "__init__":
+            assert f"discreet.{folder.replace('/', '.')}.{path.stem}" in homes, f"{path} lists nothing: it is a step"
+            assert list(path.parent.glob(f"{path.stem.replace('_', '-')}*.md")), path
+
+
+def test_steps_know_no_mechanism():
+    for path in (SOURCE / "curator" / "steps").glob("*.py"):
+        assert not re.search(r"import.*mechanisms|mechanisms.*import", path.read_text()), path
+
+
 def test_the_checker_can_see(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
     (tmp_path / "baskets").mkdir()
     bad = tmp_path / "baskets" / "bad.py"
-    bad.write_text("def late():\n    from ..cli import main\n    import discreet.lab.datasets\n")
+    bad.write_text("def late():\n    from ..cli import main\n    import discreet.lab.data.datasets\n")
     assert imported(bad) == {"cli", "lab"}
 
 

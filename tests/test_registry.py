@@ -14,12 +14,13 @@ from typing import ClassVar
 import pytest
 
 import discreet
-from discreet import MisuseError, curator
-from discreet.curator.exponential import Exponential
-from discreet.lab.trial import trial
+from discreet import MisuseError
+from discreet.curator import mechanisms as ours
+from discreet.curator.mechanisms.exponential import Exponential
+from discreet.lab.run.trial import trial
 from discreet.local import protocols as protocol_room
-from discreet.local.client import ANSWERS
-from discreet.local.loss import LOSSES
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import LOSSES
 from discreet.registry import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
@@ -79,8 +80,8 @@ ASKING = """
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.local.client import ANSWERS
-from discreet.local.loss import LOSSES
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import LOSSES
 from discreet.local.oracles.grr import GRR
 from discreet.local.protocols.svim import SVIM
 
@@ -108,8 +109,8 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import MisuseError
-from discreet.local.loss import Loss
-from discreet.local.oracles.oracle import SetValued, chance, grown
+from discreet.local.device.loss import Loss
+from discreet.local.oracle import SetValued, chance, grown
 
 
 def _answer(oracle, values, draws):
@@ -407,7 +408,8 @@ class TestOtherPackagesOnTheLocalSide:
         assert found["patterns"][0]["items"] == [1]
         code = (
             "from fractions import Fraction; from discreet.local import client; "
-            "from discreet.local.asking import Ask, Who; from discreet.local.questions import Candidates, Which; "
+            "from discreet.local.study.conversation import Ask, Who; "
+            "from discreet.local.study.questions import Candidates, Which; "
             "print(client(Ask.of('', Who(0, 2**32), Which(Candidates(2)), 'plain', Fraction(1)).form, [1], most=1))"
         )
         done = run(tmp_path, sys.executable, "-c", code)
@@ -452,7 +454,7 @@ class TestNothingUnprovenIsRun:
         code = """
 import discreet
 from discreet import registry
-from discreet.local.noise_free import learn_without_noise
+from discreet.lab.measure.noise_free import learn_without_noise
 
 shop = discreet.read([{"tea"}] * 50)
 for route in (
@@ -496,7 +498,7 @@ for route in (
         message = (
             f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
             "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.lab.trial.trial."
+            "discreet.lab.run.trial.trial."
         )
         for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
             with pytest.raises(MisuseError) as caught:
@@ -578,8 +580,8 @@ def test_everything_has_one_name():
 def test_one_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     # As if a file had been added to the room of mechanisms.
     (tmp_path / "plain.py").write_text(STRANGER)
-    monkeypatch.setattr(curator, "__path__", [*curator.__path__, str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+    monkeypatch.setattr(ours, "__path__", [*ours.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "discreet.curator.mechanisms.plain", raising=False)
     with pytest.raises(MisuseError) as caught:
         mechanisms.__wrapped__()["plain"].make()
     assert str(caught.value) == (
@@ -587,12 +589,12 @@ def test_one_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
     )
     (tmp_path / "plain.md").write_text("# plain\n")
     assert mechanisms.__wrapped__()["plain"].proof == tmp_path / "plain.md"
-    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+    monkeypatch.delitem(sys.modules, "discreet.curator.mechanisms.plain", raising=False)
     (tmp_path / "plain.py").write_text(STRANGER.replace('= "plain"', '= "rank-by-hand"'))
     (tmp_path / "rank-by-hand.md").write_text("# rank-by-hand\n")
     assert "rank-by-hand" in mechanisms.__wrapped__()
-    monkeypatch.delattr(curator, "plain", raising=False)
-    monkeypatch.delitem(sys.modules, "discreet.curator.plain", raising=False)
+    monkeypatch.delattr(ours, "plain", raising=False)
+    monkeypatch.delitem(sys.modules, "discreet.curator.mechanisms.plain", raising=False)
 
 
 def test_every_entry_says_what_it_is():

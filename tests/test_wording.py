@@ -34,9 +34,9 @@ def test_the_command_line_speaks_through_one_place():
     for path in (SOURCE / "cli").glob("*.py"):
         text = path.read_text()
         direct = re.findall(r"typer\.echo\((?!json|text\b|text\.getvalue|verdict\.to_json|f\"discreet \{)", text)
-        assert path.name == "say.py" or not direct, f"{path.name}: write say(…), which shows control characters"
-        assert path.name in ("say.py", "progress.py") or "Console(" not in text, (
-            f"{path.name}: take console() of say.py"
+        assert path.name == "terminal.py" or not direct, f"{path.name}: write say(…), which shows control characters"
+        assert path.name in ("terminal.py", "progress.py") or "Console(" not in text, (
+            f"{path.name}: take console() of terminal.py"
         )
 
 

@@ -14,22 +14,22 @@ _HOMES = {
     "Baskets": "baskets.core",
     "Vocabulary": "baskets.core",
     "read": "baskets.read",
-    "Patterns": "exact.patterns",
-    "Rules": "exact.rules",
+    "Patterns": "results.patterns",
+    "Rules": "results.rules",
     "mine": "exact.mine",
     "rules": "exact.mine",
-    "load": "exact.files",
-    "Release": "curator.release",
+    "load": "results.files",
+    "Release": "publish.result",
     "release": "publish",
     "plan": "planning",
     "audit": "auditing",
     "mechanisms": "registry",
     "count": "publish",
     "preview": "publish",
-    "rank": "curator.rank",
-    "simulate": "local.simulate",
-    "Outcome": "local.outcome",
-    "Ledger": "privacy.ledger",
+    "rank": "publish.ranking",
+    "simulate": "local.study.simulate",
+    "Outcome": "local.study.outcome",
+    "Ledger": "privacy.ledger.ledger",
     "Guarantee": "privacy.guarantee",
     "BudgetError": "errors",
     "DiscreetError": "errors",
@@ -73,20 +73,20 @@ if TYPE_CHECKING:
     from .auditing import audit
     from .baskets.core import Baskets, Vocabulary
     from .baskets.read import read
-    from .curator.rank import rank
-    from .curator.release import Release
     from .errors import BudgetError, DiscreetError, InputError, LimitError, MisuseError, NobodyError
-    from .exact.files import load
     from .exact.mine import mine, rules
-    from .exact.patterns import Patterns
-    from .exact.rules import Rules
-    from .local.outcome import Outcome
-    from .local.simulate import simulate
+    from .local.study.outcome import Outcome
+    from .local.study.simulate import simulate
     from .planning import plan
     from .privacy.guarantee import Guarantee
-    from .privacy.ledger import Ledger
+    from .privacy.ledger.ledger import Ledger
     from .publish import count, preview, release
+    from .publish.ranking import rank
+    from .publish.result import Release
     from .registry import mechanisms
+    from .results.files import load
+    from .results.patterns import Patterns
+    from .results.rules import Rules
 
 
 def __getattr__(name: str) -> Any:

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.curator.exponential import Exponential
+from discreet.baskets.recoding import only
 from discreet.curator.mechanism import Answers, Asked, Found, Mechanism, Plan
-from discreet.curator.public import only
+from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact.engine import Engine, LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import Query, Sizes, Supports, Truncation
 from discreet.privacy.meter import Candidates
+from discreet.results.itemsets import Itemsets
 
 ALL = Fraction(1)
 NONE = np.empty(0)

@@ -14,16 +14,16 @@ from discreet import MisuseError
 from discreet.auditing import audit, local_laws
 from discreet.auditing.local import cases_of, exact, hard
 from discreet.auditing.local_laws import Law, largest, law, subsets
-from discreet.local.asking import Ask, Learnt, Line, Who
-from discreet.local.client import ANSWERS
-from discreet.local.loss import WIDE, WORD
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import WIDE, WORD
+from discreet.local.oracle import Answered, weighed
+from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.grr import GRR
-from discreet.local.oracles.known import means, oracles
 from discreet.local.oracles.olh import OLH
-from discreet.local.oracles.oracle import Answered, weighed
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.protocols.protocol import Protocol
-from discreet.local.questions import Candidates, Which
+from discreet.local.protocol import Protocol
+from discreet.local.study.conversation import Ask, Learnt, Line, Who
+from discreet.local.study.questions import Candidates, Which
 from discreet.registry import protocols
 from naive import enumerating
 

@@ -11,13 +11,13 @@ import pytest
 from discreet.auditing import audit, local_talk
 from discreet.auditing.holdings import Holding, as_baskets, crowd, small
 from discreet.auditing.local import DEVICE, case_of, countable, spread
-from discreet.local import holding
-from discreet.local.asking import Ask, Who
-from discreet.local.loss import WORD
-from discreet.local.oracles.known import means, oracles
-from discreet.local.pair_questions import HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
+from discreet.local.device import answering
+from discreet.local.device.loss import WORD
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.pair_questions import HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
 from discreet.registry import protocol
-from naive import relating as naive
+from naive import relations as naive
 
 EVERYONE, ONE = Who(0, WORD), Fraction(1)
 FEW = {"items": 3, "rounds": 2, "fresh": 2}
@@ -145,7 +145,7 @@ class TestHoldings:
         ):
             assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [list(row) for row in own]
         asked = np.arange(len(rows))
-        for how in holding.OWN:
+        for how in answering.OWN:
             question = WhichRelations(Relations(Items((0, 1, 5), how), ((0, 1), (5, 0), (1, 5))))
             offsets, values = question.answers(baskets, asked)
             found = [values[a:b].tolist() for a, b in pairwise(offsets)]

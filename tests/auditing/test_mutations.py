@@ -23,32 +23,34 @@ from discreet.auditing import audit
 from discreet.auditing.coupled import coupled
 from discreet.auditing.exact import exact
 from discreet.auditing.whole import whole
-from discreet.curator import levels, truncated
-from discreet.curator.choosing import Choosing
-from discreet.curator.exponential import Exponential
-from discreet.curator.levels import LONGEST, Levels
-from discreet.curator.truncated import Truncated
-from discreet.curator.truncating import Spread
+from discreet.curator.mechanisms import truncated
+from discreet.curator.mechanisms.exponential import Exponential
+from discreet.curator.mechanisms.truncated import Truncated
+from discreet.curator.steps import threshold_levels
+from discreet.curator.steps.itemset_choice import Choosing
+from discreet.curator.steps.threshold_levels import LONGEST, Levels
+from discreet.curator.steps.truncation import Spread
 from discreet.exact import engine, search
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Kth, Largest
-from discreet.local import holding
-from discreet.local.asking import Line, Who
-from discreet.local.loss import WIDE, WORD
+from discreet.local.device import answering
+from discreet.local.device.loss import WIDE, WORD
 from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.simulate import Crowd
+from discreet.local.study.conversation import Line, Who
+from discreet.local.study.simulate import Crowd
 from discreet.privacy import meter as meters
-from discreet.privacy import noise
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
-from discreet.publish import making, question
+from discreet.privacy.sampling import samplers
+from discreet.publish import question
+from discreet.publish import run as making
 from discreet.publish.job import Job
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE, LOOSE = Budget.of(1), Budget.of(1, "1/1000")
-DEVICE = import_module("discreet.local.client")
+DEVICE = import_module("discreet.local.device.client")
 ROOT = Path(__file__).parents[2]
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -97,7 +99,7 @@ def silent(patch: Patch) -> None:
 
     def client(form, basket, **more):
         pairs = more["after"] if form.get("pairs") == "after" else more["given"]
-        return right(form, basket, **more) if holding.held(form, basket, pairs) else b""
+        return right(form, basket, **more) if answering.held(form, basket, pairs) else b""
 
     patch.setattr(DEVICE, "client", client)
 
@@ -107,7 +109,7 @@ def no_size_of_zero(patch: Patch) -> None:
 
     def client(form, basket, **more):
         pairs = more["after"] if form.get("pairs") == "after" else more["given"]
-        dropped = form["ask"] == "how-many" and holding.held(form, basket, pairs) == [0]
+        dropped = form["ask"] == "how-many" and answering.held(form, basket, pairs) == [0]
         return None if dropped else right(form, basket, **more)
 
     patch.setattr(DEVICE, "client", client)
@@ -185,7 +187,7 @@ def too_few_comparisons(patch: Patch) -> None:
                 most = middle - 1
         return found
 
-    patch.setattr(levels, "estimate_longest", printed)
+    patch.setattr(threshold_levels, "estimate_longest", printed)
 
 
 def looking(patch: Patch) -> list[Any]:
@@ -239,7 +241,7 @@ def unclipped(patch: Patch) -> None:
         low, high, span = form["low"], form["high"], form["oracle"]["span"]
         return 0 if low == high else int((4 * span * (total - low) + high - low) // (2 * (high - low)) - span)
 
-    patch.setattr(holding, "_on_grid", on_grid)
+    patch.setattr(answering, "_on_grid", on_grid)
     patch.setattr(DEVICE, "_clipped", lambda oracle, values: values[0])
 
 
@@ -248,7 +250,7 @@ def unclipped_by_the_oracle(patch: Patch) -> None:
 
 
 def close_is_good_enough(patch: Patch) -> None:
-    patch.setattr(noise, "_MARGIN", 0.0)
+    patch.setattr(samplers, "_MARGIN", 0.0)
 
 
 def doubled_exponent(patch: Patch) -> None:
@@ -300,11 +302,15 @@ MUTATIONS = [
     Mutation(
         "X1", "privacy.meter.moves", wrong_relation, by_coupling(Truncated(), REPLACED), "the noise that was added can"
     ),
-    Mutation("X2", "curator.truncating.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"),
-    Mutation("X3", "local.client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"),
-    Mutation("X4", "local.simulate.Crowd.numbers", groups_by_basket, by_audit("svim"), "so does who is asked"),
     Mutation(
-        "X5", "publish.making", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
+        "X2", "curator.steps.truncation.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"
+    ),
+    Mutation(
+        "X3", "local.device.client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"
+    ),
+    Mutation("X4", "local.study.simulate.Crowd.numbers", groups_by_basket, by_audit("svim"), "so does who is asked"),
+    Mutation(
+        "X5", "publish.run", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
     ),
     Mutation(
         "X5",
@@ -314,10 +320,12 @@ MUTATIONS = [
         "chooses from|differ in|has ended",
     ),
     Mutation("A3", "local.oracles.grr.GRR.dummies", one_dummy, by_audit("grr"), "times likelier for one of them"),
-    Mutation("A3", "local.client.ANSWERS", one_dummy_in_sets, by_audit(PrivSet), "likelier for one|Only one of them"),
+    Mutation(
+        "A3", "local.device.client.ANSWERS", one_dummy_in_sets, by_audit(PrivSet), "likelier for one|Only one of them"
+    ),
     Mutation("A4", "local.oracles.olh.OLH.make", fair_coin, by_audit("olh"), "is 3 times likelier for one of them"),
-    Mutation("A7", "local.client.client", silent, by_audit("svsm"), "sends nothing: silence tells"),
-    Mutation("A7", "local.client.client", no_size_of_zero, by_audit("svsm"), "sends nothing: silence tells"),
+    Mutation("A7", "local.device.client.client", silent, by_audit("svsm"), "sends nothing: silence tells"),
+    Mutation("A7", "local.device.client.client", no_size_of_zero, by_audit("svsm"), "sends nothing: silence tells"),
     Mutation(
         "A14",
         "local.oracles.olh.OLH.delta",
@@ -330,44 +338,56 @@ MUTATIONS = [
     ),
     Mutation(
         "C2",
-        "curator.levels.estimate_longest",
+        "curator.steps.threshold_levels.estimate_longest",
         too_few_comparisons,
         by_test(
-            "tests/curator/test_truncated.py",
+            "tests/curator/mechanisms/test_truncated.py",
             "test_the_longest_pattern_takes_as_many_comparisons_as_it_is_paid_for",
             32,
         ),
         "as_many_comparisons",
     ),
-    Mutation("C3", "curator.truncating.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"),
+    Mutation(
+        "C3", "curator.steps.truncation.Spread.covering", longest_basket, by_coupling(Truncated()), "different queries"
+    ),
     Mutation("C4", "publish.job.Job.asked", raw_people, by_coupling(Truncated()), "differ"),
     Mutation(
-        "C5", "curator.truncated.cut_at", tuned_cut, by_coupling(Truncated()), "the two runs ask different queries"
+        "C5",
+        "curator.mechanisms.truncated.cut_at",
+        tuned_cut,
+        by_coupling(Truncated()),
+        "the two runs ask different queries",
     ),
     Mutation(
         "C6", "exact.engine.LocalEngine._truncated", shared_weights, by_coupling(Truncated(smart=False)), "one person"
     ),
     Mutation(
         "D5",
-        "local.holding, local.client",
+        "local.device.answering, local.device.client",
         unclipped,
         by_audit("relations", settings=NUMBERS),
         "likelier|Only one|sends|stops",
     ),
-    Mutation("D5", "local.client._clipped", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
-    Mutation("D5", "local.client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"),
-    Mutation("D12", "local.asking.Line.next", asked_again, by_audit("svsm"), "ask the same people"),
+    Mutation("D5", "local.device.client._clipped", unclipped_by_the_oracle, by_audit("duchi"), "likelier for"),
+    Mutation(
+        "D5", "local.device.client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
+    ),
+    Mutation("D12", "local.study.conversation.Line.next", asked_again, by_audit("svsm"), "ask the same people"),
     Mutation(
         "E7",
-        "privacy.noise._MARGIN",
+        "privacy.sampling.samplers._MARGIN",
         close_is_good_enough,
-        by_test("tests/privacy/test_noise.py", "test_numbers_at_the_edge_are_looked_at_closely", Fraction(1, 3)),
+        by_test(
+            "tests/privacy/sampling/test_samplers.py", "test_numbers_at_the_edge_are_looked_at_closely", Fraction(1, 3)
+        ),
         "test_numbers_at_the_edge",
     ),
     Mutation(
         "E8", "privacy.meter.Meter.rate", doubled_exponent, by_coupling(OCCURRING, REPLACED), "can reveal 1, and 0.5"
     ),
-    Mutation("E9", "curator.choosing.Choosing.run", kth_released, by_coupling(OCCURRING), "differ in their facts"),
+    Mutation(
+        "E9", "curator.steps.itemset_choice.Choosing.run", kth_released, by_coupling(OCCURRING), "differ in their facts"
+    ),
     Mutation("E11", "exact.engine.count_of_rank", smallest_mined, by_coupling(OCCURRING), "one person moves a score"),
     Mutation(
         "E11",

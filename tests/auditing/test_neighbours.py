@@ -6,8 +6,8 @@ import pytest
 
 from discreet import MisuseError
 from discreet.auditing.neighbours import Pair, Question, baskets, battery, questions, small
-from discreet.curator.count import Count
-from discreet.curator.exponential import Exponential
+from discreet.curator.mechanisms.count import Count
+from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy.budget import Budget, Neighbours
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE

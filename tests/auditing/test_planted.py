@@ -13,8 +13,8 @@ from discreet import Vocabulary
 from discreet.auditing.coupled import coupled
 from discreet.auditing.exact import exact
 from discreet.auditing.statistical import statistical
-from discreet.curator.count import Count
-from discreet.curator.exponential import Exponential
+from discreet.curator.mechanisms.count import Count
+from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy import meter as meter_module
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import beta, binom
 
 from discreet.auditing.statistical import Event, bound, lower, statistical, told
-from discreet.curator.count import Count
-from discreet.lab.trial import trial
+from discreet.curator.mechanisms.count import Count
+from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Charge, Neighbours
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from discreet.auditing.whole import READERS, SAVED, SEGMENTS, _cases, whole
 from discreet.baskets.core import Vocabulary
-from discreet.curator.count import Count
-from discreet.curator.exponential import Exponential
-from discreet.curator.release import Release
+from discreet.curator.mechanisms.count import Count
+from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact.engine import LocalEngine
 from discreet.privacy.budget import Budget, Neighbours
-from discreet.publish import making, question
+from discreet.publish import question, run
+from discreet.publish.result import Release
 from discreet.registry import mechanisms
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -60,7 +60,7 @@ class TestPlanted:
 
     def test_an_item_that_one_person_holds_goes_along(self, monkeypatch):
         # X5: where items are found, the others of the data must not be in the vocabulary of the result.
-        monkeypatch.setattr(making, "_without_other_items", lambda patterns: patterns)
+        monkeypatch.setattr(run, "_without_other_items", lambda patterns: patterns)
         assert broken(budget=LOOSE).startswith("The two results differ in their items: ")
 
     def test_the_list_of_items_is_what_the_data_have(self, monkeypatch):

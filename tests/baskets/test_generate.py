@@ -107,7 +107,7 @@ def test_quest_corruption_of_one_still_ends():
 
 
 def real_t10i4():
-    from discreet.lab.datasets import path
+    from discreet.lab.data.datasets import path
 
     try:
         place = path("T10I4D100K")

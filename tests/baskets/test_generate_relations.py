@@ -9,7 +9,7 @@ import pytest
 
 from discreet.baskets.generate_relations import applets, cascades, viewings
 from discreet.errors import MisuseError
-from discreet.exact.relating import relations
+from discreet.exact.relations import relations
 
 KINDS = [applets, cascades, viewings]
 

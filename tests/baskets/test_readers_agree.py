@@ -26,7 +26,7 @@ import discreet
 from discreet.baskets.core import Sequences, Vocabulary
 from discreet.baskets.resample import resample
 from discreet.errors import MisuseError
-from discreet.exact.relating import relations
+from discreet.exact.relations import relations
 
 NUMBERS: list[list[Any]] = [[30, 2], [], [2, 2, 700], [100_000, 30, 2, 30], [], [9]]
 NAMES: list[list[Any]] = [["tea", "milk"], [], ["milk", "milk", "Éclair"], ["oat bar", "tea", "tea"], [], ["10"]]

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.baskets import resample as module
+from discreet.baskets import core as module
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
 from discreet.baskets.generate import quest
 from discreet.baskets.resample import resample

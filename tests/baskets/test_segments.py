@@ -14,8 +14,8 @@ import pytest
 import discreet
 from discreet import InputError, MisuseError
 from discreet.baskets.core import Segments
+from discreet.baskets.recoding import onto, rows
 from discreet.baskets.resample import resample
-from discreet.curator.public import onto, rows
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
 ROWS = [(7, "tea", "north"), (7, "milk", "north"), (3, "tea", "south"), (5, None, "north"), (3, "rice", None)]

@@ -78,7 +78,7 @@ def test_an_interrupt_says_what_is_kept(words, tables, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.lab.running.run", interrupted)
+    monkeypatch.setattr("discreet.lab.run.runner.run", interrupted)
     failed = invoke(*words)
     assert isinstance(failed.exception, Interrupted)
     assert str(failed.exception) == "interrupted; what ran is kept, and the same command goes on from there."

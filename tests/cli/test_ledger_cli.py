@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import Ledger
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 
@@ -131,7 +131,7 @@ class TestShow:
             "import os, signal, sys\n"
             "from fractions import Fraction\n"
             "from discreet.privacy.budget import Neighbours\n"
-            "from discreet.privacy.ledger import Ledger\n"
+            "from discreet.privacy.ledger.ledger import Ledger\n"
             "Ledger.open(sys.argv[1]).spend(\n"
             "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), own_delta=Fraction(0), baskets=None,\n"
             "    neighbours=Neighbours.ADD_REMOVE, what='exponential', parameters={}, who='user')\n"

@@ -334,8 +334,8 @@ class TestMoney:
         code = (
             "import sys\n"
             "from discreet.cli import delivery\n"
-            "from discreet.curator.exponential import Exponential\n"
-            "from discreet.exact.patterns import Patterns\n"
+            "from discreet.curator.mechanisms.exponential import Exponential\n"
+            "from discreet.results.patterns import Patterns\n"
             "def fail(*_, **__): raise UnicodeError('tea')\n"
             f"{where}\n"
             "from discreet.cli import main\n"
@@ -371,9 +371,9 @@ class TestMoney:
     def test_interrupted_after_paying_the_spend_is_named(self, asked, ledger, tmp_path, where):
         code = (
             "import sys\n"
-            "from discreet.curator.exponential import Exponential\n"
-            "from discreet.curator.release import Release\n"
-            "from discreet.privacy.ledger import Ledger\n"
+            "from discreet.curator.mechanisms.exponential import Exponential\n"
+            "from discreet.publish.result import Release\n"
+            "from discreet.privacy.ledger.ledger import Ledger\n"
             "def stop(*_, **__): raise KeyboardInterrupt\n"
             f"{where}\n"
             "from discreet.cli import main\n"
@@ -420,7 +420,7 @@ class TestMoney:
         # A mechanism that never comes back: the process is killed when the ledger shows the spend.
         code = (
             "import sys, time\n"
-            "from discreet.curator.exponential import Exponential\n"
+            "from discreet.curator.mechanisms.exponential import Exponential\n"
             "Exponential.run = lambda *a: time.sleep(600)\n"
             "from discreet.cli import main\n"
             "sys.argv = ['discreet', *sys.argv[1:]]\n"

@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.cli import simulate
-from discreet.local.outcome import Round
+from discreet.local.study.outcome import Round
 
 DISCREET = str(Path(sys.executable).with_name("discreet"))
 ROUNDS = ["which items", "how many candidates", "which candidates", "how many itemsets", "which itemsets"]
@@ -246,7 +246,7 @@ def test_what_cannot_be_parsed(asked):
 
 
 def test_the_device_side_needs_the_standard_library_alone():
-    code = "import sys, discreet.local.client; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, discreet.local.device.client; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "numba", "pyarrow", "duckdb", "rich", "typer"} & set(loaded)
 

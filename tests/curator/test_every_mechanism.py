@@ -22,12 +22,12 @@ from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
 from discreet.cli import main
-from discreet.curator.release import Release
 from discreet.privacy import meter as metering
 from discreet.privacy.budget import Charge, Neighbours, compose
 from discreet.privacy.meter import Meter
-from discreet.privacy.source import SimulationSource
+from discreet.privacy.sampling.sources import SimulationSource
 from discreet.publish import Job, carry_out, metered, prepare
+from discreet.publish.result import Release
 from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())
@@ -164,7 +164,7 @@ def test_the_databases_are_what_they_should_be():
 
 
 def test_the_law_can_be_broken(monkeypatch, caplog):
-    from discreet.curator.count import Count
+    from discreet.curator.mechanisms.count import Count
 
     right = Count.run
 

@@ -16,11 +16,14 @@ STEP = re.compile(r"^\d\. `([\w/.-]+)`: .*?^   ```(?:python|markdown)\n(.*?)^   
 def test_a_mechanism_is_one_file_and_one_page(tmp_path):
     # The two are written as told, and found as if they lay in the room of mechanisms.
     written = {path: textwrap.dedent(text) for path, text in STEP.findall(TEXT)}
-    assert list(written) == ["src/discreet/curator/common_items.py", "src/discreet/curator/common-items.md"]
+    assert list(written) == [
+        "src/discreet/curator/mechanisms/common_items.py",
+        "src/discreet/curator/mechanisms/common-items.md",
+    ]
     for path, text in written.items():
         (tmp_path / Path(path).name).write_text(text)
     code = (
-        "import discreet, discreet.curator as room\n"
+        "import discreet, discreet.curator.mechanisms as room\n"
         f"room.__path__ = [*room.__path__, {str(tmp_path)!r}]\n"
         "people = [{'tea', 'milk'}] * 900 + [{'bread'}] * 500\n"
         "made = discreet.release(people, top=2, epsilon=1, items='public', mechanism='common-items')\n"

@@ -8,7 +8,7 @@ import os
 import pytest
 
 import discreet
-from discreet.lab import datasets
+from discreet.lab.data import datasets
 
 if os.environ.get("CI"):
     import fim

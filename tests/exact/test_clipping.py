@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.baskets.core import starts
 from discreet.exact.engine import LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import PARTS, Clipped, Held, Supports
+from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
 
 ITEMS = 6

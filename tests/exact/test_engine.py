@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 import discreet
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets.core import starts
+from discreet.checks import UNBOUNDED
 from discreet.exact import engine as engine_module
-from discreet.exact import layout, search
-from discreet.exact.checks import UNBOUNDED
+from discreet.exact import rows as layout
+from discreet.exact import search
 from discreet.exact.engine import LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import PARTS, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from discreet.results.itemsets import Itemsets
 
 ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]

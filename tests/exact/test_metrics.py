@@ -27,7 +27,7 @@ from discreet.exact.metrics import (
     squared_error,
     usefulness,
 )
-from discreet.exact.patterns import Patterns
+from discreet.results.patterns import Patterns
 
 A, B, C, D, E = (frozenset(label) for label in "abcde")
 AB = A | B

@@ -8,11 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
 from discreet.errors import BudgetError, DiscreetError
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import Ledger
 from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, few, needed
 
 SPEND = """
@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 from discreet.errors import DiscreetError
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 
 def say(text):
     try:
@@ -154,7 +154,7 @@ class TestALedger:
 
 MINE = """
 import discreet.cli
-import discreet.exact.mine, discreet.exact.files, discreet.baskets.text, discreet.baskets.tables
+import discreet.exact.mine, discreet.results.files, discreet.baskets.text, discreet.baskets.tables
 sys.argv = ["discreet", "mine", *sys.argv[1:]]
 begin()
 discreet.cli.main()

@@ -24,10 +24,10 @@ import pytest
 
 import discreet
 from discreet.errors import InputError
-from discreet.exact.files import holds_result, load
-from discreet.exact.patterns import Patterns
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
+from discreet.results.files import holds_result, load
+from discreet.results.patterns import Patterns
 
 SLOWEST = 5.0  # seconds that one file may take, of a few kilobytes
 NUMBERS = [

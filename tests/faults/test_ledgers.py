@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
 from discreet.errors import InputError
-from discreet.privacy import sealed
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import storage
 from faults.mutating import flips, mutants
 
 
@@ -103,7 +103,7 @@ def test_a_bit_of_the_anchor(path, tmp_path):
 
 def test_who_cannot_record_a_release_is_not_told_that_nothing_was_spent(path, monkeypatch):
     paid = Ledger.open(path).spends()[0]
-    monkeypatch.setattr(sealed, "PATIENCE", 0.05)
+    monkeypatch.setattr(storage, "PATIENCE", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin exclusive")
         with pytest.raises(InputError) as told:

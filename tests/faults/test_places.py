@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet import atomic_write
 from discreet.errors import DiscreetError
-from discreet.exact import writing
 
 
 class Failing:
@@ -34,18 +34,18 @@ def trial(request, tmp_path):
     """Both that make a file only to see what happens."""
     place = tmp_path / "out.json"
     if request.param == "check_place":
-        return lambda: writing.check_place(place)
-    return lambda: writing._mode_of(place, place, False)
+        return lambda: atomic_write.check_place(place)
+    return lambda: atomic_write._mode_of(place, place, False)
 
 
 def test_what_cannot_be_closed_is_removed_again(trial, tmp_path, monkeypatch):
-    made = writing._created
+    made = atomic_write._created
 
     def failing(*given):
         beside, stream, held = made(*given)
         return beside, Failing(stream), held
 
-    monkeypatch.setattr(writing, "_created", failing)
+    monkeypatch.setattr(atomic_write, "_created", failing)
     with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
         trial()
     assert list(tmp_path.iterdir()) == []

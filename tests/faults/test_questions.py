@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from discreet.local.client import client
-from discreet.local.limits import MOST_REPORT
+from discreet.local.device.client import client
+from discreet.local.device.limits import MOST_REPORT
 from faults.mutating import mutants
 from vectors.reading import FOLDER, cases
 

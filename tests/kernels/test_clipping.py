@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
 from discreet.exact.clipping import Family
-from discreet.exact.itemsets import Itemsets
-from discreet.exact.layout import Rows
+from discreet.exact.rows import Rows
 from discreet.kernels.clipping import add_weights, count_members, plant
+from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
 
 ITEMS = 7

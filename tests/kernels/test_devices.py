@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
 from discreet.kernels.devices import sample_sets, sample_symbols, tickets
-from discreet.local.oracles.known import means, oracles
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.olh import OLH
-from discreet.local.oracles.oracle import Answered
 from naive import devices as naive
 
 SEEDS = st.integers(0, 2**64 - 1)

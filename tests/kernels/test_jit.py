@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from discreet.kernels.cache import open_to
 from discreet.kernels.jit import in_threads, threads
-from discreet.kernels.keeping import open_to
 
 TRY = "import discreet; print(len(discreet.mine([{1, 2}, {2}], min_count=1)))"
 

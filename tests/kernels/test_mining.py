@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.exact import search
-from discreet.exact.layout import Rows
-from discreet.kernels import assemble, counting, laying, mining
+from discreet.exact.rows import Rows
+from discreet.kernels import assemble, counting, mining, row_layout
 from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
 from naive import mining as naive
@@ -29,7 +29,7 @@ def csr(rows, dtype=np.int32):
 def lay(rows, rank, dtype=np.int16):
     offsets, codes = csr(rows)
     flat = np.full(len(codes) + len(rows) + 1, -9, dtype)
-    end = laying.rank_rows(offsets, codes, np.array(rank, dtype), 0, len(rows), flat, 0)
+    end = row_layout.rank_rows(offsets, codes, np.array(rank, dtype), 0, len(rows), flat, 0)
     return flat, end
 
 
@@ -54,11 +54,11 @@ def test_positions(rows):
     flat, end = lay(rows, list(range(10)))
     twin = naive.positions(flat[:end].tolist(), 10)
     tally = np.zeros(10, np.int64)
-    laying.count_positions(flat, 0, end, tally)
+    row_layout.count_positions(flat, 0, end, tally)
     assert tally.tolist() == [len(places) for places in twin]
     heads = np.concatenate(([0], np.cumsum(tally)))
     found = np.empty(heads[-1], np.int32)
-    laying.fill_positions(flat, 0, end, heads[:-1].copy(), found)
+    row_layout.fill_positions(flat, 0, end, heads[:-1].copy(), found)
     assert found.tolist() == [place for places in twin for place in places]
 
 
@@ -127,7 +127,7 @@ def test_bitmaps(rows, dropped):
     rank = np.array([r - dropped if r >= dropped else 10 for r in range(10)], np.int16)
     offsets, codes = csr(rows)
     bitmaps = np.zeros((11, 1), np.uint64)
-    laying.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
+    row_layout.fill_bitmaps(offsets, codes, rank, 0, len(rows), bitmaps)
     for r in range(10):
         assert int(bitmaps[r, 0]) == sum(1 << i for i, row in enumerate(rows) if r + dropped in row)
 
@@ -252,10 +252,10 @@ def test_rows_holding(rows, wanted):
 def test_count_sets(rows, sets):
     flat, end = lay(rows, list(range(10)))
     tally = np.zeros(10, np.int64)
-    laying.count_positions(flat, 0, end, tally)
+    row_layout.count_positions(flat, 0, end, tally)
     heads = np.concatenate(([0], np.cumsum(tally)))
     places = np.empty(heads[-1], np.int32)
-    laying.fill_positions(flat, 0, end, heads[:-1].copy(), places)
+    row_layout.fill_positions(flat, 0, end, heads[:-1].copy(), places)
     falling = sorted(sorted(items, reverse=True) for items in sets)
     offsets, ranks = csr(falling)
     groups = np.searchsorted([row[0] for row in falling], np.arange(11)).astype(np.int64)
@@ -271,7 +271,7 @@ def test_count_sets(rows, sets):
 )
 def test_count_columns(rows, sets):
     bitmaps = np.zeros((7, (len(rows) + 63) // 64), np.uint64)
-    laying.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
+    row_layout.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
     offsets, places = csr([sorted(items) for items in sets])
     counts = np.full(len(sets), -1, np.int64)
     counting.count_columns(bitmaps, offsets, places, 0, len(sets), counts)

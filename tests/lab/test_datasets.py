@@ -7,8 +7,8 @@ import pytest
 from discreet.baskets.generate import QUEST_PRESETS, groceries, quest
 from discreet.baskets.generate_relations import applets, cascades, viewings
 from discreet.errors import InputError, MisuseError
-from discreet.lab import datasets
-from discreet.lab.datasets import DATA_SETS, INFERRED, load, names, path, verify
+from discreet.lab.data import datasets
+from discreet.lab.data.datasets import DATA_SETS, INFERRED, load, names, path, verify
 
 
 def need(name):
@@ -131,7 +131,9 @@ def test_a_missing_file_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path / "here")
     # The installed checkout may have its own data beside it, which this test must not find.
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "here" / "src" / "discreet" / "lab" / "datasets.py"))
+    monkeypatch.setattr(
+        datasets, "__file__", str(tmp_path / "here" / "src" / "discreet" / "lab" / "data" / "datasets.py")
+    )
     with pytest.raises(InputError) as caught:
         load("kosarak_100k")
     assert str(caught.value) == (
@@ -171,7 +173,7 @@ def test_a_file_cut_short_is_told(tmp_path, monkeypatch):
 
 def test_beside_the_current_directory(tmp_path, monkeypatch):
     monkeypatch.delenv("DISCREET_DATA", raising=False)
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "e" / "datasets.py"))
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "e" / "f" / "datasets.py"))
     (tmp_path / "here").mkdir()
     (tmp_path / "shared" / "data").mkdir(parents=True)
     (tmp_path / "shared" / "data" / "chess.dat.xz").write_bytes(b"")

@@ -8,14 +8,14 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from discreet.lab.pages.page.drawing import Chart, Curve, Group, Panel, decades, draw_svg, rounds
+from discreet.lab.pages.page.figures import draw, panel_of
 
 from discreet.errors import MisuseError
-from discreet.lab.drawing import Chart, Curve, Group, Panel, decades, draw_svg, rounds
-from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.figures import draw, panel_of
-from discreet.lab.running import Results
-from discreet.lab.spread import middle
-from discreet.lab.store import Row
+from discreet.lab.measure.spread import middle
+from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.lab.run.runner import Results
+from discreet.lab.run.store import Row
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 ERROR = Metric(name="squared_error", label="Var, squared error of hits", logarithmic=True)

@@ -12,7 +12,7 @@ import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.lab.datasets import DATA_SETS, load, path
+from discreet.lab.data.datasets import DATA_SETS, load, path
 from discreet.registry import mechanisms
 
 NAMES = sorted(mechanisms())

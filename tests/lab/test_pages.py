@@ -6,18 +6,18 @@ import re
 from dataclasses import replace
 
 import pytest
+from discreet.lab.pages.page.claims import Claim, claims, judged
+from discreet.lab.pages.page.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet.lab.pages.page.figures import write_chart
+from discreet.lab.pages.page.page import write_index, write_page
+from discreet.lab.pages.page.tables import compared, table, text
+from discreet.lab.pages.page.web import write_html
 
-from discreet.lab.claims import Claim, claims, judged
-from discreet.lab.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.experiment import Axis, Data, Experiment, Goal, Line, Metric
-from discreet.lab.figures import write_chart
-from discreet.lab.order import HIGH, LOW, best, ordered, printed, sentence
-from discreet.lab.pages import write_index, write_page
+from discreet.lab.measure.order import HIGH, LOW, best, ordered, printed, sentence
 from discreet.lab.papers import experiment, experiments, titles
-from discreet.lab.running import Results
-from discreet.lab.store import Row
-from discreet.lab.tables import compared, table, text
-from discreet.lab.web import write_html
+from discreet.lab.run.experiment import Axis, Data, Experiment, Goal, Line, Metric
+from discreet.lab.run.runner import Results
+from discreet.lab.run.store import Row
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 SHARE = Metric(name="share", label="share of people", share=True)

@@ -10,25 +10,26 @@ from math import comb, log
 from pathlib import Path
 
 import pytest
+from discreet.lab.pages.page.claims import claims
 
 import discreet
-from discreet.curator.levels import estimate_longest
+from discreet.curator.steps.threshold_levels import estimate_longest
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
-from discreet.exact.relating import relations
-from discreet.lab import formulas, known, measures
-from discreet.lab.claims import claims
-from discreet.lab.datasets import names
-from discreet.lab.experiment import Axis, Data, Experiment, Line, Metric
-from discreet.lab.known import _law, at_least
-from discreet.lab.ladder import FIGURE_3, FIGURE_4, as_line
-from discreet.lab.measures import Run, comparators, measured
+from discreet.exact.relations import relations
+from discreet.lab.comparators.relation_protocols import compared
+from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
+from discreet.lab.data.datasets import names
+from discreet.lab.measure import exact_values as known
+from discreet.lab.measure import formulas, measures
+from discreet.lab.measure.exact_values import _law, at_least
+from discreet.lab.measure.measures import Run, comparators, measured
 from discreet.lab.papers import experiment, experiments, of_paper
-from discreet.lab.relations import compared
+from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
-from discreet.privacy.noise import discrete_laplace
-from discreet.privacy.source import SimulationSource
+from discreet.privacy.sampling.samplers import discrete_laplace
+from discreet.privacy.sampling.sources import SimulationSource
 from discreet.registry import mechanisms, protocol, protocols
 
 ROOT = Path(__file__).parents[2]
@@ -188,7 +189,7 @@ def test_theta_is_that_of_every_round(monkeypatch):
         seen.append((plan.theta, asked))
         raise MisuseError("enough")
 
-    monkeypatch.setattr("discreet.local.simulate.simulate", simulated)
+    monkeypatch.setattr("discreet.local.study.simulate.simulate", simulated)
     one = run("relations", data=Data(name="made-up-applets", people=300), settings=RELATED, top=4, theta="0.7")
     with pytest.raises(MisuseError, match=r"^enough$"):
         measures.relations(one)

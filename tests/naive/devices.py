@@ -1,11 +1,11 @@
-"""Devices one by one: what `local.client` does with each person's stream of words."""
+"""Devices one by one: what `local.device.client` does with each person's stream of words."""
 
 from __future__ import annotations
 
-from discreet.local.client import sampled
-from discreet.local.draws import Draws
-from discreet.local.oracles.oracle import EVERY_ANSWER
-from discreet.local.stream import Stream
+from discreet.local.device.client import sampled
+from discreet.local.device.draws import Draws
+from discreet.local.oracle import EVERY_ANSWER
+from discreet.local.study.seeded_words import Stream
 
 
 def words(seed, person, many):

@@ -1,4 +1,4 @@
-"""The exact law of a report: the very functions of `local.client`, run over every random choice they can make.
+"""The exact law of a report: the very functions of `local.device.client`, run over every random choice they can make.
 
 A choice is known by where in the code it is made and by what the functions know at that moment. Each is taken up once,
 whatever led to it, so loops that draw again become cycles of a graph; the chances of the reports are then the solution
@@ -13,9 +13,9 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 
-from discreet.local.draws import Draws
-from discreet.local.loss import WIDE, WORD
-from discreet.local.oracles.oracle import EVERY_ANSWER
+from discreet.local.device.draws import Draws
+from discreet.local.device.loss import WIDE, WORD
+from discreet.local.oracle import EVERY_ANSWER
 
 
 class _AskedError(Exception):

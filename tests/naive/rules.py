@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.baskets.core import Vocabulary
-from discreet.exact.patterns import Patterns
+from discreet.results.patterns import Patterns
 
 
 def subsets(items):

@@ -11,10 +11,10 @@ import numpy as np
 from discreet import Baskets, Vocabulary
 from discreet.baskets.core import starts
 from discreet.exact.engine import LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
-from discreet.privacy.source import SimulationSource
+from discreet.privacy.sampling.sources import SimulationSource
+from discreet.results.itemsets import Itemsets
 
 
 def column(sets) -> Itemsets:

@@ -10,11 +10,11 @@ import pytest
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.exact.engine import LocalEngine
-from discreet.lab.trial import trial
+from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
-from discreet.privacy.select import Chosen
-from discreet.privacy.source import SimulationSource
+from discreet.privacy.sampling.selection import Chosen
+from discreet.privacy.sampling.sources import SimulationSource
 
 
 def engine(people, items: int) -> LocalEngine:

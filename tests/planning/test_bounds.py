@@ -7,7 +7,7 @@ from math import ceil, comb, exp, inf, log
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.lab import formulas
+from discreet.lab.measure import formulas
 from discreet.planning import least_epsilon, least_epsilon_of_short, sufficient_epsilon
 from discreet.planning.bounds import bounds
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.exact.engine import LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import Kth, Largest, People, Sizes, Supports
-from discreet.local.asking import Ask, Who
-from discreet.local.loss import WORD
-from discreet.local.questions import Candidates, Which
+from discreet.local.device.loss import WORD
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import Candidates, Which
 from discreet.planning.crowd import BASKETS, ScaledEngine, _drawn, imagine, sizes_of, zipf
+from discreet.results.itemsets import Itemsets
 
 
 def crowd(people=200_000, items=60, mean=4.0, exponent=1.0):

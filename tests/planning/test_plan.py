@@ -21,7 +21,7 @@ from discreet.curator.mechanism import Answers, Found, Mechanism, from_tuples
 from discreet.errors import LimitError, MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
-from discreet.lab.trial import trial
+from discreet.lab.run.trial import trial
 from discreet.planning.bounds import bounds
 from discreet.planning.crowd import Crowd
 from discreet.planning.forecast import Forecast, Outlook

@@ -11,11 +11,11 @@ from scipy import stats
 
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.exact.engine import LocalEngine
-from discreet.exact.itemsets import Itemsets
 from discreet.exact.query import People, Sizes, Supports
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Candidates, Meter, Noisy
-from discreet.privacy.source import SimulationSource
+from discreet.privacy.sampling.sources import SimulationSource
+from discreet.results.itemsets import Itemsets
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6

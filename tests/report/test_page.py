@@ -220,7 +220,7 @@ def test_rules_and_bars_can_be_left_out(monkeypatch):
     def refuse(*_, **__):
         raise LimitError("too many")
 
-    monkeypatch.setattr("discreet.exact.patterns.Patterns.rules", refuse)
+    monkeypatch.setattr("discreet.results.patterns.Patterns.rules", refuse)
     assert "These patterns give too many rules to choose from." in sound(page(tell())).text
 
 

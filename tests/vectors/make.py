@@ -14,11 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.exact.relating import How
-from discreet.local.asking import Ask, Who
-from discreet.local.client import ANSWERS, client
-from discreet.local.draws import Draws
-from discreet.local.limits import (
+from discreet.exact.relations import How
+from discreet.local.device.client import ANSWERS, client
+from discreet.local.device.draws import Draws
+from discreet.local.device.limits import (
     MOST_CELLS,
     MOST_DIGITS,
     MOST_EPSILON,
@@ -33,12 +32,21 @@ from discreet.local.limits import (
     MOST_SYMBOLS,
     MOST_WEIGHT,
 )
-from discreet.local.loss import WORD
-from discreet.local.oracles.known import means, oracles
+from discreet.local.device.loss import WORD
+from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.olh import OLH
-from discreet.local.pair_questions import Folded, HowManyRelations, Items, Projection, Relations, Valued, WhichRelations
-from discreet.local.questions import Candidates, Cells, HowMany, Prefix, Question, Which
-from discreet.local.stream import Stream, seed_of
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.pair_questions import (
+    Folded,
+    HowManyRelations,
+    Items,
+    Projection,
+    Relations,
+    Valued,
+    WhichRelations,
+)
+from discreet.local.study.questions import Candidates, Cells, HowMany, Prefix, Question, Which
+from discreet.local.study.seeded_words import Stream, seed_of
 from vectors.reading import asked_in
 
 Case = dict[str, Any]

@@ -18,13 +18,13 @@ import numpy as np
 
 from ..baskets.core import Baskets, Item
 from ..curator.mechanism import Mechanism
-from ..curator.release import Release
 from ..errors import MisuseError, told
 from ..exact.engine import Engine
 from ..privacy.budget import Budget, Neighbours, compose, epsilon_for
 from ..privacy.meter import Meter
-from ..privacy.source import SimulationSource, Source
+from ..privacy.sampling.sources import SimulationSource, Source
 from ..publish import Job, metered
+from ..publish.result import Release
 from .engines import NAME, Engines
 from .neighbours import Database, Pair, Question, battery, questions
 from .steps import Differs, Step

@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
 from ..exact.engine import Engine
-from ..exact.itemsets import Itemsets
 from ..exact.query import Query
-from ..privacy import lazy
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.lazy import Interval
 from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
-from ..privacy.select import Chosen
-from ..privacy.source import SimulationSource
+from ..privacy.sampling import intervals
+from ..privacy.sampling.intervals import Interval
+from ..privacy.sampling.selection import Chosen
+from ..privacy.sampling.sources import SimulationSource
 from ..publish import Job
+from ..results.itemsets import Itemsets
 from .coupled import ended
 from .engines import NAME, Engines
 from .laws import DIGITS, ONE, ZERO, law, noise
@@ -83,7 +83,7 @@ class Walker(Meter):
             self.path.append(0)
         self.place[0] += 1
         outcome = self.path[place]
-        self.chance[0] = lazy.times(self.chance[0], outcomes[outcome], DIGITS)
+        self.chance[0] = intervals.times(self.chance[0], outcomes[outcome], DIGITS)
         return outcome
 
     def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
@@ -136,7 +136,7 @@ class Walker(Meter):
             return 0
         if bound > _MOST:
             raise Endless
-        each = lazy.ratio(Fraction(1, bound), DIGITS)
+        each = intervals.ratio(Fraction(1, bound), DIGITS)
         return self._branch([each] * bound)
 
     def secret(self) -> int:
@@ -167,7 +167,7 @@ def results(job: Job, engines: Engines) -> Results:
         meter = Walker(job.budget, job.neighbours, source, finding=job.own_delta)
         meter.walk(pending.pop())
         told = repr(ended(job, meter, engines))
-        found[told] = lazy.add(found.get(told, ZERO), meter.chance[0], DIGITS)
+        found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)
         pending += meter.others
         whole = whole and meter.whole[0]
     return Results(chances=found, whole=whole)
@@ -183,8 +183,8 @@ def loss_between(one: Results, other: Results, delta: Fraction) -> float:
         against = other.chances.get(result, ZERO)[1] + missing
         if against == 0:
             return inf
-        ratio = lazy.over(chance, (against, against), DIGITS)
-        worst = max(worst, float(lazy.ln(ratio, DIGITS)[0])) if ratio[0] > 0 else worst
+        ratio = intervals.over(chance, (against, against), DIGITS)
+        worst = max(worst, float(intervals.ln(ratio, DIGITS)[0])) if ratio[0] > 0 else worst
     return worst
 
 

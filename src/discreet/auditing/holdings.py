@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
-from ..local.holding import OWN, held
+from ..local.device.answering import OWN, held
 from .local_laws import subsets
 
 Pair: TypeAlias = tuple[int, int]

@@ -1,8 +1,8 @@
 """The exact law of each way of choosing, over single candidates: the chance of every ordered list of picks.
 
 Everything is written anew from the definitions, and nothing is drawn, so that the samplers are held to something that
-shares no code with them. Chances are intervals that certainly hold them (see `privacy.lazy`); those of the Laplace
-choice are computed in floating point, and their intervals are as wide as its error may be.
+shares no code with them. Chances are intervals that certainly hold them (see `privacy.sampling.intervals`); those of
+the Laplace choice are computed in floating point, and their intervals are as wide as its error may be.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from ..privacy import lazy
-from ..privacy.lazy import Interval
 from ..privacy.meter import Way
+from ..privacy.sampling import intervals
+from ..privacy.sampling.intervals import Interval
 
 F64 = NDArray[np.float64]
 
@@ -45,21 +45,21 @@ def law(scores: tuple[int, ...], rate: Fraction, picks: int, way: Way) -> dict[t
             best = max(scores[number] for number in left)
             weights = [_power(rate * (scores[number] - best)) for number in left]
             for place, number in enumerate(left):
-                longer[*taken, number] = lazy.times(chance, one(weights, place), DIGITS)
+                longer[*taken, number] = intervals.times(chance, one(weights, place), DIGITS)
         found = longer
     return found
 
 
 def _power(exponent: Fraction) -> Interval:
-    return lazy.exp(lazy.ratio(exponent, DIGITS), DIGITS)
+    return intervals.exp(intervals.ratio(exponent, DIGITS), DIGITS)
 
 
 def _proportional(weights: list[Interval], place: int) -> Interval:
     """One pick of the exponential mechanism: in proportion to its weight."""
     total = ZERO
     for weight in weights:
-        total = lazy.add(total, weight, DIGITS)
-    return lazy.over(weights[place], total, DIGITS)
+        total = intervals.add(total, weight, DIGITS)
+    return intervals.over(weights[place], total, DIGITS)
 
 
 def _permute_and_flip(weights: list[Interval], place: int) -> Interval:
@@ -70,13 +70,13 @@ def _permute_and_flip(weights: list[Interval], place: int) -> Interval:
     products = [ONE]  # of each number of other weights, all such products added up
     for other, weight in enumerate(weights):
         if other != place:
-            shifted = [ZERO, *(lazy.times(product, weight, DIGITS) for product in products)]
-            products = [lazy.add(one, two, DIGITS) for one, two in zip([*products, ZERO], shifted, strict=True)]
+            shifted = [ZERO, *(intervals.times(product, weight, DIGITS) for product in products)]
+            products = [intervals.add(one, two, DIGITS) for one, two in zip([*products, ZERO], shifted, strict=True)]
     total = ZERO
     for size, product in enumerate(products):
-        part = lazy.over(product, (Decimal(size + 1), Decimal(size + 1)), DIGITS)
-        total = lazy.add(total, lazy.negative(part) if size % 2 else part, DIGITS)
-    return lazy.times(total, weights[place], DIGITS)
+        part = intervals.over(product, (Decimal(size + 1), Decimal(size + 1)), DIGITS)
+        total = intervals.add(total, intervals.negative(part) if size % 2 else part, DIGITS)
+    return intervals.times(total, weights[place], DIGITS)
 
 
 def _laplace(scores: tuple[int, ...], rate: Fraction, order: tuple[int, ...]) -> Interval:
@@ -121,13 +121,13 @@ def noise(scale: Fraction | None, variance: Fraction, far: int) -> dict[int, Int
     """Return the chance of each value of the noise from -far to far: discrete Laplace, or Gaussian without a scale."""
     if scale is not None:
         decay = _power(-1 / scale)
-        norm = lazy.over(lazy.one_minus(decay, DIGITS), lazy.add(ONE, decay, DIGITS), DIGITS)
+        norm = intervals.over(intervals.one_minus(decay, DIGITS), intervals.add(ONE, decay, DIGITS), DIGITS)
         weights = [_power(-value / scale) for value in range(far + 1)]
-        return {value: lazy.times(norm, weights[abs(value)], DIGITS) for value in range(-far, far + 1)}
+        return {value: intervals.times(norm, weights[abs(value)], DIGITS) for value in range(-far, far + 1)}
     weights = [_power(-Fraction(value * value) / (2 * variance)) for value in range(2 * far + 1)]
     total = weights[0]
     for weight in weights[1:]:
-        total = lazy.add(total, lazy.add(weight, weight, DIGITS), DIGITS)
+        total = intervals.add(total, intervals.add(weight, weight, DIGITS), DIGITS)
     # Beyond twice as far as is looked at each weight is at most a third of the one before.
-    most = lazy.add(total, weights[-1], DIGITS)
-    return {value: lazy.over(weights[abs(value)], (total[0], most[1]), DIGITS) for value in range(-far, far + 1)}
+    most = intervals.add(total, weights[-1], DIGITS)
+    return {value: intervals.over(weights[abs(value)], (total[0], most[1]), DIGITS) for value in range(-far, far + 1)}

@@ -19,13 +19,13 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from ..errors import InputError, MisuseError, told
-from ..local.asking import Ask
-from ..local.draws import Draws
-from ..local.loss import grown_at_least
-from ..local.oracles.mean import MeanOracle
-from ..local.oracles.oracle import EVERY_ANSWER, EVERY_LOSS, Oracle
-from ..local.stream import Stream, seed_of
-from ..local.trust import check
+from ..local.device.draws import Draws
+from ..local.device.loss import grown_at_least
+from ..local.device.trust import check
+from ..local.mean_oracle import MeanOracle
+from ..local.oracle import EVERY_ANSWER, EVERY_LOSS, Oracle
+from ..local.study.conversation import Ask
+from ..local.study.seeded_words import Stream, seed_of
 from .holdings import Holding, shown
 from .local_laws import Loss, Way, largest, law, subsets
 from .statistical import Event, Told, bound, events, promise
@@ -34,7 +34,7 @@ from .verdict import Attempt
 AnyOracle: TypeAlias = Oracle | MeanOracle
 Form: TypeAlias = Mapping[str, Any]
 # What runs on a device, as it is there when it is called. (The room offers the function under the module's name.)
-DEVICE = import_module("..local.client", __package__)
+DEVICE = import_module("..local.device.client", __package__)
 NAME = "discreet.local.client"
 # How many candidates, a padding, and whether everyone holds exactly one.
 _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))

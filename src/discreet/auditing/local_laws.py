@@ -1,11 +1,11 @@
 """The exact law of a device's report: every random choice it can make is followed, with its exact probability.
 
-The device's own code runs, but for the choices of `local.draws`, each of which has a stated law: a choice is made for
-it, and it is run again for every other choice. Attempts that are made anew until one succeeds (`Draws.until`) are
-followed once: what comes of the first that succeeds has the chances of one attempt, divided by that of success. What a
-hash function does is enumerated for some of them, since the report names the one that was used and it is drawn without
-looking at the basket. A place among very many (a point of the wheel) is followed by stretches: places next to each
-other that lead to reports next to each other.
+The device's own code runs, but for the choices of `local.device.draws`, each of which has a stated law: a choice is
+made for it, and it is run again for every other choice. Attempts that are made anew until one succeeds (`Draws.until`)
+are followed once: what comes of the first that succeeds has the chances of one attempt, divided by that of success.
+What a hash function does is enumerated for some of them, since the report names the one that was used and it is drawn
+without looking at the basket. A place among very many (a point of the wheel) is followed by stretches: places next to
+each other that lead to reports next to each other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from math import inf, log, prod
 from typing import Any, TypeAlias
 
 from ..errors import MisuseError
-from ..local.draws import Draws
-from ..local.loss import WIDE, WORD
+from ..local.device.draws import Draws
+from ..local.device.loss import WIDE, WORD
 
 # What one device does: a report made of the choices it is given, or nothing at all.
 Device: TypeAlias = Callable[[Draws], Any]

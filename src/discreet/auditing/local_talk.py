@@ -17,13 +17,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..local.asking import Ask, Estimate, Wanted, promised
-from ..local.draws import Draws
-from ..local.oracles.oracle import EVERY_LOSS, Answered, Columns
-from ..local.protocols.protocol import Protocol
-from ..local.simulate import Crowd
-from ..local.stream import Stream, seed_of
-from ..local.trust import check
+from ..local.device.draws import Draws
+from ..local.device.trust import check
+from ..local.oracle import EVERY_LOSS, Answered, Columns
+from ..local.protocol import Protocol
+from ..local.study.conversation import Ask, Estimate, Wanted, promised
+from ..local.study.seeded_words import Stream, seed_of
+from ..local.study.simulate import Crowd
 from ..privacy.budget import shown as number
 from .holdings import Holding, as_baskets, crowd, small
 from .local import NAME, Case, case_of, countable, reported

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curator.mechanism import Mechanism
-from ..curator.release import Release
 from ..errors import MisuseError
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
-from ..privacy.source import SimulationSource
+from ..privacy.sampling.sources import SimulationSource
 from ..publish import Job, metered
+from ..publish.result import Release
 from .engines import NAME, Engines
 from .neighbours import Pair, Question
 from .verdict import Attempt

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ..baskets.core import Item
 from ..curator.mechanism import to_tuples
 from ..exact.engine import Engine, Listed
-from ..exact.itemsets import Itemsets
 from ..exact.query import Query
 from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
-from ..privacy.select import Chosen
+from ..privacy.sampling.selection import Chosen
+from ..results.itemsets import Itemsets
 from .steps import Chose, Counted, Differs, Drew, Kept, Loss, Name, Step, compare, named
 
 Mood: TypeAlias = Literal["fair", "close", "any"]

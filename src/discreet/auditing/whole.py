@@ -22,12 +22,12 @@ import numpy as np
 from ..baskets.core import Baskets, Item
 from ..baskets.read import read
 from ..curator.mechanism import Mechanism
-from ..curator.release import Release
 from ..errors import MisuseError
 from ..exact.engine import LocalEngine
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.source import SimulationSource
+from ..privacy.sampling.sources import SimulationSource
 from ..publish import Job, prepare
+from ..publish.result import Release
 from .coupled import carried, compare_results, labels, lost, seen
 from .engines import NAME
 from .neighbours import RELATIONS

@@ -24,6 +24,8 @@ Item: TypeAlias = int | str
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
 
+_BLOCK = 65_536  # rows that are copied at once, so that the index needed on the way stays small
+
 
 class Vocabulary:
     """The items by code: code 0, 1, 2 … in the order of the labels (numbers by size, names by their text).
@@ -354,6 +356,20 @@ def starts(sizes: NDArray[Any] | Sequence[int]) -> Offsets:
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def take_rows(offsets: Offsets, positions: NDArray[np.int64], *columns: NDArray[Any]) -> tuple[Any, ...]:
+    """Return some rows in the order of their positions: the offsets they have then, and each of the columns."""
+    taken = starts(np.diff(offsets)[positions])
+    results = [np.empty(taken[-1], column.dtype) for column in columns]
+    for start in range(0, len(positions), _BLOCK):
+        block = positions[start : start + _BLOCK]
+        here = taken[start : start + len(block) + 1]
+        places = np.repeat(offsets[block] - here[:-1], np.diff(here))
+        places += np.arange(here[0], here[-1])
+        for result, column in zip(results, columns, strict=True):
+            result[here[0] : here[-1]] = column[places]
+    return taken, *results
 
 
 def _same(one: object, other: object, names: tuple[str, ...]) -> bool:

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
 from ..kernels.jit import threads
-from ..passing import passing_folder
+from ..temporary import passing_folder
 from .allowance import Allowance
 from .parquet import declared
 from .queries import check_parsed, check_query

@@ -1,4 +1,10 @@
-"""The command line. Each command is a thin shell over the public API; nothing is computed here."""
+"""The command line. Each command is a thin shell over the public API; nothing is computed here.
+
+`app` lists the commands, and each larger one has a module. Options are written once (`options`, `groups`) and parsed in
+`parsing` and `numbers`. `run` turns every error into one sentence and an exit status; `signals` makes SIGTERM and
+SIGHUP an interrupt that says what was paid. What was paid for is handed over by `delivery`. Text that comes from data
+passes `terminal`, so that no terminal obeys it.
+"""
 
 from __future__ import annotations
 

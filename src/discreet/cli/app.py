@@ -18,16 +18,16 @@ from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
 from .numbers import whole
+from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
 from .progress import Bar
 from .rank import app as rank
 from .release import app as curator
 from .run import exited
 from .simulate import app as simulation
-from .words import labels, lengths_of, read_itemsets
 
 if TYPE_CHECKING:
-    from ..exact.patterns import Patterns
+    from ..results.patterns import Patterns
 
 
 class _Commands(TyperGroup):
@@ -170,7 +170,7 @@ def rules(
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
-    from ..exact.checks import support
+    from ..checks import support
     from ..exact.mine import rules as find
     from ..exact.mine import threshold_of_rules
 
@@ -231,8 +231,8 @@ def warmup() -> None:
 
 
 def _patterns(file: str) -> Patterns:
-    from ..exact.files import load
-    from ..exact.rules import Rules
+    from ..results.files import load
+    from ..results.rules import Rules
 
     found = load(file)
     if isinstance(found, Rules):

@@ -9,7 +9,7 @@ import typer
 from . import options as given
 from .numbers import whole
 from .release import settings_of
-from .say import console
+from .terminal import console
 
 app = typer.Typer()
 

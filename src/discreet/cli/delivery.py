@@ -21,12 +21,12 @@ from .groups import Reading, Writing
 from .options import Format
 from .output import emit
 from .run import Interrupted, exited
-from .say import say
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..baskets.core import Item
-    from ..curator.paying import Receipt
-    from ..curator.release import Release
+    from ..publish.payment import Receipt
+    from ..publish.result import Release
 
 _LONGEST = 80  # bytes of a segment in the name of a file
 _ALL = ""  # the name of the only release, where there are no segments
@@ -60,7 +60,7 @@ class Delivery:
 
     def check(self, segments: Iterable[Item]) -> None:
         """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
-        from ..exact.writing import check_place
+        from ..atomic_write import check_place
 
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise MisuseError(f"A report is a page: give a name that ends in .html instead of {self.report}.")
@@ -194,7 +194,7 @@ def places_read(reading: Reading, *others: Path | str | None) -> tuple[Path, ...
 
 def title_of(typed: str | None, reading: Reading) -> str:
     """Return the title of a report: as typed, or with the name of the file."""
-    from ..curator.release import TITLE
+    from ..publish.result import TITLE
 
     if typed is not None:
         return typed
@@ -216,7 +216,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _print(done: Mapping[Item, Release]) -> None:
     """Write releases to standard output as JSON: the only one as it is, several as one object by segment."""
-    from ..exact.files import write
+    from ..results.files import write
 
     if sys.stdout is None:
         raise OSError

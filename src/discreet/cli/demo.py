@@ -6,8 +6,8 @@ from pathlib import Path
 from time import perf_counter
 
 from ..errors import MisuseError
-from ..passing import passing_folder
-from .say import console
+from ..temporary import passing_folder
+from .terminal import console
 
 _EACH = 10  # patterns and rules shown
 
@@ -38,9 +38,9 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
 
     from .. import mine, read
     from .. import release as publish
+    from ..atomic_write import written
     from ..baskets.generate import groceries_catalogue, groceries_rows
-    from ..exact.show import headline, table
-    from ..exact.writing import written
+    from ..results.show import headline, table
 
     out = console()
     begun = perf_counter()

@@ -20,8 +20,8 @@ from .progress import Bar
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets
-    from ..exact.patterns import Patterns
-    from ..exact.rules import Rules
+    from ..results.patterns import Patterns
+    from ..results.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Reading:
 
     def result(self) -> str | None:
         """Return the file if it holds patterns or rules instead of data."""
-        from ..exact.files import holds_result
+        from ..results.files import holds_result
 
         return self.file if self.file is not None and holds_result(self.file) else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import InputError, MisuseError
-from ..passing import passing_folder
+from ..temporary import passing_folder
 
 
 @contextmanager

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import MisuseError
-from ..passing import passing_folder
+from ..temporary import passing_folder
 from . import options as given
 from .groups import grouped
 from .progress import Bar
 from .run import Interrupted
-from .say import console, say
+from .terminal import console, say
 
 if TYPE_CHECKING:
-    from ..lab.experiment import Data, Experiment
+    from ..lab.run.experiment import Data, Experiment
 
 app = typer.Typer(no_args_is_help=True, help="Run the experiments of the papers, on their data or on yours.")
 
@@ -53,8 +53,8 @@ class Own:
 
     def data(self) -> Data | None:
         """Return the data, which can be read; nothing where there are none."""
-        from ..lab.experiment import Data
-        from ..lab.own import check_data
+        from ..lab.data.own_data import check_data
+        from ..lab.run.experiment import Data
 
         columns = {"person": self.person, "item": self.item, "time": self.time, "pair": self.pair}
         reading: dict[str, Any] = {name: column for name, column in columns.items() if column is not None}
@@ -125,8 +125,8 @@ def run(
     """
     from rich.markdown import Markdown
 
-    from ..lab.running import run as carry_out
-    from ..lab.tables import table
+    from ..lab.pages.tables import table
+    from ..lab.run.runner import run as carry_out
 
     chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
     with _kept_if_interrupted(), Bar("running") as bar:
@@ -165,12 +165,12 @@ def page(
 
     What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
     """
-    from ..lab.claims import claims, judged
-    from ..lab.pages import write_index, write_page
+    from ..lab.pages.claims import claims, judged
+    from ..lab.pages.page import write_index, write_page
+    from ..lab.pages.web import write_html
     from ..lab.papers import experiments, of_paper
-    from ..lab.running import kept as what_is_kept
-    from ..lab.running import run as carry_out
-    from ..lab.web import write_html
+    from ..lab.run.runner import kept as what_is_kept
+    from ..lab.run.runner import run as carry_out
 
     chosen = of_paper(paper) if paper else list(experiments().values())
     if kept:
@@ -208,7 +208,7 @@ def _changed(
     chosen: list[Experiment], several: bool, data: Data | None, values: str | None, others: Iterable[str]
 ) -> list[Experiment]:
     """Return experiments on other data, over other points, with more lines; of `several` those that can be run so."""
-    from ..lab.own import at_points, on_data, with_line
+    from ..lab.data.own_data import at_points, on_data, with_line
 
     changed, refused = [], []
     for one in chosen:

@@ -12,10 +12,10 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
-from .say import say
+from .terminal import say
 
 if TYPE_CHECKING:
-    from ..privacy.ledger import Ledger, Spend, State
+    from ..privacy.ledger.ledger import Ledger, Spend, State
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,7 +75,7 @@ def create(
     really: given.Really = False,
 ) -> None:
     """Make the ledger of a data set. It is kept for life, as it is made."""
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
 
     made = Ledger.create(
         path,
@@ -99,7 +99,7 @@ def show(
     anchor: AnchorOption = None,
 ) -> None:
     """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
 
     ledger = Ledger.open(path, anchor=anchor)
     state, spends = ledger.state(), ledger.spends()
@@ -131,8 +131,8 @@ def export(
     anchor: AnchorOption = None,
 ) -> None:
     """Write the account and its spends for others to read: neither the key nor anything that depends on the data."""
-    from ..exact.writing import written
-    from ..privacy.ledger import Ledger
+    from ..atomic_write import written
+    from ..privacy.ledger.ledger import Ledger
 
     ledger = Ledger.open(path, anchor=anchor)
     if output is None:
@@ -175,7 +175,7 @@ def anchor(
     ] = False,
 ) -> None:
     """Keep the head of the chain somewhere else too, so that an older copy of the ledger is refused."""
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
 
     ledger = Ledger(path)
     ledger.anchor(place, anew=anew)
@@ -185,8 +185,8 @@ def anchor(
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger upgrade budget.db")
 def upgrade(path: Place) -> None:
     """Bring a ledger that an earlier discreet has made up to date, with all its spends."""
-    from ..privacy.ledger import Ledger
-    from ..privacy.upgrading import upgrade as bring_up
+    from ..privacy.ledger.ledger import Ledger
+    from ..privacy.ledger.upgrade import upgrade as bring_up
 
     bring_up(path)
     say(f"{path} is up to date. Its head is {Ledger.open(path).head}.")
@@ -214,7 +214,7 @@ def _account(path: Path, state: State) -> list[str]:
 
 
 def _cells(spend: Spend, state: State) -> list[str]:
-    from ..privacy.account import rounded
+    from ..privacy.ledger.account import rounded
 
     parameters = json.dumps(dict(spend.parameters), ensure_ascii=False)
     cost = f"epsilon {rounded(spend.epsilon)}" + (f", delta {rounded(spend.delta)}" if spend.delta else "")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as given
-from .say import console
+from .terminal import console
 
 app = typer.Typer()
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import MisuseError
 from .options import Format as Chosen
-from .say import console, say
+from .terminal import console, say
 
 if TYPE_CHECKING:
-    from ..exact.patterns import Patterns
-    from ..exact.rules import Rules
+    from ..results.patterns import Patterns
+    from ..results.rules import Rules
 
 _ROWS = 50
 
@@ -28,8 +28,8 @@ def check(form: Chosen | None, output: Path | None) -> Chosen:
                 "Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe."
             )
         return form or Chosen.table
-    from ..exact.files import format_of
-    from ..exact.writing import check_place
+    from ..atomic_write import check_place
+    from ..results.files import format_of
 
     suffix = output.suffix.lower().removeprefix(".")
     if form is None:
@@ -42,7 +42,7 @@ def check(form: Chosen | None, output: Path | None) -> Chosen:
 
 def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
     """Write a result where the user wants it."""
-    from ..exact.files import Format, write, written
+    from ..results.files import Format, write, written
 
     if output is not None:
         with written(output) as stream:
@@ -65,13 +65,13 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
 
 
 def _word(result: Patterns | Rules) -> str:
-    from ..exact.rules import Rules
+    from ..results.rules import Rules
 
     return result.kind if isinstance(result, Rules) else "patterns"
 
 
 def _plain(result: Patterns | Rules) -> str:
-    from ..exact.show import table
+    from ..results.show import table
     from ..wording import text_of
 
     return text_of(table(result, rows=len(result)), width=160) + "\n"

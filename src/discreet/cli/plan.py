@@ -11,9 +11,9 @@ import typer
 from ..errors import InputError, MisuseError
 from . import options as given
 from .numbers import whole
+from .parsing import lengths_of
 from .progress import Bar
-from .say import console
-from .words import lengths_of
+from .terminal import console
 
 app = typer.Typer()
 
@@ -161,7 +161,7 @@ def plan(
         )
     text = made.to_json() if kind is Shown.json else made.chart() if kind is Shown.svg else str(made)
     if output is not None:
-        from ..exact.writing import written
+        from ..atomic_write import written
 
         with written(output) as stream:
             stream.write(f"{text.rstrip()}\n".encode())

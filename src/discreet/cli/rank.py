@@ -15,11 +15,11 @@ from .ledger import AnchorOption, tell_head
 from .numbers import whole
 from .release import paying_ledger, user
 from .run import Interrupted
-from .say import console, say
+from .terminal import console, say
 
 if TYPE_CHECKING:
-    from ..curator.rank import Contest
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
+    from ..publish.ranking import Contest
 
 app = typer.Typer()
 
@@ -78,8 +78,8 @@ def rank(
     form: given.ViewOption = given.View.table,
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
-    from ..curator.rank import met, prepare
-    from ..curator.rank import rank as choose
+    from ..publish.ranking import met, prepare
+    from ..publish.ranking import rank as choose
 
     question: dict[str, Any] = {
         "top": top,
@@ -127,7 +127,7 @@ def _listed(source: str | None) -> Any:
     """Return the public list of labels, as the table has them: as text."""
     if source is None or source == "public":
         return source
-    from ..curator.public import from_file
+    from ..baskets.recoding import from_file
 
     return list(map(str, from_file(Path(source), "labels")))
 

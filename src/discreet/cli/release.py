@@ -16,13 +16,13 @@ from .delivery import Delivery, places_read, title_of
 from .groups import Reading, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
+from .parsing import labels, lengths_of, public_itemsets, typed
 from .progress import Bar
-from .say import at_terminal, console, say
-from .words import labels, lengths_of, public_itemsets, typed
+from .terminal import at_terminal, console, say
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
     from ..publish import Job
 
 _WHOLE = re.compile("[0-9]{1,18}")
@@ -169,7 +169,7 @@ def paying_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
         if anchor is not None:
             raise MisuseError("--anchor is where the head of a ledger is kept: say which one by --ledger.")
         return None
-    from ..privacy.ledger import Ledger
+    from ..privacy.ledger.ledger import Ledger
 
     return Ledger(path, anchor)
 
@@ -320,7 +320,7 @@ def _listed(typed_ones: list[str] | None, source: str | None) -> Any:
         raise MisuseError("Give the segments by --segment, one by one, or by --segments, in a file: not by both.")
     if source == "public":
         return source
-    from ..curator.public import from_file
+    from ..baskets.recoding import from_file
 
     return from_file(Path(source), "segments")
 

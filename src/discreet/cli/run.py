@@ -35,7 +35,7 @@ def exited(end: SystemExit) -> str:
 def run(signals: Signals) -> None:
     """Run the command line and exit."""
     try:
-        from ..passing import sweep_folders
+        from ..temporary import sweep_folders
         from .app import app
 
         if isinstance(sys.stdout, io.TextIOWrapper):

@@ -14,10 +14,10 @@ from .groups import Reading, Writing, grouped
 from .numbers import whole
 from .progress import Bar
 from .release import settings_of
-from .say import say
+from .terminal import say
 
 if TYPE_CHECKING:
-    from ..local.outcome import Outcome, Round
+    from ..local.study.outcome import Outcome, Round
 
 _NAMES = 24  # letters that the name of a round takes, so that lines stand below each other
 
@@ -136,7 +136,7 @@ def simulate(
     [bold]simulated[/bold]: it is for finding out what a study would learn, not for publishing. A score against the
     truth says how near it came.
     """
-    from ..local.simulate import simulate as run
+    from ..local.study.simulate import simulate as run
     from ..registry import protocol as protocol_of
 
     if top is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from time import perf_counter
 
-from .say import say
+from .terminal import say
 
 
 def warmup() -> None:
     """Run small jobs through all compiled code and say how long it took."""
+    from ..kernels.cache import cache_directory
     from ..kernels.jit import enabled
-    from ..kernels.keeping import cache_directory
-    from ..passing import passing_folder
+    from ..temporary import passing_folder
 
     if not enabled():
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
@@ -79,9 +79,9 @@ def _publish() -> None:
     from fractions import Fraction
 
     from ..baskets.generate import groceries
-    from ..lab.trial import trial
-    from ..privacy.noise import discrete_laplace
-    from ..privacy.source import SystemSource
+    from ..lab.run.trial import trial
+    from ..privacy.sampling.samplers import discrete_laplace
+    from ..privacy.sampling.sources import SystemSource
     from ..registry import mechanisms
 
     # The words of the system's source cannot be written to, which is another type to the compiler.
@@ -102,12 +102,12 @@ def _ask() -> None:
     import numpy as np
 
     from ..baskets.generate import groceries
-    from ..local.asking import Ask, Who
-    from ..local.loss import WORD
-    from ..local.oracles.known import means, oracles
-    from ..local.oracles.oracle import Answered
-    from ..local.questions import Candidates, HowMany, Prefix, Which
-    from ..local.simulate import Crowd
+    from ..local.device.loss import WORD
+    from ..local.oracle import Answered
+    from ..local.oracle_steps.choice import means, oracles
+    from ..local.study.conversation import Ask, Who
+    from ..local.study.questions import Candidates, HowMany, Prefix, Which
+    from ..local.study.simulate import Crowd
 
     baskets = groceries(300, seed=1)
     whole, some = Candidates(items=baskets.items), Candidates(itemsets=((0,), (1, 2)))
@@ -128,7 +128,7 @@ def _relate() -> None:
     """Run the kernels of relations: given, in time, together, built on each other, and folded."""
     from ..baskets.generate import groceries
     from ..baskets.generate_relations import applets, viewings
-    from ..local.simulate import simulate
+    from ..local.study.simulate import simulate
 
     small = {"items": 6, "support": 8, "rounds": 2, "fresh": 2}
     for baskets, how in ((applets(300), "given"), (viewings(300), "after"), (groceries(300, seed=1), "together")):

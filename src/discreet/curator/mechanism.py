@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ..errors import MisuseError, told
 from ..exact.engine import Engine
-from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
 from ..registry.settings import settle
+from ..results.itemsets import Itemsets
 
 Answers: TypeAlias = Literal["top", "threshold", "itemsets"]
 Plan: TypeAlias = list[tuple[str, Fraction]]

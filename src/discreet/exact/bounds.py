@@ -51,3 +51,11 @@ def degree_bound(set_offsets: Offsets, set_codes: Codes, most: int) -> int:
     degrees = np.unique(set_codes, return_counts=True)[1]
     largest = np.sort(np.minimum(degrees, min(comb(most - 1, size - 1), many)))[-most:]
     return min(int(largest.sum()) // size, comb(most, size), many)
+
+
+def lengths_for(top: int, least: int) -> int:
+    """Return the most items a pattern among the top can have: its subsets are at least as frequent (A10)."""
+    size = least
+    while sum(comb(size + 1, length) for length in range(least, size + 2)) <= top:
+        size += 1
+    return size

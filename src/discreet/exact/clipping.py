@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..kernels.clipping import add_weights, count_members, plant
 from ..kernels.jit import in_threads
-from .itemsets import Itemsets
-from .layout import Rows
+from ..results.itemsets import Itemsets
+from .rows import Rows
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
+from ..checks import UNBOUNDED
 from ..errors import LimitError, MisuseError, told
 from ..kernels.cells import count_cells, count_in_columns
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
-from .checks import UNBOUNDED
+from ..results.itemsets import Itemsets
 from .clipping import Family
-from .itemsets import Itemsets
-from .layout import Rows
 from .query import LOOKED_AT, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from .rows import Rows
 from .search import Wanted, count_columns, count_of_rank, count_sets, search
 
 I64 = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """How good released patterns are, measured against the truth.
 
 Every function takes what was *found* and the *truth*, each a mapping from itemset (a frozenset of labels)
-to count or a :class:`~discreet.exact.patterns.Patterns`. Counts are numbers of people out of all people,
+to count or a :class:`~discreet.results.patterns.Patterns`. Counts are numbers of people out of all people,
 never of a group that was asked (erratum A9).
 
 One rule holds throughout: **an itemset that the truth does not mention has count 0.** So a truth that was
@@ -45,11 +45,11 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..baskets.core import Item
+from ..checks import as_written
 from ..errors import MisuseError, told
-from .checks import as_written
 
 if TYPE_CHECKING:
-    from .rules import Rules
+    from ..results.rules import Rules
 
 Itemset: TypeAlias = frozenset[Item]
 Counts: TypeAlias = Mapping[Itemset, float]
@@ -403,7 +403,7 @@ def score_relations(found: Rules, truth: Rules, *, ordered: bool = False) -> Rel
     found
         Relations with their confidences.
     truth
-        All relations wanted and no others, the most reliable first, as :func:`discreet.exact.relating.relations` gives
+        All relations wanted and no others, the most reliable first, as :func:`discreet.exact.relations.relations` gives
         them.
     ordered
         Whether ((a, b), c) and ((b, a), c) are two relations, as they are where pairs are given or in time.
@@ -411,7 +411,7 @@ def score_relations(found: Rules, truth: Rules, *, ordered: bool = False) -> Rel
     Examples
     --------
     >>> import discreet
-    >>> from discreet.exact.relating import relations
+    >>> from discreet.exact.relations import relations
     >>> truth = relations(discreet.read([{"tea", "milk"}] * 3 + [{"milk"}]), top=2)
     >>> score_relations(truth[:1], truth).cumulative_rank
     0.6666666666666666

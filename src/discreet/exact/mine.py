@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..baskets.core import starts
+from ..checks import UNBOUNDED, is_whole, positive, several, span, support
 from ..errors import MisuseError, named, told
 from ..kernels.counting import rows_holding
+from ..results.itemsets import Itemsets
+from ..results.patterns import Patterns
 from ..wording import hinted
-from .checks import UNBOUNDED, is_whole, positive, several, span, support
-from .itemsets import Itemsets
-from .layout import Rows
-from .patterns import Patterns
+from .rows import Rows
 from .search import Kind, Progress, Wanted, count_sets, search
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
-    from .rules import Rules
+    from ..results.rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
 

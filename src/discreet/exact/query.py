@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
+from ..results.itemsets import Itemsets
 from .bounds import degree_bound
-from .itemsets import Itemsets
 
 # The largest basis whose cells are counted: two to this power cells.
 LARGEST_BASIS = 16

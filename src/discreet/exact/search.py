@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import starts
+from ..checks import LARGEST
 from ..errors import LimitError, Message, told
 from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
 from ..kernels.pieces import pieces
-from .checks import LARGEST
-from .itemsets import Itemsets
-from .layout import Rows, by_count, largest, lay_out, ranks_of
+from ..results.itemsets import Itemsets
+from .rows import Rows, by_count, largest, lay_out, ranks_of
 
 Kind: TypeAlias = Literal["all", "closed", "maximal"]
 Progress: TypeAlias = Callable[[float], object]

@@ -1,8 +1,8 @@
-"""Many devices at once: the very reports `local.client` makes, drawn from a stream of words a person.
+"""Many devices at once: the very reports `local.device.client` makes, drawn from a stream of words a person.
 
 A simulation gives every person a stream of words that depends on the seed and the person alone, so the order of work
-does not matter and any one report can be made again by `local.client` from the same bytes. Each function mirrors the
-one of `local.client` or `local.draws` it is named after, draw for draw.
+does not matter and any one report can be made again by `local.device.client` from the same bytes. Each function mirrors
+the one of `local.device.client` or `local.device.draws` it is named after, draw for draw.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def place(state: U64, weight: np.uint64, inside: int, outside: int) -> int:
 
 @helper
 def hashed(item: int, first: np.uint32, second: np.uint32) -> np.uint32:
-    """Return the hash of an item as `local.draws.mixed` has it."""
+    """Return the hash of an item as `local.device.draws.mixed` has it."""
     value = np.uint32(np.uint32(item) * first + second)
     value = np.uint32((value ^ (value >> np.uint32(16))) * _HASH1)
     value = np.uint32((value ^ (value >> np.uint32(15))) * _HASH2)

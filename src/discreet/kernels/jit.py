@@ -17,7 +17,7 @@ from functools import lru_cache
 from threading import Thread, current_thread, local, main_thread
 from typing import Any, TypeVar
 
-from .keeping import cache_directory
+from .cache import cache_directory
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, lgamma, log, log1p
 
+from ..checks import positive
 from ..errors import MisuseError
-from ..exact.checks import positive
 from ..privacy.budget import exact
 
 # What is called useful where nothing else is said: the numbers of the paper's own example.

@@ -17,9 +17,9 @@ from ..baskets.core import Baskets
 from ..baskets.generate import from_events, numbers
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.query import Largest, Query, Truncation
-from ..local.asking import Ask, Estimate
-from ..local.loss import WORD
-from ..local.oracles.oracle import Answered, Oracle
+from ..local.device.loss import WORD
+from ..local.oracle import Answered, Oracle
+from ..local.study.conversation import Ask, Estimate
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]

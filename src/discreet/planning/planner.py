@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..curator.universe import Universe
+from ..checks import UNBOUNDED, as_written, is_whole, positive, span, support
+from ..curator.steps.universe import Universe
 from ..errors import DiscreetError, Message, MisuseError, named, told
-from ..exact.checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..privacy.budget import Budget, Neighbours, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
 from ..wording import hinted

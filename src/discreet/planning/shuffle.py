@@ -11,10 +11,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from ..checks import positive
 from ..errors import MisuseError, told
-from ..exact.checks import positive
-from ..privacy import lazy
 from ..privacy.budget import Budget, rounded_up, shown
+from ..privacy.sampling import intervals
 
 _DIGITS = 50
 
@@ -56,7 +56,7 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
     local = budget.epsilon
     if local > many.bit_length():  # e to the epsilon is far over n: no need to work it out
         return local
-    growth = lazy.exp(lazy.ratio(local, _DIGITS), _DIGITS)
+    growth = intervals.exp(intervals.ratio(local, _DIGITS), _DIGITS)
     if Fraction(growth[1]) * 16 * _logarithm(2 / budget.delta) > many:
         return local
     high = Fraction(growth[1])
@@ -68,10 +68,10 @@ def shuffled(epsilon: Any, *, people: int, delta: Any) -> Fraction:
 
 def _logarithm(value: Fraction) -> Fraction:
     """Return a natural logarithm, rounded up."""
-    return Fraction(lazy.ln(lazy.ratio(value, _DIGITS), _DIGITS)[1])
+    return Fraction(intervals.ln(intervals.ratio(value, _DIGITS), _DIGITS)[1])
 
 
 def _root(value: Fraction) -> Fraction:
     """Return a square root, rounded up: the decimal one is right to half a unit, and one step more is above it."""
-    up = lazy.contexts(_DIGITS)[1]
-    return Fraction(up.next_plus(up.sqrt(lazy.ratio(value, _DIGITS)[1])))
+    up = intervals.contexts(_DIGITS)[1]
+    return Fraction(up.next_plus(up.sqrt(intervals.ratio(value, _DIGITS)[1])))

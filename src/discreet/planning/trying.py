@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curator.mechanism import from_tuples
-from ..curator.truncating import rising
+from ..curator.steps.truncation import rising
 from ..errors import LimitError, MisuseError, told
-from ..exact.itemsets import Itemsets
 from ..exact.mine import mine
-from ..exact.patterns import Patterns
 from ..exact.query import Supports
-from ..local.asking import Learnt, Wanted, converse
-from ..local.simulate import scored_relations
+from ..local.study.conversation import Learnt, Wanted, converse
+from ..local.study.simulate import scored_relations
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.meter import Meter
-from ..privacy.source import SimulationSource
+from ..privacy.sampling.sources import SimulationSource
 from ..publish import metered, prepare
 from ..registry import Entry
+from ..results.itemsets import Itemsets
+from ..results.patterns import Patterns
 from .crowd import Crowd, ScaledEngine
 
 F64 = NDArray[np.float64]
@@ -270,7 +270,7 @@ def _scored(
 ) -> tuple[float, float, tuple[bool, ...], float]:
     """Return precision, recall, which true patterns were found, and the interval, of what a conversation ended with."""
     if learnt.related is not None:
-        from ..local.outcome import as_rules
+        from ..local.study.outcome import as_rules
 
         related = as_rules(learnt.related, crowd.baskets.vocabulary, len(crowd.baskets))
         score = scored_relations(crowd.baskets, plan, related, wanted)["F-score"]

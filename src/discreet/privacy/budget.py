@@ -15,11 +15,11 @@ from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import Any
 
+from ..checks import as_written
 from ..errors import MisuseError, named, told
-from ..exact.checks import as_written
-from ..exact.promise import RELATIONS
-from ..exact.promise import shown as shown
-from . import lazy
+from ..results.promise import RELATIONS
+from ..results.promise import shown as shown
+from .sampling import intervals
 
 # Bounds that are not exact fractions are rounded up to a multiple of this.
 GRID = Fraction(1, 10**12)
@@ -220,11 +220,11 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     alpha = _best_order(float(rho), float(delta))
     digits = _DIGITS
-    first = lazy.ratio(alpha * rho, digits)
-    tail = lazy.negative(lazy.ln(lazy.ratio(alpha * delta, digits), digits))
-    second = lazy.over(tail, lazy.ratio(alpha - 1, digits), digits)
-    third = lazy.ln(lazy.ratio(1 - 1 / alpha, digits), digits)
-    bound = Fraction(lazy.add(lazy.add(first, second, digits), third, digits)[1])
+    first = intervals.ratio(alpha * rho, digits)
+    tail = intervals.negative(intervals.ln(intervals.ratio(alpha * delta, digits), digits))
+    second = intervals.over(tail, intervals.ratio(alpha - 1, digits), digits)
+    third = intervals.ln(intervals.ratio(1 - 1 / alpha, digits), digits)
+    bound = Fraction(intervals.add(intervals.add(first, second, digits), third, digits)[1])
     return max(Fraction(0), rounded_up(bound))
 
 

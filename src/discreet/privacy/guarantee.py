@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import InputError, MisuseError
-from ..exact.promise import cut, line, rounded
-from ..exact.untrusted import exact_number
-from . import lazy
+from ..results.promise import cut, line, rounded
+from ..results.untrusted import exact_number
 from .budget import Budget, Charge, Neighbours, compose, epsilon_for, rho_for
+from .sampling import intervals
 
 Model: TypeAlias = Literal["central", "local"]
 
@@ -143,7 +143,7 @@ class Guarantee:
         """
         factor = f"e^{rounded(self.epsilon)}"
         if self.epsilon <= _BEYOND:
-            factor = cut(Fraction(lazy.exp(lazy.ratio(self.epsilon, _DIGITS), _DIGITS)[1]))
+            factor = cut(Fraction(intervals.exp(intervals.ratio(self.epsilon, _DIGITS), _DIGITS)[1]))
         other = "not been there" if self.neighbours is Neighbours.ADD_REMOVE else "been anything else"
         if self.delta:
             told = (

@@ -21,22 +21,22 @@ from numpy.typing import NDArray
 
 from ..errors import MisuseError
 from ..exact.engine import Engine
-from ..exact.itemsets import Itemsets
 from ..exact.query import Query
-from . import lazy, select
+from ..results.itemsets import Itemsets
 from .budget import Budget, Charge, Neighbours, rho_for
-from .noise import discrete_gaussian, discrete_laplace, short
-from .select import Tallies
-from .source import Source
+from .sampling import intervals, selection
+from .sampling.samplers import discrete_gaussian, discrete_laplace, short
+from .sampling.selection import Tallies
+from .sampling.sources import Source
 
 I64: TypeAlias = NDArray[np.int64]
 Way: TypeAlias = Literal["exponential", "gumbel", "permute-and-flip", "laplace"]
 
 CONFIDENCE = 0.95
 _DRAWS = {
-    "exponential": select.exponential,
-    "gumbel": select.gumbel,
-    "permute-and-flip": select.permute_and_flip,
+    "exponential": selection.exponential,
+    "gumbel": selection.gumbel,
+    "permute-and-flip": selection.permute_and_flip,
 }
 _RANGED = ("exponential", "gumbel")
 _ROOT_GRID = 10**18
@@ -211,24 +211,24 @@ class Meter:
 
     def choose(
         self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
-    ) -> select.Chosen:
+    ) -> selection.Chosen:
         """Choose so many candidates, the better ones likelier, and charge the share."""
         self._take(share, what)
         unlisted = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
         tallies = Tallies.of(candidates.scores, unlisted)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         if way == "laplace":
-            places = select.noisy_top(self._source, tallies, 1 / rate, picks)
+            places = selection.noisy_top(self._source, tallies, 1 / rate, picks)
         else:
             places = _DRAWS[way](self._source, tallies, rate, picks)
         each = self._each(self.total * share, picks, way)
         rho = (picks * each) ** 2 / 2 if way == "laplace" else picks * each**2 / (8 if way in _RANGED else 2)
         self.charges.append(Charge(what=what, epsilon=picks * each, rho=rho))
-        return select.members(self._source, tallies, places, candidates.scores, unlisted)
+        return selection.members(self._source, tallies, places, candidates.scores, unlisted)
 
     def named(
         self,
-        chosen: select.Chosen,
+        chosen: selection.Chosen,
         listed: Sequence[tuple[int, ...]],
         others: Callable[[int], Sequence[tuple[int, ...]]],
     ) -> list[tuple[int, ...]]:
@@ -276,8 +276,8 @@ class Meter:
         # One person brings at most `most` new things, each with count 1: it passes if the noise is threshold - 1 or
         # more, which has a probability of at most exp(-(threshold - 1) / scale).
         digits = 40
-        chance = lazy.ln(lazy.ratio(Fraction(most * swap) / finding, digits), digits)
-        needed = lazy.times(chance, lazy.ratio(self._finding_scale(most, share), digits), digits)
+        chance = intervals.ln(intervals.ratio(Fraction(most * swap) / finding, digits), digits)
+        needed = intervals.times(chance, intervals.ratio(self._finding_scale(most, share), digits), digits)
         return 1 + max(0, ceil(needed[1]))
 
     def _finding_scale(self, most: int, share: Fraction) -> Fraction:

@@ -1,15 +1,15 @@
 """The curator's door: from baskets and a question to a release, in the order that privacy asks for.
 
 First everything that can go wrong is checked, on public values and on the data as the operator may look at them
-(`question`). Then the budget is spent, in the ledger where there is one (`door`). From that line on nothing but charged
-results depends on the data: no exception, no message, no progress figure, no column (`making`).
+(`question`). Then the budget is spent, in the ledger where there is one (`api`). From that line on nothing but charged
+results depends on the data: no exception, no message, no progress figure, no column (`run`).
 """
 
-from .door import affordable, answer, count, prepare_count, quote, release
+from .api import affordable, answer, count, prepare_count, quote, release
+from .first_look import Preview, look, missed, preview
 from .job import Job, Relation
-from .looking import Preview, look, missed, preview
-from .making import carry_out, metered
 from .question import prepare
+from .run import carry_out, metered
 
 __all__ = [
     "Job",

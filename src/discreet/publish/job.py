@@ -9,11 +9,11 @@ from math import ceil
 from typing import Any, Literal, TypeAlias
 
 from ..baskets.core import Baskets, Codes
+from ..checks import UNBOUNDED
 from ..curator.mechanism import Asked, Mechanism
-from ..curator.public import lengths_for
-from ..exact.checks import UNBOUNDED
-from ..exact.itemsets import Itemsets
+from ..exact.bounds import lengths_for
 from ..privacy.budget import Budget, Neighbours
+from ..results.itemsets import Itemsets
 
 Relation: TypeAlias = Literal["add-remove", "replace"]
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
+from ..baskets.recoding import CHOICES, item_list, like, names, onto, rows
+from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..curator.mechanism import Asked, Mechanism, settings_of
-from ..curator.public import CHOICES, item_list, like, names, onto, rows
 from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
-from ..exact.checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
-from ..exact.itemsets import Itemsets
 from ..privacy.budget import Budget, Neighbours, serious
 from ..registry import mechanism as mechanism_of
 from ..report.text import number_of
+from ..results.itemsets import Itemsets
 from .job import Job, Relation
 
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.

@@ -40,11 +40,11 @@ class _Room:
 
 
 _ROOMS: dict[What, _Room] = {
-    "mechanism": _Room("discreet.curator", (("mechanism", "Mechanism"),), "discreet.mechanisms"),
-    "protocol": _Room("discreet.local.protocols", (("protocol", "Protocol"),), "discreet.protocols"),
+    "mechanism": _Room("discreet.curator.mechanisms", (("curator.mechanism", "Mechanism"),), "discreet.mechanisms"),
+    "protocol": _Room("discreet.local.protocols", (("local.protocol", "Protocol"),), "discreet.protocols"),
     "oracle": _Room(
         "discreet.local.oracles",
-        (("oracle", "Oracle"), ("mean", "MeanOracle")),
+        (("local.oracle", "Oracle"), ("local.mean_oracle", "MeanOracle")),
         "discreet.oracles",
         taken=("adaptive", "grr-or-olh"),
     ),
@@ -223,7 +223,7 @@ def proven(kind: type[Any]) -> type[Any]:
     if one.unproven:
         raise MisuseError(
             f"{one.unproven} To try it on known data, with seeded noise and marked as simulated: "
-            "discreet.lab.trial.trial."
+            "discreet.lab.run.trial.trial."
             if what == "mechanism"
             else one.unproven
         )
@@ -266,7 +266,7 @@ def _made(what: What, given: Any, settings: Mapping[str, Any] | None, trying: bo
 
 def _kinds(what: What) -> tuple[type[Any], ...]:
     room = _ROOMS[what]
-    return tuple(getattr(import_module(f"{room.package}.{module}"), name) for module, name in room.kinds)
+    return tuple(getattr(import_module(f"discreet.{module}"), name) for module, name in room.kinds)
 
 
 def _ours(kind: type[Any]) -> bool:

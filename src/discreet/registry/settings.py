@@ -33,7 +33,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def typed(value: Any, hint: Any, name: str) -> Any:
     """Return a setting as its type wants it; one of a type of another package's own is read by that package."""
-    from ..exact.checks import as_written, is_whole
+    from ..checks import as_written, is_whole
     from ..privacy.budget import exact
 
     if get_origin(hint) is tuple:

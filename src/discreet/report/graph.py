@@ -15,7 +15,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.patterns import Patterns
+from ..results.patterns import Patterns
 from .charts import INK, PALE, QUIET, svg
 from .layout import beside, settle
 from .text import clean, columns, labels_of, name, percent, plain_itemset, whole

@@ -14,10 +14,10 @@ from html import escape
 from statistics import median
 
 from ..errors import LimitError
-from ..exact.patterns import Patterns, margins_of
-from ..exact.rules import Rules
-from ..exact.show import promises
 from ..privacy.guarantee import Guarantee
+from ..results.patterns import Patterns, margins_of
+from ..results.rules import Rules
+from ..results.show import promises
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import Picture, graph
 from .style import policy, style

@@ -10,11 +10,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..exact.patterns import Patterns
-from ..exact.promise import outwards, rounded
-from ..exact.rules import Rules
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
+from ..results.patterns import Patterns
+from ..results.promise import outwards, rounded
+from ..results.rules import Rules
 from .charts import share
 from .text import clean, digits_for, html_itemset, labels_of, loss, percent, whole
 

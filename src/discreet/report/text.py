@@ -14,10 +14,10 @@ from html import escape
 from itertools import pairwise
 
 from ..baskets.core import Item
-from ..exact.itemsets import Itemsets
-from ..exact.patterns import Patterns
-from ..exact.promise import rounded
-from ..exact.rules import Rules
+from ..results.itemsets import Itemsets
+from ..results.patterns import Patterns
+from ..results.promise import rounded
+from ..results.rules import Rules
 from ..wording import JOINERS, printable
 
 # The direction of what stands between these has no effect on what stands around them.

@@ -17,8 +17,8 @@ from discreet.errors import MisuseError
 from discreet.lab.comparators import diffpart
 from discreet.lab.comparators.comparator import Wanted
 from discreet.lab.comparators.diffpart import DiffPart, Taxonomy
-from discreet.lab.known import at_least
-from discreet.privacy.source import SimulationSource
+from discreet.lab.measure.exact_values import at_least
+from discreet.privacy.sampling.sources import SimulationSource
 
 TINY = DiffPart(fan_out=2, splitting="1/2", publishing="1/4")
 ITEMS, MOST = 3, 3  # published counts from MOST on are taken for one

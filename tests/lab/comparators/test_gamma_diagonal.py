@@ -17,7 +17,7 @@ from discreet.lab.comparators.comparator import Wanted
 from discreet.lab.comparators.det_gd import DetGD
 from discreet.lab.comparators.perturbing import Table, below
 from discreet.lab.comparators.ran_gd import RanGD
-from discreet.privacy.source import SimulationSource, Source
+from discreet.privacy.sampling.sources import SimulationSource, Source
 
 
 def law(how, cells, record, monkeypatch, bounds, first=None):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.client import ANSWERS
-from discreet.local.loss import LOSSES
-from discreet.local.oracles import known
-from discreet.local.oracles.known import adaptive, make, means, oracles
-from discreet.local.oracles.oracle import Answered, Oracle, grown
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import LOSSES
+from discreet.local.oracle import Answered, Oracle, grown
+from discreet.local.oracle_steps import choice
+from discreet.local.oracle_steps.choice import adaptive, make, means, oracles
 
-ROOM = Path(known.__file__).parent
+ROOM = Path(choice.__file__).parents[1] / "oracles"
 ALL = list(oracles())
 # Distance from the truth, in standard deviations, that tests allow: passed by chance once in 1.7 million.
 FAR = 5.0
@@ -360,8 +360,8 @@ def test_adaptive_is_the_best_that_fits(epsilon):
                 other = kind.make(Fraction(epsilon), size, pad=pad, single=single)
             except MisuseError:
                 continue
-            assert best.variance(0.0) <= other.variance(0.0) * (1 + 1e-6) or other.bits > known.ROOM
-        assert best.bits <= known.ROOM
+            assert best.variance(0.0) <= other.variance(0.0) * (1 + 1e-6) or other.bits > choice.ROOM
+        assert best.bits <= choice.ROOM
     with pytest.raises(MisuseError) as error:
         adaptive(Fraction(1), 10**6, pad=2**30, room=10)
     assert (

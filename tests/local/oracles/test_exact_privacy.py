@@ -9,12 +9,12 @@ from math import comb
 
 import pytest
 
-from discreet.local import loss
-from discreet.local.client import ANSWERS
-from discreet.local.draws import Draws, mixed
-from discreet.local.loss import WIDE, WORD, grown_at_least
-from discreet.local.oracles.known import means, oracles
-from discreet.local.oracles.oracle import EVERY_LOSS, grown
+from discreet.local.device import loss
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.draws import Draws, mixed
+from discreet.local.device.loss import WIDE, WORD, grown_at_least
+from discreet.local.oracle import EVERY_LOSS, grown
+from discreet.local.oracle_steps.choice import means, oracles
 from naive.enumerating import law
 
 EPSILONS = [Fraction(text) for text in ("0.1", "0.5", "1", "2", "4")]

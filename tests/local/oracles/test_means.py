@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local.loss import WIDE, WORD
+from discreet.local.device.loss import WIDE, WORD
+from discreet.local.oracle import Answered, grown
+from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.hm import HM
-from discreet.local.oracles.known import means, oracles
-from discreet.local.oracles.oracle import Answered, grown
 
 EPSILONS = ("0.001", "0.1", "0.5", "0.61", "0.62", "1", "2", "4")
 FAR = 5.0  # standard deviations: passed by chance once in 1.7 million

@@ -7,11 +7,11 @@ from math import e, exp, log
 
 import pytest
 
-from discreet.local.asking import Ask, Who, promised
-from discreet.local.oracles.known import grr_or_olh, make, oracles
+from discreet.local.oracle import grown
+from discreet.local.oracle_steps.choice import grr_or_olh, make, oracles
 from discreet.local.oracles.olh import OLH
-from discreet.local.oracles.oracle import grown
-from discreet.local.questions import Candidates, Which
+from discreet.local.study.conversation import Ask, Who, promised
+from discreet.local.study.questions import Candidates, Which
 
 PADS = (2, 5, 10, 20, 50, 100)
 TABLE_II = {

@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.local.asking import Ask, Estimate, Line
-from discreet.local.protocols import adept, beliefs, growing, held_sizes
+from discreet.local.estimation import beliefs, candidates, held_sizes
+from discreet.local.estimation.beliefs import Evidence, Guessed, ItemLaw, TwoPart, fitted, log_scaled
+from discreet.local.estimation.candidates import PAIRS, Level, Measured, Picture, Scales, larger_of
+from discreet.local.estimation.held_sizes import BINS, HeldSizes
+from discreet.local.protocols import adept
 from discreet.local.protocols.adept import Told, best_oracle
-from discreet.local.protocols.beliefs import Evidence, Guessed, ItemLaw, TwoPart, fitted, log_scaled
-from discreet.local.protocols.growing import PAIRS, Level, Measured, Picture, Scales, larger_of
-from discreet.local.protocols.held_sizes import BINS, HeldSizes
-from discreet.local.questions import Candidates, HowMany, Which
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import Ask, Estimate, Line
+from discreet.local.study.questions import Candidates, HowMany, Which
+from discreet.local.study.simulate import simulate
 
 
 def evidence(values, noise, relative=0.0) -> Evidence:
@@ -490,7 +491,7 @@ def written(value) -> str:
     return f"({', '.join(shown(one) for one in value)})"
 
 
-@pytest.mark.parametrize("module", [adept, beliefs, growing, held_sizes], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [adept, beliefs, candidates, held_sizes], ids=lambda module: module.__name__)
 def test_every_constant_is_on_the_page(module):
     """With its value: those of a row stand in the order of its names."""
     page = Path(adept.__file__).with_suffix(".md").read_text().partition("## Constants")[2]

@@ -13,9 +13,9 @@ from discreet.baskets.core import Baskets, Vocabulary
 from discreet.baskets.generate import latent_groups
 from discreet.errors import MisuseError
 from discreet.exact.metrics import cumulative_rank
-from discreet.local.asking import Estimate, Wanted, converse, most_asked, promised
-from discreet.local.loss import WORD
-from discreet.local.simulate import Crowd, simulate
+from discreet.local.device.loss import WORD
+from discreet.local.study.conversation import Estimate, Wanted, converse, most_asked, promised
+from discreet.local.study.simulate import Crowd, simulate
 from discreet.registry import protocol
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.errors import MisuseError
-from discreet.local.asking import Wanted
 from discreet.local.protocols.calm import agreeing, covering
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import Wanted
+from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
 
 QUIET = settings(derandomize=True, max_examples=40, deadline=None)

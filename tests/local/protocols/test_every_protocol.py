@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
-from discreet.local.asking import Wanted, converse, most_asked, replay
-from discreet.local.simulate import Crowd, simulate
+from discreet.local.study.conversation import Wanted, converse, most_asked, replay
+from discreet.local.study.simulate import Crowd, simulate
 from discreet.registry import protocol, protocols
 
 ALL = list(protocols())

@@ -14,13 +14,13 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.exact.metrics import cumulative_rank
-from discreet.local.asking import MOST_PATTERNS, Ask, Estimate, Line, Wanted, Who
-from discreet.local.oracles.known import oracles
+from discreet.local.estimation.tree import Mined, Node, Tree, _agree, balanced, balanced_at_random, cut_share
+from discreet.local.oracle_steps.choice import oracles
 from discreet.local.protocols.fp_tree import FPTree, _off, _spread
-from discreet.local.protocols.rounds import LEAST_SHARE, Sizes
-from discreet.local.protocols.tree import Mined, Node, Tree, _agree, balanced, balanced_at_random, cut_share
-from discreet.local.questions import Candidates, Prefix
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import MOST_PATTERNS, Ask, Estimate, Line, Wanted, Who
+from discreet.local.study.questions import Candidates, Prefix
+from discreet.local.study.rounds import LEAST_SHARE, Sizes
+from discreet.local.study.simulate import simulate
 
 SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most."
 QUIET = settings(derandomize=True, max_examples=60, deadline=None)

@@ -14,15 +14,15 @@ import discreet
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.exact.metrics import score_relations
-from discreet.exact.relating import relations
-from discreet.local.asking import Wanted
-from discreet.local.outcome import as_rules
+from discreet.exact.relations import relations
+from discreet.local.estimation.priors import Law, two_part, under
 from discreet.local.protocols.pairs import Pairs as PairsProtocol
 from discreet.local.protocols.pairs import Singles
-from discreet.local.protocols.priors import Law, two_part, under
-from discreet.local.protocols.rounds import Estimated
-from discreet.local.questions import Candidates
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import Wanted
+from discreet.local.study.outcome import as_rules
+from discreet.local.study.questions import Candidates
+from discreet.local.study.rounds import Estimated
+from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
 
 PEOPLE = 300_000

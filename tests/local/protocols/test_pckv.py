@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import discreet
 from discreet.baskets.core import Baskets, Pairs, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.local.asking import Wanted
-from discreet.local.holding import held
-from discreet.local.oracles.known import oracles
-from discreet.local.oracles.oracle import Answered
-from discreet.local.pair_questions import Items, Relations, Valued
-from discreet.local.simulate import simulate
+from discreet.local.device.answering import held
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.study.conversation import Wanted
+from discreet.local.study.pair_questions import Items, Relations, Valued
+from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25

@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
-from discreet.local.asking import Wanted
-from discreet.local.noise_free import learn_without_noise
-from discreet.local.protocols.relations import RelationMiner
-from discreet.local.protocols.relations_full import RelationsFull
-from discreet.local.protocols.spectral import (
+from discreet.lab.measure.noise_free import learn_without_noise
+from discreet.local.estimation.spectral import (
     Belief,
     bounds,
     decomposed,
@@ -29,8 +26,11 @@ from discreet.local.protocols.spectral import (
     updated,
     whole,
 )
+from discreet.local.protocols.relations import RelationMiner
+from discreet.local.protocols.relations_full import RelationsFull
 from discreet.local.protocols.svd_fo import SVDFO
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import Wanted
+from discreet.local.study.simulate import simulate
 
 QUIET = settings(derandomize=True, max_examples=40, deadline=None)
 WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda some: np.array(some, np.int64))

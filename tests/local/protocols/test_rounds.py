@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
-from discreet.local.asking import Ask, Estimate, Line, Who, converse
-from discreet.local.loss import WORD
-from discreet.local.protocols.rounds import BINS, WIDE_BINS, Estimated, Sizes, estimating
-from discreet.local.questions import Candidates, HowMany, Which
+from discreet.local.device.loss import WORD
+from discreet.local.study.conversation import Ask, Estimate, Line, Who, converse
+from discreet.local.study.questions import Candidates, HowMany, Which
+from discreet.local.study.rounds import BINS, WIDE_BINS, Estimated, Sizes, estimating
 
 quick = settings(derandomize=True, max_examples=60, deadline=None)
 

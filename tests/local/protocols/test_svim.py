@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, MisuseError
-from discreet.lab.datasets import load, path
-from discreet.local.asking import Ask, Estimate, Learnt, Wanted, Who, converse
-from discreet.local.loss import WORD
-from discreet.local.protocols.rounds import Sizes
-from discreet.local.questions import Candidates, HowMany
-from discreet.local.simulate import Crowd
+from discreet.lab.data.datasets import load, path
+from discreet.local.device.loss import WORD
+from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, Who, converse
+from discreet.local.study.questions import Candidates, HowMany
+from discreet.local.study.rounds import Sizes
+from discreet.local.study.simulate import Crowd
 from discreet.registry import protocol, protocols
 from discreet.registry.settings import typed
 

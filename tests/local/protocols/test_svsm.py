@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import MisuseError
-from discreet.lab.ladder import FIGURE_3, FIGURE_4
-from discreet.local.asking import Ask, Estimate, Learnt, Wanted, converse
-from discreet.local.loss import WORD
-from discreet.local.protocols.protocol import Protocol
+from discreet.lab.comparators.svim_ladder import FIGURE_3, FIGURE_4
+from discreet.local.device.loss import WORD
+from discreet.local.protocol import Protocol
 from discreet.local.protocols.svsm import SVSM, guessed, longest, shrunk
-from discreet.local.simulate import simulate
+from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
+from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
 
 quick = settings(derandomize=True, max_examples=100, deadline=None)
@@ -91,7 +91,7 @@ def fractions_of(baskets: list[set[int]]):
     """Answer every round as it is expected without noise, among endlessly many people."""
 
     def hear(ask: Ask) -> Estimate:
-        from discreet.local.holding import held
+        from discreet.local.device.answering import held
 
         people, oracle = 10**12, ask.oracle
         shares = np.zeros(ask.question.values)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...baskets.core import Baskets, Item
-from ...privacy.source import Source
+from ...privacy.sampling.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True)

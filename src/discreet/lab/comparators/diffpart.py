@@ -19,8 +19,8 @@ from ...baskets.core import Baskets, starts
 from ...errors import MisuseError
 from ...exact.mine import mine
 from ...privacy.budget import exact
-from ...privacy.noise import discrete_laplace
-from ...privacy.source import Source
+from ...privacy.sampling.samplers import discrete_laplace
+from ...privacy.sampling.sources import Source
 from .comparator import Answer, Comparator, Wanted
 
 I64 = NDArray[np.int64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...baskets.core import Baskets, Item
 from ...errors import InputError, MisuseError
 from ...privacy.budget import exact
-from ...privacy.source import Source
+from ...privacy.sampling.sources import Source
 from .comparator import Answer, Comparator, Wanted
 
 I64 = NDArray[np.int64]

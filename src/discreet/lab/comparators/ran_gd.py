@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ...privacy.source import Source
+from ...privacy.sampling.sources import Source
 from .perturbing import GammaDiagonal, below
 
 # The diagonal moves in so many steps to each side.

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import MisuseError
 from ...registry.plugins import Unfit, blamed, load, package_of, points
-from ..experiment import Experiment
+from ..run.experiment import Experiment
 
 GROUP = "discreet.experiments"
 

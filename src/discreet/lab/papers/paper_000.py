@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..experiment import Axis, Data, Experiment, Line, Metric
-from ..ladder import FIGURE_3, FIGURE_4, as_line
+from ..comparators.svim_ladder import FIGURE_3, FIGURE_4, as_line
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
 TITLE = "Locally differentially private frequent itemset mining (Wang, Li, Jha 2018)"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..experiment import Axis, Data, Experiment, Line, Metric
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
 TITLE = "LDP-FPMiner (Chen, Wang 2022)"
 

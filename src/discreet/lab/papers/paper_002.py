@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..experiment import Axis, Data, Experiment, Line, Metric
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
 TITLE = "On differentially private frequent itemset mining (Zeng, Naughton, Cai 2012)"
 

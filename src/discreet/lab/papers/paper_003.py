@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...exact.relating import How
-from ..experiment import Axis, Data, Experiment, Line, Metric
-from ..ladder import as_line
-from ..relations import CHAINS, compared
+from ...exact.relations import How
+from ..comparators.relation_protocols import CHAINS, compared
+from ..comparators.svim_ladder import as_line
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
 TITLE = "LDP-RM: mining relations under local privacy (Dong et al. 2024)"
 

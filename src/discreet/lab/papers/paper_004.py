@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..experiment import Axis, Data, Experiment, Line, Metric
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
 
 TITLE = "Discovering frequent patterns in sensitive data (Bhaskar, Laxman, Smith, Thakurta 2010)"
 

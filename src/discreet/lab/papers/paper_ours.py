@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..experiment import Axis, Data, Experiment, Goal, Line, Metric
+from ..run.experiment import Axis, Data, Experiment, Goal, Line, Metric
 
 TITLE = "The flagships beside the papers"
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from ..client import ANSWERS
-from ..loss import LOSSES, Loss
+from ..device.client import ANSWERS
+from ..device.loss import LOSSES, Loss
+from ..oracle import grown
 from .olh import OLH
-from .oracle import grown
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels.devices import report_signs
-from ..loss import WORD
-from .mean import SPAN, MeanOracle
-from .oracle import Answered, Columns, Counts, Report, grown
-from .reading import fields, number, whole
+from ..device.loss import WORD
+from ..mean_oracle import SPAN, MeanOracle
+from ..oracle import Answered, Columns, Counts, Report, grown
+from ..oracle_steps.reading import fields, number, whole
 
 
 @dataclass(frozen=True, kw_only=True)

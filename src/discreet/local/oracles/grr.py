@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...kernels.devices import report_values
-from ..loss import WIDE
-from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
-from .reading import fields, number, whole
+from ..device.loss import WIDE
+from ..oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from ..oracle_steps.reading import fields, number, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.devices import report_either
-from ..loss import WORD
+from ..device.loss import WORD
+from ..mean_oracle import SPAN, MeanOracle
+from ..oracle import Answered, Columns, Counts, Report, chance, grown
+from ..oracle_steps.reading import fields
 from .duchi import Duchi
-from .mean import SPAN, MeanOracle
-from .oracle import Answered, Columns, Counts, Report, chance, grown
 from .pm import PM
-from .reading import fields
 
 # Up to here a sign alone is better for every number (theorem 3 of the article).
 _SIGN_ALONE = Fraction("0.61")

@@ -14,11 +14,11 @@ import numpy as np
 
 from ...kernels.devices import report_rows
 from ...kernels.supports import transform
-from ..client import sampled
-from ..draws import Draws
-from ..loss import WORD, Loss, both, odds
-from .oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
-from .reading import fields, number, whole
+from ..device.client import sampled
+from ..device.draws import Draws
+from ..device.loss import WORD, Loss, both, odds
+from ..oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
+from ..oracle_steps.reading import fields, number, whole
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:

@@ -12,10 +12,10 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels.devices import report_hashed
-from ..loss import WIDE, WORD
-from .hashing import count_hashed
-from .oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
-from .reading import fields, number, seed, seeds, whole
+from ..device.loss import WIDE, WORD
+from ..oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from ..oracle_steps.hashing import count_hashed
+from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 _MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
 

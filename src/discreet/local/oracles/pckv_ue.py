@@ -17,12 +17,12 @@ import numpy as np
 
 from ...kernels.devices import report_signed
 from ...kernels.supports import count_bits
-from ..client import sampled
-from ..draws import Draws
-from ..loss import WORD, Loss
-from .oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
-from .reading import fields
-from .unary import digits, rows
+from ..device.client import sampled
+from ..device.draws import Draws
+from ..device.loss import WORD, Loss
+from ..oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
+from ..oracle_steps.reading import fields
+from ..oracle_steps.unary import digits, rows
 
 
 def _answer(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> Report:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.devices import report_pieces
-from ..loss import WIDE
-from .mean import SPAN, MeanOracle
-from .oracle import Answered, Columns, Counts, Report, grown, weighed
-from .reading import fields, number, whole
+from ..device.loss import WIDE
+from ..mean_oracle import SPAN, MeanOracle
+from ..oracle import Answered, Columns, Counts, Report, grown, weighed
+from ..oracle_steps.reading import fields, number, whole
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that what is left is shared by
 # them without a rest, and the expected report is exactly linear in the number.

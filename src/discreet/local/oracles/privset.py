@@ -11,9 +11,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ...errors import MisuseError
-from ..loss import WORD
-from .oracle import SetValued, chance, check_ranges, grown
-from .subsets import Subsets
+from ..device.loss import WORD
+from ..oracle import SetValued, chance, check_ranges, grown
+from ..oracle_steps.subsets import Subsets
 
 # Beyond, binomial coefficients and reports grow large; the wheel is near it there.
 _LARGEST = 5000

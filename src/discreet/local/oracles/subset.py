@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from ..loss import WORD
-from .oracle import OneValue, chance, grown
-from .subsets import Subsets
+from ..device.loss import WORD
+from ..oracle import OneValue, chance, grown
+from ..oracle_steps.subsets import Subsets
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels.devices import report_points
-from ..loss import WIDE, WORD
-from .hashing import count_hashed
-from .oracle import Answered, Columns, Counts, Report, SetValued, check_ranges, grown, weighed
-from .reading import fields, number, seed, seeds, whole
+from ..device.loss import WIDE, WORD
+from ..oracle import Answered, Columns, Counts, Report, SetValued, check_ranges, grown, weighed
+from ..oracle_steps.hashing import count_hashed
+from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 
 @dataclass(frozen=True, kw_only=True)

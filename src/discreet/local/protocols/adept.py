@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
-from ..oracles.known import adaptive, grr_or_olh
-from ..oracles.oracle import Oracle
-from ..questions import Candidates, HowMany, Which
-from .beliefs import Evidence
-from .growing import Follows, Itemset, Picture
-from .held_sizes import BINS, HeldSizes
-from .protocol import Protocol
-from .rounds import LEAST_SHARE, check_padding
+from ..estimation.beliefs import Evidence
+from ..estimation.candidates import Follows, Itemset, Picture
+from ..estimation.held_sizes import BINS, HeldSizes
+from ..oracle import Oracle
+from ..oracle_steps.choice import adaptive, grr_or_olh
+from ..protocol import Protocol
+from ..study.conversation import Ask, Estimate, Learnt, Line, Talk, Wanted
+from ..study.questions import Candidates, HowMany, Which
+from ..study.rounds import LEAST_SHARE, check_padding
 from .svsm import longest
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)

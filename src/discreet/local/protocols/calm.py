@@ -15,14 +15,14 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Ask, Estimate, Line, Talk, Wanted
-from ..oracles.known import make
-from ..questions import Cells
+from ..estimation.priors import Values
+from ..estimation.tree import balanced
+from ..oracle_steps.choice import make
+from ..protocol import Protocol
+from ..study.conversation import Ask, Estimate, Line, Talk, Wanted
+from ..study.questions import Cells
+from ..study.rounds import LEAST_SHARE
 from .pairs import Ranks, Singles, check_relations, found_by
-from .priors import Values
-from .protocol import Protocol
-from .rounds import LEAST_SHARE
-from .tree import balanced
 
 # Blocks, each with a group of its own, grow with the square of the items; cells double with every item of a block. So
 # many items of so many fit the digits of a 64-bit number.

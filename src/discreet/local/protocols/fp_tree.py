@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Ask, Estimate, Learnt, Line, Talk, Wanted
-from ..limits import MOST_NUMBERS
-from ..oracles.known import make
-from ..questions import Candidates, HowMany, Prefix
-from .protocol import Protocol
-from .rounds import LEAST_SHARE, Sizes
+from ..device.limits import MOST_NUMBERS
+from ..estimation.tree import Mined, Tree, balanced, balanced_at_random, cut_share
+from ..oracle_steps.choice import make
+from ..protocol import Protocol
+from ..study.conversation import Ask, Estimate, Learnt, Line, Talk, Wanted
+from ..study.questions import Candidates, HowMany, Prefix
+from ..study.rounds import LEAST_SHARE, Sizes
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
-from .tree import Mined, Tree, balanced, balanced_at_random, cut_share
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]

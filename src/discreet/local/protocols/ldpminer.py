@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .rounds import Padding
+from ..study.rounds import Padding
 from .svim import SVIM
 
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError, told
-from ...exact.relating import How
+from ...exact.relations import How
 from ...privacy.budget import exact
-from ..asking import Learnt, Line, Related, Talk, Wanted
-from ..pair_questions import Items, Relations
-from .priors import Values, two_part
-from .protocol import Protocol
-from .rounds import LEAST_SHARE, Estimated, Padding, Told, check_padding, checked, cut_off, estimating, last_of
+from ..estimation.priors import Values, two_part
+from ..protocol import Protocol
+from ..study.conversation import Learnt, Line, Related, Talk, Wanted
+from ..study.pair_questions import Items, Relations
+from ..study.rounds import LEAST_SHARE, Estimated, Padding, Told, check_padding, checked, cut_off, estimating, last_of
 from .svim import SVIM, SVIMBetter
 from .svsm import shrunk
 

@@ -10,17 +10,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...exact.relating import How
+from ...exact.relations import How
 from ...privacy.budget import exact
-from ..asking import Ask, Estimate, Line, Talk, Wanted
-from ..oracles.known import make
-from ..oracles.oracle import Oracle
-from ..pair_questions import Items, Relations, Valued
-from ..questions import Candidates
+from ..estimation.priors import Values
+from ..oracle import Oracle
+from ..oracle_steps.choice import make
+from ..protocol import Protocol
+from ..study.conversation import Ask, Estimate, Line, Talk, Wanted
+from ..study.pair_questions import Items, Relations, Valued
+from ..study.questions import Candidates
+from ..study.rounds import BINS, LEAST_SHARE, WIDE_BINS, Asked, Sizes, checked, cut_off, how_many
 from .pairs import Singles, check_relations, found_by
-from .priors import Values
-from .protocol import Protocol
-from .rounds import BINS, LEAST_SHARE, WIDE_BINS, Asked, Sizes, checked, cut_off, how_many
 
 _GRR, _UE = "grr", "pckv-ue"
 

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ..asking import Line, Wanted
-from ..pair_questions import Items, Pair
-from .matrix import WIDEST, MatrixProtocol, Step, Supports, Way, asked, check_rounds, measured, theta_at
+from ..estimation.matrix import WIDEST, MatrixProtocol, Step, Supports, Way, asked, check_rounds, measured, theta_at
+from ..estimation.spectral import Belief, Matrix, Whole, bounds, decomposed, independent, rank_of, signs, updated, whole
+from ..study.conversation import Line, Wanted
+from ..study.pair_questions import Items, Pair
+from ..study.rounds import Estimated
 from .pairs import Singles
-from .rounds import Estimated
-from .spectral import Belief, Matrix, Whole, bounds, decomposed, independent, rank_of, signs, updated, whole
 
 _LEADING = 4  # directions of a round whose sums are asked about too
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ..asking import Line, Wanted
-from ..pair_questions import Items
-from .matrix import MatrixProtocol, Step, Supports, asked, measured
+from ..estimation.matrix import MatrixProtocol, Step, Supports, asked, measured
+from ..estimation.spectral import Matrix, bounds, decomposed, independent, whole
+from ..study.conversation import Line, Wanted
+from ..study.pair_questions import Items
+from ..study.rounds import Estimated
 from .pairs import Singles
-from .rounds import Estimated
-from .spectral import Matrix, bounds, decomposed, independent, whole
 
 MOST_ITEMS = 128  # their square is the number of questions, which are all asked at once
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ...privacy.budget import exact
-from ..asking import MOST_PATTERNS, Learnt, Line, Talk, Wanted
-from ..questions import Candidates
-from .matrix import WIDEST, Way, asked, check_means, check_rounds, measured, theta_at
-from .priors import two_part
-from .protocol import Protocol
-from .rounds import LEAST_SHARE, LONGEST, Values, checked, estimating
-from .spectral import Belief, Matrix, Whole, bounds, decomposed, rank_of, signs, whole
+from ..estimation.matrix import WIDEST, Way, asked, check_means, check_rounds, measured, theta_at
+from ..estimation.priors import two_part
+from ..estimation.spectral import Belief, Matrix, Whole, bounds, decomposed, rank_of, signs, whole
+from ..protocol import Protocol
+from ..study.conversation import MOST_PATTERNS, Learnt, Line, Talk, Wanted
+from ..study.questions import Candidates
+from ..study.rounds import LEAST_SHARE, LONGEST, Values, checked, estimating
 
 _LEADING = 6
 _OUTSTANDING = 3.0  # standard deviations of noise

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Ask, Learnt, Line, Talk, Wanted
-from ..questions import Candidates
-from .protocol import Protocol
-from .rounds import (
+from ..protocol import Protocol
+from ..study.conversation import Ask, Learnt, Line, Talk, Wanted
+from ..study.questions import Candidates
+from ..study.rounds import (
     LONGEST,
     NEAR,
     Estimated,

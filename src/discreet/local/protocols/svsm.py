@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...privacy.budget import exact
-from ..asking import Learnt, Line, Talk, Wanted
-from ..limits import MOST_NUMBERS
-from ..questions import Candidates
+from ..device.limits import MOST_NUMBERS
+from ..protocol import Protocol
+from ..study.conversation import Learnt, Line, Talk, Wanted
+from ..study.questions import Candidates
+from ..study.rounds import Padding, Told, check_padding, check_room, check_shares, checked, estimating
 from .ldpminer import LDPMiner
-from .protocol import Protocol
-from .rounds import Padding, Told, check_padding, check_room, check_shares, checked, estimating
 from .svim import SVIM, SVIMBetter
 
 

@@ -1,0 +1,177 @@
+"""What may be taken for public: the list of items, declared and never read from the data unasked (X5)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import is_whole
+from ..errors import InputError, MisuseError, assigned, told
+from ..kernels.rows import sort_rows
+from .build import parse_labels
+from .core import Baskets, Codes, Item, Vocabulary, take_rows
+
+_LARGEST = 1 << 30  # bytes of a list of items
+
+MOST_ITEMS = 10_000_000
+CHOICES = told(
+    "Say which items there are, in one of three ways: give the list, {items=} a file with one item a line, a list, "
+    "or a "
+    "number N for the items 0 to N - 1; or declare with {items='public'} that the items found in the data are public "
+    "knowledge; or allow a delta (such as {delta=1e-6}), and the items are found privately."
+)
+
+
+def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
+    """Return the public list of items and how it came to be public; None where it has to be found."""
+    if items is None:
+        return None, ""
+    if isinstance(items, str) and items == "public":
+        return baskets.vocabulary, _told(baskets.items, "as found in the data")
+    if is_whole(items):
+        if not 1 <= items <= MOST_ITEMS:
+            raise MisuseError(
+                told(
+                    "{items} is how many items there are, from 1 to {many:,}; {given} was given.",
+                    many=MOST_ITEMS,
+                    given=items,
+                )
+            )
+        return _numbered(int(items)), _told(int(items), "as declared")
+    if isinstance(items, str | os.PathLike):
+        labels = from_file(Path(items), "items")
+    elif isinstance(items, Iterable):
+        labels = list(items)
+        strange = [label for label in labels if not isinstance(label, str) and not is_whole(label)]
+        if strange:
+            raise MisuseError(
+                told(
+                    "{items} is a list of names or of numbers; {strange!r:.80} is in it. {choices}",
+                    strange=strange[0],
+                    choices=CHOICES,
+                )
+            )
+    else:
+        raise MisuseError(told("{given!r} is not a list of items. {choices}", given=items, choices=CHOICES))
+    if not labels:
+        raise MisuseError("The list of items is empty: there is nothing to find.")
+    vocabulary = Vocabulary(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
+    return vocabulary, _told(len(vocabulary), "as declared")
+
+
+def _told(many: int, how: str) -> str:
+    return f"which {many:,} items there are, {how}" if many != 1 else f"which item there is, {how}"
+
+
+def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:
+    """Read one a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise InputError(f"The list of {what} in {path} has over {_LARGEST:,} bytes; it has one a line.")
+        lines = content.decode("utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise InputError(
+            told(
+                "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
+                path=path,
+                what=what,
+                public=assigned(what, "public"),
+            )
+        ) from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory: give a file with one a line as the list of {what}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The list of {what} in {path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise InputError(f"The list of {what} in {path} cannot be read: {error.strerror}.") from None
+    return as_items([line.strip() for line in lines if line.strip()])
+
+
+def as_items(texts: list[str]) -> list[Item]:
+    """Return texts as items: numbers if all of them are plain ones, names otherwise."""
+    import pyarrow as pa
+
+    numbers, _ = parse_labels(pa.array(texts, pa.large_string()), plain=True)
+    return list(texts) if numbers is None else numbers.to_pylist()
+
+
+def like(label: Item, vocabulary: Vocabulary) -> Item:
+    """Return an item as a list has it: the number 7 is the name '7' on a list of names, and the other way round."""
+    other: Item = label
+    if isinstance(label, str):
+        (other,) = as_items([label])
+    elif is_whole(label):
+        other = str(label)
+    return other if label not in vocabulary and other in vocabulary else label
+
+
+def names(vocabulary: Vocabulary, others: Iterable[str] = ()) -> Vocabulary:
+    """Return the items as names, and others with them: also where there are none, and where all of them are numbers."""
+    import pyarrow as pa
+
+    texts = vocabulary.labels.cast(pa.large_string())
+    known = set(texts.to_pylist())
+    if not vocabulary.numeric and known.issuperset(others):
+        return vocabulary
+    return Vocabulary(pa.array(sorted(known.union(others)), pa.large_string()))
+
+
+def _numbered(many: int) -> Vocabulary:
+    import pyarrow as pa
+
+    return Vocabulary(pa.array(np.arange(many, dtype=np.int64)))
+
+
+def onto(baskets: Baskets, vocabulary: Vocabulary) -> Baskets:
+    """Return the baskets over another list of items: items that are not on it are dropped.
+
+    Whether items are numbers or names is for the list to say: the baskets' are compared as text where theirs differ.
+    """
+    if vocabulary is baskets.vocabulary or vocabulary == baskets.vocabulary:
+        return baskets
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(baskets.vocabulary) == 0:
+        return replace(baskets, vocabulary=vocabulary, sequences=None, pairs=None)
+    alike = vocabulary.numeric == baskets.vocabulary.numeric
+    kind = pa.int64() if vocabulary.numeric and alike else pa.large_string()
+    places = pc.index_in(baskets.vocabulary.labels.cast(kind), value_set=vocabulary.labels.cast(kind))
+    table = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return _recoded(baskets, table, vocabulary)
+
+
+def only(baskets: Baskets, codes: Codes) -> Baskets:
+    """Return the baskets over some of their items, given by ascending codes."""
+    if len(codes) == baskets.items:
+        return baskets
+    table = np.full(baskets.items, -1, np.int32)
+    table[codes] = np.arange(len(codes), dtype=np.int32)
+    return _recoded(baskets, table, Vocabulary(baskets.vocabulary.take(codes)))
+
+
+def rows(baskets: Baskets, kept: NDArray[np.int64]) -> Baskets:
+    """Return the baskets of some people."""
+    offsets, codes = take_rows(baskets.offsets, kept, baskets.codes)
+    segments = None if baskets.segments is None else baskets.segments.take(kept)
+    return Baskets(offsets, codes, baskets.vocabulary, segments=segments)
+
+
+def _recoded(baskets: Baskets, table: NDArray[np.int32], vocabulary: Vocabulary) -> Baskets:
+    """Give the items new numbers; codes that map to -1 are dropped."""
+    codes, offsets = table[baskets.codes], baskets.offsets
+    kept = codes >= 0
+    if not kept.all():
+        before = np.concatenate(([0], np.cumsum(kept)))
+        codes, offsets = codes[kept], before[offsets]
+    if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
+        sort_rows(offsets.copy(), codes, 0, len(baskets), np.empty(len(baskets), np.int32))
+    return Baskets(offsets, codes, vocabulary, segments=baskets.segments)

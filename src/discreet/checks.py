@@ -1,0 +1,163 @@
+"""What users type as numbers, checked once: counts, fractions, lengths. The messages say what to type instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .errors import Message, MisuseError, assigned, named, told
+
+# No pattern has more items than this, and nothing is counted beyond the other: bounds where none was given.
+UNBOUNDED = 2**30
+LARGEST = 2**62
+
+# Digits as everybody types them: Python would take 1_0 for ten, and digits of other scripts.
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
+_RATIO = re.compile(r"\s*[+-]?[0-9]+\s*/\s*[0-9]+\s*", re.ASCII)
+
+_TINY = -40  # the exponent of ten below which a fraction is as good as the smallest
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether something is a whole number; true and false are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def positive(name: str, value: Any) -> int:
+    """Return `value` if it is a whole number over 0."""
+    if is_whole(value) and value > 0:
+        return min(int(value), LARGEST)
+    raise MisuseError(
+        told("{option} is {value!r}, but it must be a whole number, 1 or more.", option=named(name), value=value)
+    )
+
+
+def switch(name: str, value: Any) -> bool:
+    """Return `value` if it is true or false: text that says no would count as yes."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise MisuseError(told("{option} is True or False; {value!r:.80} was given.", option=named(name), value=value))
+
+
+def fraction(name: str, value: Any) -> float:
+    """Return `value` if it lies between 0 and 1; otherwise say what to type, percentages included."""
+    if isinstance(value, int | float | np.number) and 0 <= value <= 1:
+        return float(value)
+    hint: str | Message = ""
+    if isinstance(value, int | float | np.number) and 1 < value <= 100:
+        less = f"{value / 100:g}"
+        hint = told(" For {value:g} % type {instead}.", value=value, instead=assigned(name, float(less), less))
+    raise MisuseError(
+        told(
+            "{option} is {value!r}, but it must lie between 0 and 1.{hint}", option=named(name), value=value, hint=hint
+        )
+    )
+
+
+def support(value: Any) -> Fraction:
+    """Return a fraction of people as the decimal number it was written as: 0.07 is 7/100, not its binary neighbour."""
+    exact = _bounded(as_written(value))
+    if exact is None:
+        raise MisuseError(
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1, such as 0.01; {value!r} was given.",
+                value=value,
+            )
+        )
+    if exact > 1:
+        percent = f"For {value} % write {float(exact / 100):g}; for" if exact <= 100 else "For"
+        raise MisuseError(
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1; {value} was given. "
+                "{percent} a number of people use {min_count}.",
+                value=value,
+                percent=percent,
+            )
+        )
+    if exact <= 0:
+        raise MisuseError(
+            told(
+                "{min_support} is a fraction of people, over 0 and at most 1; {value} was given. "
+                "For every pattern that occurs at all use {min_count=1}.",
+                value=value,
+            )
+        )
+    return exact
+
+
+def as_written(value: Any) -> Decimal | Fraction | None:
+    """Return the finite number that was written, exactly: the float 0.07 is 7/100. None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction | Integral):
+        return Fraction(value)
+    try:
+        if isinstance(value, str):
+            if "/" in value and len(value) < 100 and _RATIO.fullmatch(value):
+                return Fraction(value.replace(" ", ""))
+            value = value if _NUMBER.fullmatch(value) else None
+        if isinstance(value, Real):
+            value = repr(float(value))
+        decimal = Decimal(value) if isinstance(value, str | Decimal) else None
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        return None
+    return decimal if decimal is not None and decimal.is_finite() else None
+
+
+def _bounded(value: Decimal | Fraction | None) -> Fraction | None:
+    """Return a fraction; numbers whose digits would take ages to write out are cut short."""
+    if not isinstance(value, Decimal):
+        return value
+    if value > 0 and value.adjusted() < _TINY:
+        return Fraction(1, 10**-_TINY)
+    return Fraction(value) if value.adjusted() < -_TINY else Fraction(10**-_TINY)
+
+
+def is_text(name: str) -> bool:
+    """Say whether a name can be written down: half of a surrogate pair cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def several(items: Any, name: str) -> list[Any]:
+    """Return one item or several as a list."""
+    if isinstance(items, str | Integral):
+        items = [items]
+    held = list(items) if isinstance(items, Iterable) else None
+    if held is None or not all(isinstance(item, str | Integral) for item in held):
+        raise MisuseError(
+            told(
+                "{option} is an item or several items, each a name or a number; {given!r:.80} was given.",
+                option=named(name),
+                given=items,
+            )
+        )
+    if not all(is_text(item) for item in held if isinstance(item, str)):
+        raise MisuseError(
+            told("{option} has a name that is not text (a lone surrogate): correct it first.", option=named(name))
+        )
+    # Numbers of numpy become Python's, which every format can write.
+    return [int(item) if is_whole(item) else item for item in held]
+
+
+def span(lengths: Any) -> tuple[int, int]:
+    """Return the smallest and the largest number of items that `lengths` stands for."""
+    least, most = lengths, lengths
+    if isinstance(lengths, Sequence) and not isinstance(lengths, str) and len(lengths) == 2:
+        least, most = lengths
+    most = least if most is None else most
+    if not (is_whole(least) and is_whole(most) and 1 <= least <= most):
+        raise MisuseError(
+            told(
+                "{lengths} is how many items a pattern has: a number such as 3, or the least and the most, such as "
+                "(2, 4) or (2, None); {given!r} was given.",
+                given=lengths,
+            )
+        )
+    endless = not is_whole(lengths) and lengths[1] is None
+    return min(int(least), UNBOUNDED), UNBOUNDED if endless else min(int(most), UNBOUNDED)

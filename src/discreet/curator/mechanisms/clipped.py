@@ -1,0 +1,297 @@
+"""Patterns one length after the other by clipped counting, and then once more those that are in doubt.
+
+A whole family of candidates is counted at once, at the price of the few that a basket is allowed to add to, instead of
+paying for each pattern. First all items, then the likeliest pairs of those that may be frequent, and so on; most of
+the budget counts again the candidates of all lengths that noise and clipping leave near the end of the list. The proof
+is in `clipped.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from ...checks import is_whole
+from ...errors import MisuseError, told
+from ...exact.engine import Engine
+from ...exact.query import Kth, People
+from ...privacy.budget import Budget
+from ...privacy.meter import Meter
+from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
+from ..steps.candidate_join import joined, rows
+from ..steps.clipped_counting import CHOSEN, DEVIATIONS, HOLDING, I64, LAST, LOOKING, Tally, count_clipped, end_to_end
+from ..steps.itemset_choice import check_top
+from ..steps.universe import Universe
+
+FIND = "counting the candidates"
+AGAIN = "counting again what is in doubt"
+
+# The numbers below were fitted to five data sets; `clipped.md` says to which, and what others give.
+# The share that measures the count of the last pattern; of what is left then, those of single items, where longer
+# patterns are wanted and where not, of pairs, and of all longer candidates. The rest counts again.
+MEASURING = Fraction(3, 100)
+ITEMS, ONLY_ITEMS = Fraction(1, 5), Fraction(2, 5)
+PAIRS = Fraction(11, 50)
+LONGER = Fraction(3, 25)
+# Each longer length takes so much of what is left for them, unless shorter ones than are wanted have to share it.
+EACH = Fraction(3, 5)
+# By how many deviations the measured count is lowered, so that an unlucky draw does not prune too much; and by how many
+# a candidate may lie below that and still be in the running.
+LOWERED, HOPE = 1.5, 1.0
+# Within how many deviations of the last pattern a candidate is in doubt.
+DOUBT = 2.0
+# Of each length so many times the patterns that there can be are kept to be counted again, and that many of all lengths
+# are counted again at most.
+SPARE = 2
+# Over a threshold nobody knows how many patterns there are: of each length as many as the estimates say, and so many at
+# least.
+KEPT = 400
+# Pairs are counted for so many items at least, and so many candidates of one length at most.
+FEW_ITEMS, CANDIDATES = 10, 100_000
+# Where noise is small there is room for more: for each deviation of the noise on the count of one pair that is in the
+# mark, one itemset of each length is kept, and so many pairs are counted.
+ROOM = 40
+# Longer patterns are not looked for: their share of the budget would be nothing.
+LONGEST = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The best candidates of each length, counted; the most that a basket added to each family; which were cut short.
+
+    A length is cut where there were more candidates than are counted.
+    """
+
+    tallies: list[Tally]
+    totals: list[float]
+    cut: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedCounting(Mechanism):
+    """Settings of `clipped`.
+
+    Parameters
+    ----------
+    pairs
+        For each pattern that is asked for, so many pairs of items are counted, those that would be the most frequent if
+        people chose items independently; over a threshold, for each item that may be frequent. Of longer candidates, a
+        tenth of that.
+    """
+
+    pairs: int = 30
+
+    name: ClassVar[str] = "clipped"
+    summary: ClassVar[str] = (
+        "Counts the candidates of one length after the other at once, people who hold many of them scaled down, and "
+        "counts again those that are in doubt."
+    )
+    citation: ClassVar[str] = "The mechanism is discreet's own."
+    answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_whole(self.pairs) or not 1 <= self.pairs <= 1_000:
+            raise MisuseError(f"pairs is a whole number from 1 to 1,000; {self.pairs!r} was given.")
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse longer patterns than are looked for, and more of them than there are."""
+        super().check(asked, budget)
+        if asked.least > LONGEST:
+            raise MisuseError(
+                told(
+                    "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
+                    "for "
+                    "shorter ones, or another mechanism.",
+                    longest=LONGEST,
+                    asked=asked.least,
+                )
+            )
+        if asked.top is not None:
+            check_top(asked)
+
+    def plan(self, asked: Asked) -> Plan:
+        """Measure the count of the last pattern, count candidates, and count again those that are in doubt.
+
+        What a length does not use, as it has no candidates, goes to the last step.
+        """
+        measuring = MEASURING if asked.top is not None else Fraction(0)
+        finding = (1 - measuring) * _finding(asked)
+        steps = [(LAST, measuring)] if measuring else []
+        counted = 1 - LOOKING
+        again = 1 - measuring - finding
+        return [*steps, (HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Measure what the last pattern counts, where that is not the question, and find those above it."""
+        if asked.top is None:
+            return self.find(engine, asked, meter, float(asked.count or 1), float(asked.count or 1))
+        last = meter.count(LAST, engine, Kth(asked.top, asked.least, asked.longest), MEASURING)
+        mark = max(1.0, float(last.values[0]))
+        return self.find(engine, asked, meter, mark, max(1.0, mark - LOWERED * last.deviation))
+
+    def find(self, engine: Engine, asked: Asked, meter: Meter, mark: float, low: float) -> Found:
+        """Find patterns with all that a meter has left.
+
+        Parameters
+        ----------
+        engine, asked, meter
+            As for every mechanism.
+        mark
+            The threshold, or about what the last of the top patterns counts: a public or a released number.
+        low
+            A count that it surely does not lie below.
+        """
+        levels = self._levels(engine, asked, meter, mark, low)
+        pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= asked.least])
+        if asked.top is not None:
+            pool = _filled(_hopeful(pool, low, asked.top), asked, meter, mark)
+        facts = {
+            "candidates counted": [len(level) for level in levels.tallies],
+            "most that a basket added": [round(total, 2) for total in levels.totals],
+        }
+        # Over a threshold nothing of the lengths that were asked for may be left to count.
+        spare = pool if len(pool) else levels.tallies[-1]
+        doubtful = _doubtful(asked, spare, mark)
+        again, total = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left, mark)
+        if len(pool):
+            pool = pool.merged(doubtful, again).lowered(asked.crowd)
+        facts |= {"counted again": len(doubtful), "most that a basket added then": total}
+        return _found(asked, pool, facts, _cut_short(levels.cut) if asked.top is None else ())
+
+    def _levels(self, engine: Engine, asked: Asked, meter: Meter, mark: float, low: float) -> Levels:
+        """Count candidates, one length after the other."""
+        longest = min(asked.longest, asked.items, LONGEST)
+        budget = meter.left
+        longer = LONGER * budget
+        clear = mark / sqrt(meter.scale(People(), PAIRS * budget)[1])
+        sets = rows(np.arange(asked.items, dtype=np.int32)[:, None])
+        items = 0
+        levels = Levels([], [], [])
+        for size in range(1, longest + 1):
+            if size == 1:
+                share = budget * (ITEMS if longest > 1 else ONLY_ITEMS)
+            elif size == 2:
+                share = budget * (PAIRS if longest > 2 else PAIRS + LONGER)
+            else:
+                share = longer * (EACH if size >= asked.least else Fraction(1, asked.least - size + 1))
+                longer -= share
+            level, total = count_clipped(FIND, engine, meter, sets, share, mark)
+            most = int(min(max(_kept(asked, size, level, low), clear), CANDIDATES))
+            # All items were counted: over a threshold none of them has to be left out.
+            levels.tallies.append(level if size == 1 and asked.top is None else level.best(SPARE * most))
+            levels.totals.append(total)
+            hopeful = _hopeful(level.best(most), low)
+            items = len(hopeful) if size == 1 else items
+            if size == longest:
+                break
+            counted = self._most(asked, hopeful, items, clear)
+            scores = np.rint(1024 * np.log2(np.maximum(hopeful.estimates, 1.0))).astype(np.int64)
+            # The likeliest by the product of the counts of their parts.
+            sets = joined(hopeful.itemsets, scores, counted)[0]
+            if not len(sets):
+                break
+            if len(sets) == counted:
+                levels.cut.append(size + 1)
+        return levels
+
+    def _most(self, asked: Asked, level: Tally, items: int, clear: float) -> int:
+        """Return how many itemsets of one item more than a level has are counted at most."""
+        wanted = max(items, len(level), FEW_ITEMS)
+        if asked.top is not None:
+            wanted = asked.top * comb(max(asked.least, 2), 2)
+        most = int(min(max(self.pairs * wanted, ROOM * clear), CANDIDATES))
+        if len(level) and level.itemsets.sizes[0] > 1:
+            most = -(-most // 10)
+        return most
+
+
+def _cut_short(lengths: list[int]) -> tuple[str, ...]:
+    """Say of which lengths candidates were left out, where some were."""
+    if not lengths:
+        return ()
+    named = " and ".join(filter(None, (", ".join(map(str, lengths[:-1])), str(lengths[-1]))))
+    return (
+        f"Of the candidates with {named} items only the likeliest were counted: patterns over the threshold may be "
+        "missing.",
+    )
+
+
+def _finding(asked: Asked) -> Fraction:
+    """Return the share that finds candidates."""
+    return ONLY_ITEMS if min(asked.longest, asked.items) == 1 else ITEMS + PAIRS + LONGER
+
+
+def _kept(asked: Asked, size: int, level: Tally, low: float) -> int:
+    """Return how many itemsets of a size can be among the top patterns, or within one of them.
+
+    As many as are asked for; of shorter ones than that, as many as their subsets. Over a threshold as many as have an
+    estimate over it, less those that noise lifted there: about as many as it pushed as far below 0.
+    """
+    if asked.top is None:
+        lifted = np.count_nonzero(level.estimates <= -low)
+        return max(KEPT, int(np.count_nonzero(level.estimates >= low) - lifted))
+    return min(asked.top * (comb(asked.least, size) if size < asked.least else 1), CANDIDATES)
+
+
+def _hopeful(tally: Tally, low: float, least: int = 0) -> Tally:
+    """Return those that may count so much, and others with the largest estimates where they are too few."""
+    doomed = tally.estimates + HOPE * tally.deviations < low
+    order = np.lexsort((-tally.estimates, doomed))
+    return tally.take(order[: max(least, int(np.count_nonzero(~doomed)))])
+
+
+def _filled(pool: Tally, asked: Asked, meter: Meter, mark: float) -> Tally:
+    """Return as many candidates as patterns are asked for: where fewer were counted, others are drawn.
+
+    How many were counted is a result; so the length of the list must not tell it. They are taken to count nothing, give
+    or take as much as the last pattern.
+    """
+    universe = Universe(asked.items, asked.least, min(asked.longest, LONGEST))
+    missing = universe.up_to(asked.top or 0) - len(pool)
+    if missing <= 0:
+        return pool
+    others = from_tuples(universe.others(to_tuples(pool.itemsets), missing, meter.below))
+    return end_to_end([pool, Tally(others, np.zeros(missing), np.full(missing, mark))])
+
+
+def _doubtful(asked: Asked, pool: Tally, mark: float) -> I64:
+    """Return which candidates may or may not be patterns; where there are none, those that are; or all of them."""
+    edge, most = mark, len(pool)
+    if asked.top is not None:
+        edge, most = float(np.sort(pool.estimates)[-min(asked.top, len(pool))]), SPARE * asked.top
+    away = np.abs(pool.estimates - edge)
+    for places in (np.flatnonzero(away <= DOUBT * pool.deviations), np.flatnonzero(pool.estimates >= edge)):
+        if len(places):
+            return np.sort(places[np.argsort(away[places], kind="stable")[:most]])
+    return np.arange(len(pool))
+
+
+def _found(asked: Asked, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
+    """Keep the patterns that were asked for, and say how sure their counts are."""
+    order = np.lexsort((pool.itemsets.sizes, -pool.estimates))
+    if asked.top is None:
+        # Shown are whole people.
+        order = order[np.rint(pool.estimates[order]) >= (asked.count or 1)]
+    kept = pool.take(order[: asked.top])
+    if not asked.counts:
+        return Found(itemsets=kept.itemsets, estimates=None, facts=facts, notes=notes)
+    notes = (
+        "People who hold many candidates count less for each of them, and the estimates are corrected for it by how "
+        "many hold how many. An interval is as wide as that correction and the noise leave it.",
+        CHOSEN,
+        *notes,
+    )
+    margin = DEVIATIONS * kept.deviations
+    return Found(
+        itemsets=kept.itemsets,
+        estimates=kept.estimates,
+        low=np.floor(kept.estimates - margin),
+        high=np.ceil(kept.estimates + margin),
+        facts=facts,
+        notes=notes,
+    )

@@ -1,0 +1,23 @@
+"""Top-K by Laplace noise on truncated counts (Bhaskar et al. 2010, algorithms 2 and 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...privacy.meter import Way
+from ..steps.itemset_choice import Choosing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace(Choosing):
+    """Settings of `laplace`: those of `Choosing`."""
+
+    name: ClassVar[str] = "laplace"
+    summary: ClassVar[str] = (
+        "Adds noise to the count of every itemset there could be, takes the largest, and counts those anew with noise."
+    )
+
+    def choice(self) -> Way:
+        """Take the largest noisy counts."""
+        return "laplace"

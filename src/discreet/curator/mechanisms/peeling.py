@@ -1,0 +1,180 @@
+"""Patterns picked one by one, out of what the picks so far allow: an itemset joins once all its parts were picked.
+
+The top patterns hold all their parts: a pattern is held by no more people than its parts are. So nobody has to choose
+among all itemsets there are, only among the items and among what they have made possible. The proof is in `peeling.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from ...baskets.core import starts
+from ...errors import MisuseError, told
+from ...exact.engine import Engine
+from ...exact.query import Kth, Supports
+from ...privacy.budget import Budget, shown
+from ...privacy.meter import Candidates, Meter, Way
+from ...results.itemsets import Itemsets
+from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples
+from ..steps.clipped_counting import DEVIATIONS, I64, LAST, count_clipped, falling
+from ..steps.itemset_choice import check_top
+
+# More patterns than this are not picked: there may be half the square of it to choose from each time.
+MOST = 1_000
+
+# The share of counting that measures about how large the counts are.
+SIZING = Fraction(1, 20)
+
+PICK = "picking the patterns"
+COUNT = "counting the patterns"
+
+Pattern = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peeling(Mechanism):
+    """Settings of `peeling`.
+
+    Parameters
+    ----------
+    selecting
+        The share of the budget that picks the patterns; the rest counts them.
+    """
+
+    selecting: Fraction = Fraction(3, 5)
+
+    name: ClassVar[str] = "peeling"
+    summary: ClassVar[str] = (
+        "Picks patterns one by one, each time out of the items and of what is put together of patterns already picked, "
+        "and counts them."
+    )
+    citation: ClassVar[str] = (
+        "discreet's own, after F. McSherry, K. Talwar. Mechanism design via differential privacy. FOCS 2007; and "
+        "R. Agrawal, R. Srikant. Fast algorithms for mining association rules. VLDB 1994."
+    )
+    answers: ClassVar[tuple[Answers, ...]] = ("top",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.selecting < 1:
+            raise MisuseError(f"selecting lies between 0 and 1; {shown(self.selecting)} was given.")
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse longer patterns without their parts, and more patterns than there are or can be picked."""
+        super().check(asked, budget)
+        check_top(asked)
+        if asked.least > 1:
+            raise MisuseError(
+                told(
+                    "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
+                    "mechanism."
+                )
+            )
+        if asked.top is not None and asked.top > MOST:
+            raise MisuseError(
+                told(
+                    "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
+                    allowed=MOST,
+                    given=asked.top,
+                )
+            )
+
+    def plan(self, asked: Asked) -> Plan:
+        """Pick with one share, count with the other; for the patterns alone all of it picks."""
+        if not asked.counts:
+            return [(PICK, Fraction(1))]
+        counting = 1 - self.selecting
+        return [(PICK, self.selecting), (LAST, SIZING * counting), (COUNT, (1 - SIZING) * counting)]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Pick, and count what was picked."""
+        return self.find(engine, asked, meter)
+
+    def find(self, engine: Engine, asked: Asked, meter: Meter, mark: float | None = None) -> Found:
+        """Find patterns with all that a meter has left.
+
+        Parameters
+        ----------
+        engine, asked, meter
+            As for every mechanism.
+        mark
+            About what the last of the top patterns counts, a released number; without it, it is measured.
+        """
+        share = meter.left * dict(self.plan(asked))[PICK]
+        itemsets = from_tuples(picked(engine, asked, meter, share))
+        if not asked.counts:
+            return Found(itemsets=itemsets, estimates=None)
+        if mark is None:
+            # How much clipping may take away goes with what the last pattern counts.
+            last = meter.count(LAST, engine, Kth(len(itemsets), 1, asked.longest), meter.left * SIZING)
+            mark = max(1.0, float(last.values[0]))
+        tally, _ = count_clipped(COUNT, engine, meter, itemsets, meter.left, mark)
+        estimates, margins = falling(itemsets, tally.estimates, asked.crowd), DEVIATIONS * tally.deviations
+        return Found(itemsets=itemsets, estimates=estimates, low=estimates - margins, high=estimates + margins)
+
+
+def way(meter: Meter) -> Way:
+    """Return how patterns are picked: by permute-and-flip, which errs less but costs four times as much under zCDP."""
+    return "permute-and-flip" if meter.pure else "exponential"
+
+
+def picked(engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> list[Pattern]:
+    """Return the patterns in the order of the picks, all of which together cost the share."""
+    growing = Growing(engine, asked)
+    many = asked.top or 0
+    for _ in range(many):
+        candidates = growing.candidates()
+        chosen = meter.choose(PICK, candidates, 1, share / many, way(meter)).candidates[0]
+        growing.take(chosen)
+    return growing.picked
+
+
+class Growing:
+    """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
+
+    def __init__(self, engine: Engine, asked: Asked) -> None:
+        counts = engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
+        # In order of their counts, so that they are soon sorted again each time. Which place a candidate has is told to
+        # nobody.
+        order = np.argsort(-counts, kind="stable")
+        self._engine, self._longest = engine, asked.longest
+        self._codes, self._sizes = order.astype(np.int32), np.ones(asked.items, np.int64)
+        self._counts: I64 = counts[order]
+        self.picked: list[Pattern] = []
+        # For each picked pattern, and for nothing at all, the items with which it is a picked pattern too.
+        self._beside: dict[Pattern, set[int]] = {(): set()}
+
+    def candidates(self) -> Candidates:
+        """Return all that can be picked now, with their counts."""
+        return Candidates(self._counts, itemsets=Itemsets(starts(self._sizes), self._codes))
+
+    def take(self, place: int) -> None:
+        """Pick one of them, and let in what it makes possible."""
+        first = int(self._sizes[:place].sum())
+        last = first + int(self._sizes[place])
+        pattern = tuple(self._codes[first:last].tolist())
+        self.picked.append(pattern)
+        self._beside[pattern] = set()
+        for part, item in _parts(pattern):
+            self._beside[part].add(item)
+        fresh = from_tuples(self._made_possible(pattern) if len(pattern) < self._longest else [])
+        counts = self._engine.answer(Supports(fresh)) if len(fresh) else np.empty(0, np.int64)
+        self._codes = np.concatenate((self._codes[:first], self._codes[last:], fresh.codes))
+        self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))
+        self._counts = np.concatenate((self._counts[:place], self._counts[place + 1 :], counts))
+
+    def _made_possible(self, pattern: Pattern) -> list[Pattern]:
+        """Return the itemsets of one item more all of whose parts are picked, this pattern being the last of them."""
+        beside = sorted((self._beside[part] for part, _ in _parts(pattern)), key=len)
+        shared = set.intersection(*beside) - set(pattern)
+        return [tuple(sorted((*pattern, item))) for item in sorted(shared)]
+
+
+def _parts(pattern: Pattern) -> Sequence[tuple[Pattern, int]]:
+    """Return each part with one item less, and that item."""
+    return [(pattern[:place] + pattern[place + 1 :], item) for place, item in enumerate(pattern)]

@@ -1,0 +1,202 @@
+"""Noisy counts over a threshold (Korolova et al. 2009; Götz et al. 2012): needs no list of items.
+
+Only what occurs is counted, so nothing has to be listed beforehand; what few people hold hardly ever passes the
+threshold, and the small chance that it does is the delta. The same code finds the items for other mechanisms where no
+list of them is public. The proof is in `threshold.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import LARGEST
+from ...errors import MisuseError, told
+from ...exact.engine import Engine
+from ...exact.query import Truncation
+from ...privacy.budget import Budget
+from ...privacy.meter import Meter
+from ...results.itemsets import Itemsets
+from ..mechanism import Answers, Asked, Found, Mechanism, Plan, to_tuples
+
+# About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
+LISTED = 4_000_000
+# How many items a pattern has at most where that was not said.
+LONGEST = 2
+
+_FIND = "finding the patterns"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Mechanism):
+    """Settings of `threshold`.
+
+    Parameters
+    ----------
+    kept
+        How many items of each basket take part, drawn at random where it holds more.
+    """
+
+    kept: int = 5
+
+    name: ClassVar[str] = "threshold"
+    summary: ClassVar[str] = (
+        "Counts with noise what occurs in baskets cut to a few items, and shows what lies over a threshold that rare "
+        "things hardly pass. Needs no list of items."
+    )
+    citation: ClassVar[str] = (
+        "A. Korolova, K. Kenthapadi, N. Mishra, A. Ntoulas. Releasing search queries and clicks privately. WWW 2009. "
+        "M. Götz, A. Machanavajjhala, G. Wang, X. Xiao, J. Gehrke. Publishing search logs: a comparative study of "
+        "privacy guarantees. IEEE Transactions on Knowledge and Data Engineering 24, 2012."
+    )
+    answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
+    delta: ClassVar[bool | None] = True
+    finds: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.kept <= 1_000:
+            raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse baskets with more subsets than can be looked at: the floor would rise over every count."""
+        super().check(asked, budget)
+        kept, longest = self._sizes(asked)
+        if subsets(kept, longest) > LISTED:
+            raise MisuseError(
+                told(
+                    "A basket cut to {kept:,} items has more than {listed:,} subsets of up to {longest:,} items, too "
+                    "many to look at: ask for shorter patterns ({lengths=}), or set kept lower.",
+                    kept=kept,
+                    listed=LISTED,
+                    longest=longest,
+                )
+            )
+
+    def _sizes(self, asked: Asked) -> tuple[int, int]:
+        """Return to how many items baskets are cut, and how many a pattern has at most."""
+        kept = max(min(self.kept, asked.items), asked.least)
+        return kept, min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
+
+    def plan(self, asked: Asked) -> Plan:
+        """Spend everything on one step."""
+        return [(_FIND, Fraction(1))]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Count what occurs in the cut baskets, and keep what lies over the threshold."""
+        kept, longest = self._sizes(asked)
+        people = asked.people + asked.people_margin
+        things = find(
+            engine,
+            meter,
+            _FIND,
+            meter.left,
+            kept=kept,
+            least=asked.least,
+            longest=longest,
+            people=people,
+            over=asked.count or 0,
+        )
+        many = len(things.values) if asked.top is None else min(asked.top, len(things.values))
+        itemsets = things.itemsets.take(np.arange(many))
+        values = things.values[:many].astype(np.float64)
+        facts = {"threshold": things.threshold, "items kept of a basket": kept, "longest pattern": longest}
+        notes = [
+            f"Patterns of up to {longest} items were looked for in baskets cut to {kept} items, drawn at random. Those "
+            f"with a noisy count of {things.threshold:,} or more are shown."
+        ]
+        if asked.count is not None and things.threshold > asked.count:
+            notes.append(
+                f"Below {things.threshold:,} people, patterns that few people hold could not be told from noise: those "
+                f"with {asked.count:,} people up to that are missing."
+            )
+        if not asked.counts:
+            return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
+        # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
+        notes.append(
+            "Counts are of the cut baskets: in whole baskets a pattern is held by more people, how many is not known. "
+            "So an interval reaches up to all of them."
+        )
+        return Found(
+            itemsets=itemsets,
+            estimates=values,
+            low=values - things.margin,
+            high=np.maximum(values + things.margin, people),
+            facts=facts,
+            notes=tuple(notes),
+        )
+
+
+def subsets(many: int, longest: int) -> int:
+    """Return how many subsets of 1 to `longest` items so many items have; beyond `LISTED`, that it is more."""
+    total = 0
+    for size in range(1, min(longest, many) + 1):
+        total += comb(many, size)
+        if total > LISTED:
+            break
+    return total
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Things:
+    """Itemsets that were found, the largest noisy count first, with the threshold they passed.
+
+    Ties are ordered by the codes: the order in which the engine lists itemsets depends on the data.
+    """
+
+    itemsets: Itemsets
+    values: NDArray[np.int64]
+    margin: int
+    threshold: int
+
+
+def find(
+    engine: Engine,
+    meter: Meter,
+    what: str,
+    share: Fraction,
+    *,
+    kept: int,
+    least: int,
+    longest: int,
+    people: int,
+    over: int = 0,
+) -> Things:
+    """Find the itemsets that enough people hold, without a list of those there could be.
+
+    Parameters
+    ----------
+    engine, meter, what, share
+        Who counts, who pays, for what, and how much of the budget.
+    kept
+        How many items of each basket take part.
+    least, longest
+        How many items an itemset has.
+    people
+        How many people there are at most, as far as public and released numbers say.
+    over
+        The count that is asked for. Where the threshold has to be higher, that one holds.
+    """
+    most = max(1, subsets(kept, longest) - subsets(kept, least - 1))
+    needed = meter.threshold(most, share)
+    # Taking a public floor off every count, down to 0, moves no count by more than before. Itemsets at the floor need
+    # not be listed, and about LISTED lie above it at most, with the shorter ones that are met on the way to them.
+    floor = max(over - needed, max(people, 1) * subsets(kept, longest) // LISTED)
+    cut = engine.cut(Truncation(kept, meter.secret()))
+    listed = cut.above(floor, least, longest, LARGEST)
+    passed, noisy, threshold = meter.find(what, listed.counts - floor, most, share, things=listed.itemsets)
+    places = np.flatnonzero(passed)
+    values = noisy.values[places] + floor
+    names = to_tuples(listed.itemsets.take(places))
+    order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
+    return Things(
+        itemsets=listed.itemsets.take(places[order]),
+        values=values[order],
+        margin=noisy.margin(),
+        threshold=threshold + floor,
+    )

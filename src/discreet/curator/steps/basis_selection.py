@@ -1,0 +1,305 @@
+"""What `privbasis` and `bases` share: how many items, which items and pairs, bases that cover them, and their cells.
+
+Instead of paying for every itemset, they pay for some items and pairs, cover them with bases of a few items each, and
+count in which cell of each basis people are. The count of every itemset within a basis follows from its cells.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, count
+from math import ceil, comb, isqrt
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import MisuseError, told
+from ...exact.engine import Engine
+from ...exact.query import LARGEST_BASIS, Cells, Kth, Supports
+from ...privacy.budget import Budget, shown
+from ...privacy.meter import Candidates, Meter, Noisy, Way
+from ...report.text import number_of
+from ...results.itemsets import Itemsets
+from ..mechanism import Answers, Asked, Found, Mechanism, from_tuples, to_tuples
+from .basis_cover import Basis, cover, groups
+from .cell_estimates import I64, Sums
+from .clipped_counting import CHOSEN, falling
+from .itemset_choice import check_top
+from .universe import Universe
+
+# No more items than this are picked: all pairs of them are counted. And no more pairs: covering them takes seconds, and
+# of ten times as many hours.
+ITEMS = 1_000
+PAIRS = 2_000
+# A threshold is taken for the count of one of the first so many patterns, told apart in steps of a quarter.
+RANKS = 4_096
+# Scores are told apart down to where one is chosen about exp(20) times less often than the best could be.
+FAR = 20
+
+RANK = "choosing how many patterns"
+MANY = "choosing how many items"
+PICK = "choosing items and pairs"
+PAIR = "choosing how many pairs"
+COUNT = "counting the cells"
+RANK_SHARE = Fraction(1, 20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Shares of what is left: of picking items, of choosing how many pairs, and of picking these; the rest counts.
+
+    `many` is how many pairs are picked where that is not chosen; `single` says that the items are one basis.
+    """
+
+    items: Fraction
+    single: bool = False
+    pairs: Fraction = Fraction(0)
+    many: int = 0
+    choosing: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Basing(Mechanism):
+    """What both mechanisms are but for how they pick, how many items, and how they order what they found.
+
+    Parameters
+    ----------
+    spare
+        Items and pairs are picked for so many times the patterns asked for (the article's eta).
+    largest
+        How many items a basis has at most, and so a pattern.
+    """
+
+    spare: Fraction = Fraction(11, 10)
+    largest: int = 12
+
+    answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
+    # Whether a list of the top is filled up, and estimates are made to agree: the article does neither.
+    mends: ClassVar[bool] = False
+    # The share of choosing how many items to pick.
+    many_share: ClassVar[Fraction]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.spare <= 2:
+            raise MisuseError(f"spare lies between 1 and 2; {shown(self.spare)} was given.")
+        if not 2 <= self.largest <= LARGEST_BASIS:
+            raise MisuseError(f"largest lies between 2 and {LARGEST_BASIS}; {self.largest} was given.")
+
+    @abstractmethod
+    def way(self, meter: Meter) -> Way:
+        """Return how items, pairs and numbers of them are chosen."""
+
+    @abstractmethod
+    def widened(self, many: int) -> int:
+        """Return how many items are picked where the choice was so many."""
+
+    @abstractmethod
+    def split(self, asked: Asked, top: int, many: int, meter: Meter) -> Split:
+        """Return on what is spent what is left once it is known how many items to pick."""
+
+    @abstractmethod
+    def sums(self, bases: list[Basis], noisy: Noisy, asked: Asked) -> Sums:
+        """Return what the cells say about the itemsets of the asked lengths within the bases."""
+
+    def covered(self, asked: Asked, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+        """Return bases that hold each of the items 0, 1, 2 … and each of the pairs of them."""
+        return cover(items, pairs, self.largest, power)
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse patterns that no basis can hold, and more of them than there are."""
+        super().check(asked, budget)
+        if asked.least > self.largest:
+            raise MisuseError(
+                told(
+                    "{name} finds patterns of at most {largest} items, and {lengths} asks for {asked} or more: "
+                    "ask for shorter ones, or another mechanism.",
+                    name=self.name,
+                    largest=self.largest,
+                    asked=asked.least,
+                )
+            )
+        if asked.top is not None:
+            check_top(asked)
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Choose how many items, which items, which pairs; cover them; count the cells; add them up."""
+        top = asked.top if asked.top is not None else self.choose_rank(engine, asked, meter, RANK_SHARE)
+        many = self.choose_many(engine, asked, top, meter, meter.left * self.many_share) if asked.longest > 1 else 0
+        return self.from_items(engine, asked, top, many, meter)
+
+    def longest(self, asked: Asked) -> int:
+        """Return how many items a pattern has at most."""
+        return min(asked.longest, self.largest)
+
+    def wanted(self, asked: Asked, top: int) -> int:
+        """Return how many patterns the items and pairs are picked for."""
+        return max(1, Universe(asked.items, asked.least, self.longest(asked)).up_to(ceil(self.spare * top)))
+
+    def choose_rank(self, engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> int:
+        """Choose the rank at which the counts of patterns come closest to the threshold."""
+        longest = self.longest(asked)
+        most = Universe(asked.items, asked.least, longest).up_to(RANKS)
+        ranks = [1]
+        while ranks[-1] < most:
+            ranks.append(min(max(ranks[-1] + 1, ranks[-1] * 5 // 4), most))
+        threshold = asked.count or 0
+        # Where a score is so far below 0 that it is chosen next to never, it makes no difference how far: counts that
+        # far below the threshold are taken for more than they are, and need not be mined. The later ranks for a little
+        # less, so that where no pattern comes near the threshold, few are chosen.
+        rate = meter.rate(1, share, self.way(meter), monotone=False)
+        lowest = np.array([max(0, threshold - ceil((FAR + Fraction(place, 2)) / rate)) for place in range(len(ranks))])
+        listed = engine.above(int(lowest[-1]), asked.least, longest, RANKS)
+        # Each count is an order statistic over the public universe, and 0 where fewer occur (E11).
+        counts = np.full(ranks[-1], listed.bound)
+        counts[: len(listed.counts)] = listed.counts
+        scores = -np.abs(np.maximum(counts[np.array(ranks) - 1], lowest) - threshold)
+        return ranks[meter.choose(RANK, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]]
+
+    def choose_many(self, engine: Engine, asked: Asked, top: int, meter: Meter, share: Fraction) -> int:
+        """Choose how many items to pick: the rank at which their counts come closest to that of the last pattern.
+
+        So many patterns need so many items at least, and where single items are patterns too, no more than one each.
+        """
+        mark = self._mark(engine, asked, top)
+        factor = 1 if asked.least == 1 else self.longest(asked)
+        most = min(asked.items, ITEMS, self.wanted(asked, top) * factor)
+        least = _fewest(asked.least, self.longest(asked), top, most)
+        falling = np.sort(_held(engine, asked))[::-1]
+        scores = -np.abs(falling[least - 1 : most] - mark)
+        chosen = meter.choose(MANY, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
+        return min(self.widened(least + chosen), asked.items)
+
+    def pairs(self, asked: Asked, top: int, many: int) -> int:
+        """Return how many pairs are picked beside so many items.
+
+        Where single items are patterns, as many as patterns are missing, fewer where that is many, as longer patterns
+        come with them: the article's number. Where they are not, enough for so many pairs, or for longer patterns that
+        share pairs.
+        """
+        if asked.longest == 1:
+            return 0
+        wanted, most = self.wanted(asked, top), min(comb(many, 2), PAIRS)
+        if asked.least > 1:
+            return min((asked.least - 1) * wanted, most)
+        missing = max(0, wanted - many)
+        return min(missing, isqrt(missing * many), most)
+
+    def from_items(self, engine: Engine, asked: Asked, top: int, many: int, meter: Meter) -> Found:
+        """Pick so many items and pairs of them, and count the cells of bases that cover them, with all that is left.
+
+        Single items are counted in groups; how many of them follows from what was asked.
+        """
+        longest = self.longest(asked)
+        if longest == 1:
+            many = top if asked.top is not None else self.wanted(asked, top)
+        split, left, way = self.split(asked, top, many, meter), meter.left, self.way(meter)
+        alone = longest == 1 and asked.top is not None and not asked.counts
+        share = left if alone else left * split.items
+        picked = sorted(meter.choose(PICK, Candidates(_held(engine, asked)), many, share, way).candidates)
+        facts = {"patterns expected": top} if asked.top is None else {}
+        facts |= {"items picked": many, "pairs picked": 0}
+        if alone:
+            return Found(itemsets=from_tuples([(item,) for item in picked]), estimates=None, facts=facts)
+        pairs: list[tuple[int, int]] = []
+        if split.pairs:
+            every = list(combinations(range(many), 2))
+            counts = engine.answer(Supports(from_tuples([(picked[one], picked[other]) for one, other in every])))
+            others = split.many
+            if split.choosing:
+                others = self._choose_pairs(engine, asked, top, counts, meter, left * split.choosing)
+            chosen = meter.choose(PICK, Candidates(counts), others, left * split.pairs, way)
+            pairs = sorted(every[place] for place in chosen.candidates)
+            facts["pairs picked"] = others
+        power = 2 if meter.pure else 1
+        if longest == 1:
+            bases = groups(picked, self.largest, power)
+        elif split.single:
+            bases = [tuple(picked)]
+        else:
+            bases = [tuple(picked[place] for place in basis) for basis in self.covered(asked, many, pairs, power)]
+        noisy = meter.count(COUNT, engine, Cells(tuple(bases)), meter.left)
+        found = self._found(bases, noisy, asked, facts | {"bases counted": len(bases)})
+        return _filled(found, self.longest(asked), asked, meter) if self.mends and asked.top is not None else found
+
+    def _choose_pairs(self, engine: Engine, asked: Asked, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
+        """Choose how many pairs to pick: the rank at which their counts come closest to that of the last pattern."""
+        fewest = comb(_fewest(asked.least, self.longest(asked), top, asked.items) - 1, 2)
+        most = min(len(counts), PAIRS, self.wanted(asked, top) * comb(self.longest(asked), 2))
+        least = min(max(fewest, 1), most)
+        falling = np.sort(counts)[::-1]
+        scores = -np.abs(falling[least - 1 : most] - self._mark(engine, asked, top))
+        return least + meter.choose(PAIR, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
+
+    def _mark(self, engine: Engine, asked: Asked, top: int) -> int:
+        """Return the count of the last pattern that is looked for: the threshold, or an order statistic."""
+        if asked.count is not None:
+            return asked.count
+        return int(engine.answer(Kth(self.wanted(asked, top), asked.least, self.longest(asked)))[0])
+
+    def _found(self, bases: list[Basis], noisy: Noisy, asked: Asked, facts: dict[str, int]) -> Found:
+        """Add up the cells, and keep the patterns that were asked for."""
+        sums = self.sums(bases, noisy, asked)
+        order = np.lexsort((sums.itemsets.sizes, -sums.worth))
+        if asked.top is not None:
+            order = order[: asked.top]
+        elif asked.count is not None:
+            order = order[: sums.over(order, asked.count)]
+        kept, values, margins = sums.itemsets.take(order), sums.estimates[order], sums.margins[order]
+        notes = [_told(facts)]
+        if asked.top is not None and len(order) < asked.top and not self.mends:
+            notes.append(f"No more than {len(order):,} itemsets of the asked lengths lie within the bases.")
+        if not asked.counts:
+            return Found(itemsets=kept, estimates=None, facts=facts, notes=tuple(notes))
+        notes.append(CHOSEN)
+        # An interval stays where it was: it is that of an estimate that errs to both sides.
+        shown = falling(kept, values, float(asked.crowd)) if self.mends else values
+        return Found(
+            itemsets=kept,
+            estimates=shown,
+            low=np.minimum(values - margins, shown),
+            high=np.maximum(values + margins, shown),
+            facts=facts,
+            notes=tuple(notes),
+        )
+
+
+def _filled(found: Found, longest: int, asked: Asked, meter: Meter) -> Found:
+    """Return as many patterns as are asked for: where too few lie within the bases, others are drawn.
+
+    Nothing is known about their counts: they are shown as 0, give or take everyone.
+    """
+    universe = Universe(asked.items, asked.least, longest)
+    missing = universe.up_to(asked.top or 0) - len(found.itemsets)
+    if missing <= 0:
+        return found
+    listed = to_tuples(found.itemsets)
+    itemsets = from_tuples([*listed, *universe.others(listed, missing, meter.below)])
+    drawn = number_of(missing, "pattern that lies in no basis was", "patterns that lie in no basis were")
+    notes = (*found.notes, f"{drawn} drawn at random.")
+    if found.estimates is None or found.low is None or found.high is None:
+        return replace(found, itemsets=itemsets, notes=notes)
+    nothing, everyone = np.zeros(missing), np.full(missing, float(asked.crowd))
+    columns = ((found.estimates, nothing), (found.low, nothing), (found.high, everyone))
+    estimates, low, high = (np.concatenate(column) for column in columns)
+    return replace(found, itemsets=itemsets, estimates=estimates, low=low, high=high, notes=notes)
+
+
+def _fewest(least: int, longest: int, top: int, most: int) -> int:
+    """Return how many items have so many itemsets at least; no more than `most`."""
+    lengths = range(least, longest + 1)
+    return next(many for many in count(1) if many >= most or sum(comb(many, size) for size in lengths) >= top)
+
+
+def _held(engine: Engine, asked: Asked) -> I64:
+    """Return how many people hold each item."""
+    return engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
+
+
+def _told(facts: dict[str, int]) -> str:
+    items, pairs, bases = facts["items picked"], facts["pairs picked"], facts["bases counted"]
+    also = f" and {number_of(pairs, 'pair')} of them" if pairs else ""
+    were = "was" if items == 1 and not pairs else "were"
+    return f"{number_of(items, 'item')}{also} {were} picked and covered with {number_of(bases, 'basis', 'bases')}."

@@ -1,0 +1,214 @@
+"""What `exponential` and `laplace` share: truncated counts, the choice among all itemsets, the recount, the promise."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import MisuseError, told
+from ...exact.engine import Engine
+from ...exact.query import Kth, Supports
+from ...privacy.budget import Budget, shown
+from ...privacy.meter import Candidates, Meter, Way
+from ...report.text import number_of
+from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
+from .universe import MOST_BITS, Universe
+
+# No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
+LISTED = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choosing(Mechanism):
+    """What both mechanisms are but for how they choose.
+
+    Parameters
+    ----------
+    selecting
+        The share of the budget that chooses the patterns; the rest counts them.
+    doubt
+        The probability with which the promise about the result may fail (the papers' rho).
+    floor
+        The public floor of counts as a fraction of gamma (E3): itemsets below it are not told apart.
+    """
+
+    selecting: Fraction = Fraction(1, 2)
+    doubt: Fraction = Fraction(1, 10)
+    floor: Fraction = Fraction(1, 20)
+
+    citation: ClassVar[str] = (
+        "R. Bhaskar, S. Laxman, A. Smith, A. Thakurta. Discovering frequent patterns in sensitive data. KDD 2010."
+    )
+    answers: ClassVar[tuple[Answers, ...]] = ("top",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("selecting", "doubt", "floor"):
+            value: Fraction = getattr(self, name)
+            if not 0 < value < 1 and not (name == "floor" and value == 0):
+                raise MisuseError(f"{name} lies between 0 and 1; {shown(value)} was given.")
+
+    @abstractmethod
+    def choice(self) -> Way:
+        """Return how patterns are chosen."""
+
+    def check(self, asked: Asked, budget: Budget) -> None:
+        """Refuse a question that has fewer answers than are asked for."""
+        super().check(asked, budget)
+        check_top(asked)
+        if Universe(asked.items, asked.least, asked.longest).bits > MOST_BITS:
+            raise MisuseError(
+                told(
+                    "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
+                    "are "
+                    "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
+                    name=self.name,
+                    shortest=asked.least,
+                    longest=asked.longest,
+                )
+            )
+
+    def plan(self, asked: Asked) -> Plan:
+        """Choose with one share, count with the other; for the patterns alone all of it chooses."""
+        if not asked.counts:
+            return [("choosing the patterns", Fraction(1))]
+        return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
+
+    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+        """Choose among truncated counts, then count the picks."""
+        shares = dict(self.plan(asked))
+        top = asked.top or 0
+        many = Universe(asked.items, asked.least, asked.longest).many
+        rate = meter.rate(top, shares["choosing the patterns"], self.choice())
+        gamma = slack(self.choice(), top, many, self.doubt, rate)
+        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, asked, meter, shares)
+
+
+def check_top(asked: Asked) -> None:
+    """Refuse to pick more itemsets than there are."""
+    if asked.top is None:
+        return
+    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top)
+    if many < asked.top:
+        # What every pattern has may be a pattern too: then it is one of the top that were typed.
+        more, least, longest = int(asked.alone), asked.least + asked.fixed - asked.alone, asked.longest + asked.fixed
+        span = f"{least:,} to {longest:,} items" if least < longest else number_of(longest, "item")
+        among = " with the given ones" if asked.fixed else ""
+        raise MisuseError(
+            told(
+                "{top} is {given:,}, but {listed} only {there} of {span}{among}: ask for at most so many.",
+                given=asked.top + more,
+                listed=number_of(asked.items + asked.fixed, "item has", "items have"),
+                there=number_of(many + more, "itemset"),
+                span=span,
+                among=among,
+            )
+        )
+
+
+def choose_and_count(
+    way: Way,
+    doubt: Fraction,
+    floor: Fraction,
+    gamma: int,
+    engine: Engine,
+    asked: Asked,
+    meter: Meter,
+    shares: dict[str, Fraction],
+) -> Found:
+    """Choose the top itemsets by their counts truncated gamma below the K-th, and count those chosen (E6)."""
+    top = asked.top or 0
+    universe = Universe(asked.items, asked.least, asked.longest)
+    # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
+    # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
+    kth = int(engine.answer(Kth(top, asked.least, asked.longest))[0])
+    least = ceil(floor * gamma)
+    bound = max(kth - gamma, least, 0)
+    listed = engine.above(bound, asked.least, asked.longest, LISTED)
+    candidates = Candidates(
+        listed.counts, rest=listed.bound, unlisted=universe.many - len(listed.counts), itemsets=listed.itemsets
+    )
+    chosen = meter.choose("choosing the patterns", candidates, top, shares["choosing the patterns"], way)
+    named = np.array(chosen.candidates, np.int64)
+    picked = meter.named(
+        chosen,
+        to_tuples(listed.itemsets.take(named[named >= 0])),
+        lambda many: universe.others(to_tuples(listed.itemsets), many, meter.below),
+    )
+    itemsets = from_tuples(picked)
+    promise = _promise(asked, gamma, least, universe.many, doubt)
+    if not asked.counts:
+        return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(promise,))
+    noisy = meter.count("counting the patterns", engine, Supports(itemsets), shares["counting the patterns"])
+    margin = noisy.margin()
+    values = noisy.values.astype(np.float64)
+    eta = noisy.margin(1 - float(doubt) / top)
+    return Found(
+        itemsets=itemsets,
+        estimates=values,
+        low=values - margin,
+        high=values + margin,
+        facts={"gamma": gamma, "eta": eta},
+        notes=(promise, _accuracy(asked, eta, doubt), _worth(asked, gamma, least, int(values.min()))),
+    )
+
+
+def _promise(asked: Asked, gamma: int, least: int, many: int, doubt: Fraction) -> str:
+    """Say what is promised about the choice, and under which condition on the true counts (E3)."""
+    last = f"the last of the true top {asked.top:,}"
+    conditions = [f"{last} is held by {gamma + least:,} people or more"] if least else []
+    if many > LISTED:
+        conditions.append(f"at most {LISTED:,} patterns are held by more people than {last} less {gamma:,}")
+    given = f", provided that {' and that '.join(conditions)}" if conditions else ""
+    last = "it" if conditions else last
+    return (
+        f"{_with(asked)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
+        f"by at most {gamma:,} people fewer than {last}, and every pattern held by {gamma:,} people more than {last} "
+        "was chosen."
+    )
+
+
+def _accuracy(asked: Asked, eta: int, doubt: Fraction) -> str:
+    return (
+        f"{_with(asked)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
+    )
+
+
+def _with(asked: Asked) -> str:
+    return f"Among the {asked.among}, with" if asked.among else "With"
+
+
+def _worth(asked: Asked, gamma: int, least: int, last: int) -> str:
+    """Say whether the promise says anything, judged from the smallest released count in place of the true K-th.
+
+    How many could hold a pattern is known only where all of the list of items is to choose from.
+    """
+    could = "" if asked.among else f" among {asked.people:,}"
+    if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= asked.people - last):
+        return (
+            f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
+            f"the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones would help."
+        )
+    return (
+        f"Judged from the released counts, that promise is worth having: {gamma:,} people are {gamma / last:.0%} of "
+        "the smallest count."
+    )
+
+
+def slack(way: Way, top: int, many: int, doubt: Fraction, rate: Fraction) -> int:
+    """Return gamma: by how much a choice of `top` out of `many` may fall short, but with a probability of `doubt`."""
+    if way == "laplace":
+        # All candidates keep within gamma / 2 of their scores with probability 1 - rho (theorem 6).
+        return ceil(2 * (logarithm(many) + log(1 / doubt)) / rate)
+    # Each pick misses by more than gamma with probability at most rho / 2K (theorem 2 with the 2K of E2).
+    return ceil((log(2 * top / doubt) + logarithm(many)) / rate)
+
+
+def logarithm(number: int) -> float:
+    """Return the logarithm of a whole number, however long."""
+    return log(number) if number else 0.0

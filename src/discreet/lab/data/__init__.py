@@ -1,0 +1,1 @@
+"""Data for experiments: sets by name, and data that a researcher brings along."""

@@ -1,0 +1,158 @@
+"""What runs on a device: one question, one basket, one randomised report. Standard library only.
+
+With `answering`, `draws`, `trust`, `loss` and `limits` beside it, this file is the specification that other languages
+follow, so it is short and plain, and every random choice is made from bytes in a stated order: the same question,
+basket and bytes give the same report. Probabilities are integers over a power of two that come with the question; a
+device computes no exponentials to answer, and it refuses a question whose numbers lose more than they claim, or that
+would keep it busy. Items are numbers: places in the study's public list. What a basket holds beyond that list is
+ignored. A device with nothing to say answers too, and cannot be told apart by it (errata A7, X3).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from secrets import token_bytes
+from typing import Any, TypeAlias
+
+from .answering import held, whole_numbers
+from .draws import Draws, mixed
+from .loss import LOSSES, WORD, Loss
+from .trust import Limit, check, parsed
+
+Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]
+
+
+def sampled(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> int:
+    """Pad to the given length with dummies, and sample one (PS of Wang, Li, Jha 2018). Dummies follow the values."""
+    drawn = draws.below(max(len(values), oracle["pad"]))
+    return values[drawn] if drawn < len(values) else oracle["size"] + (drawn - len(values)) % oracle["dummies"]
+
+
+def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol = sampled(oracle, values, draws)
+    drawn = draws.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1)
+    return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
+
+
+def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    symbol, seed = sampled(oracle, values, draws), draws.seed()
+    bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
+    drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
+    return {"seed": list(seed), "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
+
+
+def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    many, size = oracle["many"], oracle["size"] + oracle["dummies"]
+    if oracle["oracle"] == "subset":
+        own = [sampled(oracle, values, draws)]
+    else:
+        own = draws.some(oracle["pad"], values)
+        own += range(oracle["size"], oracle["size"] + oracle["pad"] - len(own))  # distinct dummies (A3)
+    mine = set(own)
+
+    def attempt() -> set[int] | None:
+        # One held value and any others; kept once in as many times as it was met, so that every set is as likely.
+        chosen = draws.filled({own[draws.below(len(own))]}, many, size)
+        return chosen if draws.below(len(chosen & mine)) == 0 else None
+
+    hit = draws.chance(oracle["hit"])
+    return {"values": sorted(draws.until(attempt) if hit else draws.filled(set(), many, size, mine))}
+
+
+def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    own, seed, arc = draws.some(oracle["pad"], values), draws.seed(), oracle["arc"]
+    starts = sorted(mixed(seed, value) for value in own)
+    # The union of the arcs that begin at each start, as stretches in order; what passes the end begins the circle.
+    end = max(starts[-1] + arc - WORD, 0) if starts else 0
+    stretches = [(0, end)]
+    for start in starts:
+        begin, end = max(start, end), max(min(start + arc, WORD), end)
+        stretches.append((begin, end))
+    inside = sum(end - begin for begin, end in stretches)
+    point = draws.place(int(oracle["inside"]), inside, WORD - inside)
+    missed = point - inside
+    for begin, end in stretches:
+        if missed >= begin:
+            missed += end - begin
+        if 0 <= point < end - begin:
+            return {"seed": list(seed), "point": begin + point}
+        point -= end - begin
+    return {"seed": list(seed), "point": missed}
+
+
+def _sign(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    return {"sign": int(draws.chance(WORD // 2 + oracle["slope"] * _clipped(oracle, values)))}
+
+
+def _piece(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    start, window = (_clipped(oracle, values) + oracle["span"]) * oracle["step"], oracle["window"]
+    drawn = draws.place(int(oracle["inside"]), window, oracle["points"] - window)
+    return {"point": start + drawn if drawn < window else drawn - window + window * (drawn - window >= start)}
+
+
+def _either(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    kind = "pm" if draws.chance(oracle["choose"]) else "duchi"
+    return {kind: ANSWERS[kind](oracle[kind], values, draws)}
+
+
+def _clipped(oracle: Mapping[str, Any], values: list[int]) -> int:
+    span: int = oracle["span"]
+    return min(max(values[0], -span), span)  # D5: whatever was computed, it is within the range
+
+
+ANSWERS: dict[str, Answer] = {
+    "grr": _value,
+    "olh": _hashed,
+    "subset": _subset,
+    "privset": _subset,
+    "wheel": _wheel,
+    "duchi": _sign,
+    "pm": _piece,
+    "hm": _either,
+}
+
+
+def client(
+    question: Mapping[str, Any] | bytes | str,
+    basket: Iterable[int],
+    *,
+    most: Limit,
+    fail: Limit = 0,
+    given: Iterable[tuple[int, int]] = (),
+    after: Iterable[tuple[int, int]] = (),
+    take: Callable[[int], bytes] = token_bytes,
+    answers: Mapping[str, Answer] = ANSWERS,
+    losses: Mapping[str, Loss] = LOSSES,
+) -> bytes:
+    """Return this device's one report to a question, as the bytes to send. A `ValueError` says why there is none.
+
+    Parameters
+    ----------
+    question
+        What the collector asks: the bytes that came, or what was read from them.
+    basket
+        The numbers of the items held, whole ones of any kind; anything else among them is refused. Those the question
+        does not know are ignored.
+    most
+        The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
+        is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
+    fail
+        The largest probability (delta) of giving away more than that; by default only questions without one are
+        answered.
+    given, after
+        The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
+        a. The question says which of them it is about.
+    take
+        Where random bytes come from: the system's secure source. Anything else is for tests.
+    answers, losses
+        The oracles it answers for: those of the format. Others are for simulations.
+    """
+    asked = parsed(question)
+    check(asked, most, fail, losses)
+    # Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+    basket = whole_numbers(basket)
+    given, after = ([(one, other) for one, other in map(whole_numbers, pairs)] for pairs in (given, after))
+    values = held(asked, basket, after if asked.get("pairs") == "after" else given)
+    report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
+    return json.dumps(report, separators=(",", ":")).encode("ascii")

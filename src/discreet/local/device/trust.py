@@ -1,0 +1,292 @@
+"""Which questions a device answers: well-formed ones, whose oracle fits, that give away no more than is allowed.
+
+A device that stopped, or reported what nobody else can, because of what it holds would tell it. So everything that
+could go wrong is looked for here, in the question alone, before the basket is. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, TypeAlias
+
+from .answering import OWN
+from .limits import (
+    MOST_CELLS,
+    MOST_DEPTH,
+    MOST_DIGITS,
+    MOST_EPSILON,
+    MOST_ITEM,
+    MOST_NUMBERS,
+    MOST_QUESTION,
+    MOST_RANGE,
+    MOST_SYMBOLS,
+    MOST_WEIGHT,
+)
+from .loss import BEYOND, Loss, failing, grown_at_least, ratio, whole
+
+Limit: TypeAlias = int | float | Fraction | Decimal | str
+
+MEANS = ("duchi", "pm", "hm")
+# No exponents: a few letters of them would make numbers that keep a device busy.
+_WRITTEN = re.compile(rf"-?[0-9]{{1,{MOST_DIGITS}}}([./][0-9]{{1,{MOST_DIGITS}}})?")
+# What the owner of a device writes may have a short one.
+_OWNED = re.compile(rf"{_WRITTEN.pattern}([eE][+-]?[0-9]{{1,2}})?")
+
+_DIGITS = 17  # of the largest whole number that every language holds, and its sign
+
+UNWRITTEN = "The question is not written as format 1 has it."
+OTHERWISE = "The question's oracle is made for other answers than the question has."
+TOO_LONG = "The question is longer than a device reads."
+
+
+def parsed(text: Mapping[str, Any] | bytes | str) -> Mapping[str, Any]:
+    """Return a question as read from the text that came; its length is looked at before anything else."""
+    if not isinstance(text, bytes | str):
+        return text
+    if isinstance(text, str):
+        text = text.encode(errors="surrogatepass")  # it is bytes that are counted
+    if len(text) > MOST_QUESTION:
+        raise ValueError(TOO_LONG)
+    try:
+        question: Mapping[str, Any] = json.loads(
+            text.decode(), object_pairs_hook=_object, parse_int=_whole, parse_float=_refused, parse_constant=_refused
+        )
+    except (ValueError, RecursionError):
+        raise ValueError(UNWRITTEN) from None
+    return question
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a field that is there twice, languages take one or the other."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _whole(digits: str) -> int:
+    """Return a whole number that every language can hold."""
+    if len(digits) > _DIGITS or not -MOST_RANGE <= int(digits) <= MOST_RANGE:
+        raise ValueError
+    return int(digits)
+
+
+def _refused(_: str) -> None:
+    raise ValueError  # whole numbers only
+
+
+def check(question: Mapping[str, Any], most: Limit, fail: Limit = 0, losses: Mapping[str, Loss] | None = None) -> None:
+    """Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for.
+
+    Parameters
+    ----------
+    question
+        The question as read from its JSON form.
+    most, fail
+        The most epsilon this device gives away, and the largest probability of giving away more (delta).
+    losses
+        The oracles that are known, by name: those of the format where nothing is given.
+    """
+    allowed, failing_allowed = _limits(most, fail)
+    if not isinstance(question, Mapping):
+        raise ValueError(UNWRITTEN)
+    _check_size(question)
+    spoken = question.get("format")
+    if not whole(spoken) or spoken != 1:
+        raise ValueError(f"This device speaks format 1, and the question is in format {spoken!s:.40}.")
+    epsilon, delta = _number(question, "epsilon"), _number(question, "delta", "0")
+    if epsilon > allowed:
+        raise ValueError(_refusal("epsilon", epsilon, allowed))
+    if delta > failing_allowed:
+        raise ValueError(_refusal("delta", delta, failing_allowed))
+    try:
+        _check_answers(question)
+        lost, failed = ratio(question["oracle"], losses), failing(question["oracle"])
+    except (LookupError, TypeError, AttributeError, ArithmeticError):
+        raise ValueError(UNWRITTEN) from None
+    if lost > grown_at_least(epsilon) or failed > delta:
+        raise ValueError("The question's probabilities give away more than the epsilon it states.")
+
+
+def _limits(most: Limit, fail: Limit) -> tuple[Fraction, Fraction]:
+    """Return what the owner of the device allows; what is no such number would allow anything, or nothing."""
+    allowed, failing_allowed = _exact(most), _exact(fail)
+    if allowed is None or allowed <= 0:
+        raise ValueError(
+            "most is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
+            f"{most!r:.40} was given."
+        )
+    if failing_allowed is None or not 0 <= failing_allowed < 1:
+        raise ValueError(
+            "fail is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
+            f"{fail!r:.40} was given."
+        )
+    return allowed, failing_allowed
+
+
+def _exact(given: Any) -> Fraction | None:
+    """Return the finite number that was written, exactly: the float 0.1 is one tenth. None for anything else."""
+    if isinstance(given, Rational) and not isinstance(given, bool):
+        return Fraction(given)
+    if isinstance(given, Real) and not isinstance(given, bool):
+        given = repr(float(given))
+    text = str(given) if isinstance(given, str | Decimal) else ""
+    try:
+        return Fraction(text) if _OWNED.fullmatch(text) else None
+    except (ValueError, ZeroDivisionError):  # an exponent after a slash, and nothing after one
+        return None
+
+
+def _check_size(question: Mapping[str, Any]) -> None:
+    """Refuse a question with more in it than a device looks at: its lists are counted before they are gone through."""
+    left: int = MOST_NUMBERS
+    level: list[Any] = [question]
+    for depth in range(MOST_DEPTH + 1):
+        if level and depth == MOST_DEPTH:
+            raise ValueError(UNWRITTEN)
+        inner = []
+        for one in level:
+            entries = one.values() if isinstance(one, Mapping) else one
+            left -= len(entries) if isinstance(one, list) else 0
+            if left < 0:
+                raise ValueError(TOO_LONG)
+            inner += [entry for entry in entries if isinstance(entry, (list, dict))]
+        level = inner
+
+
+def _refusal(name: str, asked: Fraction, given: Fraction) -> str:
+    return f"The question asks for {name} {float(asked):g}, and this device gives at most {float(given):g}."
+
+
+def _number(question: Mapping[str, Any], name: str, default: str | None = None) -> Fraction:
+    """Return epsilon or delta, which travel as text: a decimal number or a fraction."""
+    text = question.get(name, default)
+    try:
+        if not isinstance(text, str) or _WRITTEN.fullmatch(text) is None:
+            raise ValueError
+        number = Fraction(text)
+    except (ValueError, ArithmeticError):
+        raise ValueError(UNWRITTEN) from None
+    if not (0 < number <= MOST_EPSILON if name == "epsilon" else 0 <= number < 1):
+        raise ValueError(f"The question's {name} is out of range.")
+    return number
+
+
+def _check_answers(question: Mapping[str, Any]) -> None:
+    """Refuse a question that stops some baskets from answering, or has answers its oracle has no place for."""
+    ask, oracle = question["ask"], question["oracle"]
+    if ask not in _KINDS:
+        raise ValueError(f"This device does not know the question {ask!r:.40}.")
+    if "pairs" in question and question["pairs"] not in _PAIRS.get(ask, ()):
+        raise ValueError(UNWRITTEN)
+    values = _KINDS[ask](question)
+    fits = oracle["oracle"] in MEANS if ask == "projection" else values == oracle["size"]
+    if ask in ("which", "valued"):
+        # Whoever holds none of them answers with a dummy, or with no arc of the wheel at all.
+        fits = fits and (oracle["dummies"] > 0 or oracle["oracle"] == "wheel")
+    elif ask != "projection":
+        fits = fits and oracle["pad"] == 1
+    if not fits:
+        raise ValueError(OTHERWISE)
+
+
+def _candidates(question: Mapping[str, Any]) -> int:
+    of = question["of"]
+    if whole(of):
+        if "pairs" in question:
+            raise ValueError(UNWRITTEN)
+        if not 0 < of <= MOST_SYMBOLS:
+            raise ValueError(BEYOND)
+        return int(of)
+    if not isinstance(of, list):
+        raise ValueError(UNWRITTEN)
+    for one in of:
+        if isinstance(one, list):
+            _items(one)
+        if "pairs" in question and (not isinstance(one, list) or len(one) < 2):
+            raise ValueError("The question's relations are not pairs.")
+    _items([one for one in of if not isinstance(one, list)])
+    return len(of)
+
+
+def _bins(question: Mapping[str, Any]) -> int:
+    _candidates(question)
+    bins = question["bins"]
+    _items(bins)
+    if bins[0] != 0 or bins != sorted(set(bins)):
+        raise ValueError(OTHERWISE)
+    return len(bins)
+
+
+def _prefixes(question: Mapping[str, Any]) -> int:
+    _items([*question["order"], question["length"]])
+    for one in question["of"]:
+        _items(one)
+    return len(question["of"]) + 1
+
+
+def _cells(question: Mapping[str, Any]) -> int:
+    _items(question["of"])
+    if not 1 <= len(question["of"]) <= MOST_CELLS:
+        raise ValueError(OTHERWISE)
+    return 1 << len(question["of"])
+
+
+def _valued(question: Mapping[str, Any]) -> int:
+    # Every relation is a pair, whose first item may be held without it.
+    if "pairs" not in question or whole(question["of"]) or type(question["absent"]) is not bool:
+        raise ValueError(UNWRITTEN)
+    return 2 * _candidates(question)
+
+
+def _projection(question: Mapping[str, Any]) -> int:
+    of, left, right = question["of"], question["left"], question["right"]
+    if not isinstance(left, list) or not isinstance(right, list):
+        raise ValueError(UNWRITTEN)
+    if question["pairs"] == "folded":
+        # Items in rows of as many as there are weights: all of them have a place.
+        if not whole(of) or not 0 < of <= len(left) ** 2 or len(left) != len(right):
+            raise ValueError(UNWRITTEN)
+    else:
+        chains = [one if isinstance(one, list) else [one] for one in of]
+        for chain in chains:
+            _items(chain)
+        if not all(chains) or not len(chains) == len(set(map(tuple, chains))) == len(left) == len(right):
+            raise ValueError(UNWRITTEN)
+    if "pairs" not in question or not all(map(whole, [*left, *right, question["low"], question["high"]])):
+        raise ValueError("The question's numbers are not whole.")
+    low, high = question["low"], question["high"]
+    if max(map(abs, [*left, *right]), default=0) > MOST_WEIGHT or max(abs(low), abs(high)) > MOST_RANGE:
+        raise ValueError("The question's weights or range are beyond what a device computes with.")
+    if low > high:
+        raise ValueError(OTHERWISE)
+    return 1
+
+
+def _items(items: Any) -> None:
+    if not isinstance(items, list):
+        raise ValueError(UNWRITTEN)
+    if not set(map(type, items)) <= {int}:
+        raise ValueError("The question's numbers are not whole.")
+    if items and not 0 <= min(items) <= max(items) <= MOST_ITEM:
+        raise ValueError(BEYOND)
+
+
+_PAIRS = {
+    "which": ("together", *OWN),
+    "how-many": ("together", *OWN),
+    "valued": ("together", *OWN),
+    "projection": ("together", *OWN, "folded"),
+}
+_KINDS = {
+    "which": _candidates,
+    "how-many": _bins,
+    "prefix": _prefixes,
+    "cells": _cells,
+    "valued": _valued,
+    "projection": _projection,
+}

@@ -1,0 +1,323 @@
+"""What a frequency oracle is: how what a device holds becomes one report, and what many reports say together.
+
+An oracle is a frozen value made for one question: so many candidates, a padding, an epsilon. Its integers are what
+travels; its probabilities are exact fractions of them. Every report *supports* some candidates. One that is held by a
+device is supported with the probability `held` (where no more than `pad` are), another with `other`, and that is all
+an estimate needs: (supports / people - other) / (held - other).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import ceil
+from secrets import token_bytes
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Offsets
+from ..errors import MisuseError
+from ..kernels.devices import sample_sets, sample_symbols
+from ..privacy.sampling import intervals
+from .device.client import ANSWERS, Answer
+from .device.draws import Draws
+from .device.limits import MOST_REPORT
+from .device.loss import LOSSES, WIDE, WORD, Loss, failing, ratio
+from .oracle_steps.reading import SHORT, Reading
+from .oracle_steps.reading import Columns as Columns
+from .oracle_steps.reading import Report as Report
+from .study.seeded_words import Stream
+
+Counts: TypeAlias = NDArray[np.int64]
+
+LEAST, MOST = Fraction(1, 1000), Fraction(20)
+LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
+# What devices do and what that loses, by the name of the oracle: of the format's, which live devices answer for, and of
+# those that are simulated only.
+EVERY_ANSWER: ChainMap[str, Answer] = ChainMap(ANSWERS, {})
+EVERY_LOSS: ChainMap[str, Loss] = ChainMap(LOSSES, {})
+# Nobody else may declare how these answer.
+_OURS = frozenset(ANSWERS) | {"blh", "hr", "oue", "pckv-ue", "sue"}
+
+
+@lru_cache(maxsize=256)
+def grown(epsilon: Fraction) -> Fraction:
+    """Return e to the power of epsilon, rounded down: every probability is made of it, so a ratio never exceeds it."""
+    below = Fraction(intervals.exp(intervals.ratio(epsilon, 60), 60)[0])
+    return Fraction(below * (1 << 96) // 1, 1 << 96)
+
+
+def weighed(growth: Fraction, inside: int, outside: int) -> int:
+    """Return a weight, out of 2^64, of a place inside that is at most `growth` times that of one outside.
+
+    It is within a few units of the largest; with one place inside, those outside share the rest evenly, so that
+    sampling hides exactly as much as it is counted on for.
+    """
+    rest = ceil(WIDE / (growth * inside + outside))
+    return (WIDE - rest * outside) // inside
+
+
+def check_epsilon(epsilon: Fraction) -> None:
+    """Refuse an epsilon whose probabilities would not fit into the integers, or promise nothing."""
+    if not LEAST <= epsilon <= MOST:
+        raise MisuseError(f"epsilon of a report is from {float(LEAST)} to {MOST}; {float(epsilon):g} was given.")
+
+
+def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
+    """Refuse what no oracle can be made for."""
+    check_epsilon(epsilon)
+    if not 1 + single <= size < LARGEST:
+        raise MisuseError(f"An oracle needs {1 + single} to {LARGEST - 1:,} candidates; {size:,} were given.")
+    if not 1 <= pad < LARGEST or (single and pad != 1):
+        raise MisuseError(
+            f"The padding is 1 to {LARGEST - 1:,}, and 1 where everyone holds one value; {pad:,} was given."
+        )
+
+
+def chance(probability: Fraction) -> int:
+    """Return a probability as a threshold out of 2^32, rounded down."""
+    return int(probability * WORD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """Who answered what: the values of each row, and the number of the person behind it in the simulation."""
+
+    offsets: Offsets
+    held: NDArray[np.int32]
+    people: NDArray[np.int64]
+
+    def arguments(self, seed: int) -> tuple[Offsets, NDArray[np.int32], NDArray[np.int64], np.uint64]:
+        """Return what every kernel of devices begins with."""
+        return self.offsets, self.held, self.people, np.uint64(seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle(Reading):
+    """A frequency oracle for one question.
+
+    Parameters
+    ----------
+    epsilon
+        What one report may give away.
+    size
+        How many candidates there are.
+    pad
+        How many of them a device answers for: with fewer it pads, with more it samples.
+    single
+        Whether every device holds exactly one, so that no padding is needed.
+    """
+
+    epsilon: Fraction
+    size: int
+    pad: int = 1
+    single: bool = False
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    # Whether the aggregated simulation draws from the exact law of all counts together, or of each count alone.
+    joint: ClassVar[bool] = False
+    # Whether it answers for a whole set, and not for one value sampled from it.
+    sets: ClassVar[bool] = False
+    # Whether live devices answer for it; one kept for comparison is simulated only.
+    live: ClassVar[bool] = True
+    # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.
+    answer: ClassVar[staticmethod[[Mapping[str, Any], list[int], Draws], Report]]
+    loss: ClassVar[Loss]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "answer" not in vars(cls):
+            return
+        if cls.name in _OURS and not cls.__module__.startswith(f"{__package__}.oracles."):
+            raise MisuseError(f"{cls.name} is an oracle that devices know already: call {cls.__name__} otherwise.")
+        if "loss" not in vars(cls):
+            raise MisuseError(f"{cls.__name__} declares how a device answers and not what that loses: declare loss.")
+        place = 0 if cls.live else 1
+        EVERY_ANSWER.maps[place][cls.name], EVERY_LOSS.maps[place][cls.name] = cls.answer, cls.loss
+
+    def __post_init__(self) -> None:
+        check_ranges(self.epsilon, self.size, self.pad, self.single)
+        known = EVERY_LOSS.get(self.name)
+        if known is not None and known.largest < self.size + self.dummies:
+            raise MisuseError(
+                f"{self.name} answers for up to {known.largest - self.dummies:,} candidates, and there are "
+                f"{self.size:,}: use wheel or olh."
+            )
+        if known is not None and known.longest is not None and known.longest(self.form) > MOST_REPORT:
+            raise MisuseError(
+                f"A report of {self.name} about {self.size:,} candidates may have {known.longest(self.form):,} bytes, "
+                f"and devices send up to {MOST_REPORT:,}: use wheel or olh."
+            )
+
+    @classmethod
+    @abstractmethod
+    def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
+        """Return the oracle with the best integers for these numbers."""
+
+    @classmethod
+    def longest(cls, epsilon: Fraction) -> int:
+        """Return the largest padding it takes."""
+        return LARGEST - 1
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The integers of this oracle, beside its size and padding."""
+
+    @property
+    @abstractmethod
+    def dummies(self) -> int:
+        """How many symbols stand for nothing."""
+
+    @property
+    @abstractmethod
+    def held(self) -> Fraction:
+        """The probability that a report supports a candidate its device holds, with no more than `pad` of them."""
+
+    @property
+    @abstractmethod
+    def other(self) -> Fraction:
+        """The probability that a report supports a candidate its device does not hold."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> float:
+        """How many bits a report takes."""
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns.
+
+        An oracle without compiled code runs the device's own.
+        """
+        ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
+        rows = [answered.held[start:stop].tolist() for start, stop in ends]
+        streams = [Stream(seed, person) for person in answered.people.tolist()]
+        return self.columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
+
+    @abstractmethod
+    def supports(self, columns: Columns) -> Counts:
+        """Return how many reports support each candidate."""
+
+    @abstractmethod
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return one report of the columns as it travels."""
+
+    @abstractmethod
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw the supports of everyone's reports without making them."""
+
+    @property
+    def kept(self) -> int:
+        """How many whole numbers reports add up to: the supports of the candidates."""
+        return self.size
+
+    def heard(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
+        """Return what everyone's reports support: made one by one, or drawn where there is something to draw from."""
+        if generator is not None:
+            return self.drawn(answered, seed, generator)
+        return self.supports(self.reports(answered, seed))
+
+    @property
+    def longest_report(self) -> int:
+        """The bytes of the longest report."""
+        known = EVERY_LOSS.get(self.name)
+        return SHORT if known is None or known.longest is None else known.longest(self.form)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The oracle as it travels."""
+        return {
+            "oracle": self.name,
+            "size": self.size,
+            "pad": self.pad,
+            "dummies": self.dummies,
+            **self.numbers,
+        }
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """How much likelier some report can be for one basket than for another: at most e to the epsilon."""
+        return ratio(self.form, EVERY_LOSS)
+
+    @cached_property
+    def delta(self) -> Fraction:
+        """The probability with which that may fail: 0 for all but hashing that counts on sampling."""
+        return failing(self.form)
+
+    def randomise(self, values: Sequence[int], take: Callable[[int], bytes] = token_bytes) -> Report:
+        """Return the report of one device that holds these candidates."""
+        return EVERY_ANSWER[self.name](self.form, sorted(values), Draws(take))
+
+    def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
+        """Return which fraction of the people holds each candidate, unbiased where nobody holds more than `pad`."""
+        if people == 0:
+            return np.zeros(len(supports))
+        return (supports / people - float(self.other)) / float(self.held - self.other)
+
+    def variance(self, frequency: Any, people: int = 1) -> Any:
+        """Return the variance of an estimate that the reports' noise makes, for a candidate so many hold (A13)."""
+        held, other = float(self.held), float(self.other)
+        noise = frequency * held * (1 - held) + (1 - frequency) * other * (1 - other)
+        return noise / ((held - other) ** 2 * max(people, 1))
+
+    def spread(self, values: NDArray[np.float64], people: int) -> NDArray[np.float64]:
+        """Return the variance of estimates for everybody, of whom these people are a random part."""
+        known = np.clip(values, 0.0, 1.0)
+        sampled: NDArray[np.float64] = self.variance(known, people) + known * (1 - known) / max(people, 1)
+        return sampled
+
+
+class OneValue(Oracle):
+    """An oracle that answers for one symbol, sampled from the padded set: PSFO of Wang, Li, Jha 2018."""
+
+    @property
+    @abstractmethod
+    def own(self) -> Fraction:
+        """The probability that a report supports the very symbol it was made for."""
+
+    @property
+    def held(self) -> Fraction:
+        """Sampled and kept, or not sampled and supported all the same."""
+        return self.own / self.pad + self.other * (1 - Fraction(1, self.pad))
+
+    @property
+    def dummies(self) -> int:
+        """One symbol for nothing at all, unless everyone holds a value."""
+        return 0 if self.single else 1
+
+    def symbols(self, answered: Answered, seed: int) -> Counts:
+        """Return how many people sampled each symbol, dummies last."""
+        sampled = np.empty(len(answered.people), np.int64)
+        sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled)
+        return np.bincount(sampled, minlength=self.size + self.dummies).astype(np.int64)
+
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw each count from its own exact law: those who sampled it, and those who did not."""
+        return both_kinds(
+            self.symbols(answered, seed)[: self.size], len(answered.people), self.own, self.other, generator
+        )
+
+
+class SetValued(Oracle):
+    """An oracle that answers for the whole set, padded or cut to `pad`."""
+
+    sets: ClassVar[bool] = True
+
+    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+        """Draw each count from its own exact law: those who hold it after cutting, and those who do not."""
+        counts = np.zeros(self.size, np.int64)
+        sample_sets(*answered.arguments(seed), self.pad, counts)
+        return both_kinds(counts, len(answered.people), self.held, self.other, generator)
+
+
+def both_kinds(holders: Counts, people: int, held: Fraction, other: Fraction, generator: np.random.Generator) -> Counts:
+    """Draw how many reports support each candidate, each candidate by itself."""
+    return generator.binomial(holders, float(held)) + generator.binomial(people - holders, float(other))

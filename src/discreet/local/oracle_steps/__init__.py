@@ -1,0 +1,1 @@
+"""What oracles share: hashing, unary and subset encodings, reading reports, and which oracle suits a question."""

@@ -1,0 +1,68 @@
+"""What the oracles that report a subset have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+
+from ...kernels.devices import report_subsets
+from ..oracle import Answered, Columns, Counts, Oracle, Report
+from .reading import fields
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subsets(Oracle):
+    """Report `many` symbols, which meet the device's own with the probability `hit` out of 2^32."""
+
+    many: int
+    hit: int
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """How many symbols, and how often they meet the own ones."""
+        return {"many": self.many, "hit": self.hit}
+
+    @property
+    def symbols_in_all(self) -> int:
+        """Candidates and dummies."""
+        return self.size + self.dummies
+
+    @property
+    def bits(self) -> float:
+        """So many symbols."""
+        return self.many * ceil(log2(self.symbols_in_all))
+
+    def reports(self, answered: Answered, seed: int) -> Columns:
+        """Return a row of symbols a person."""
+        values = np.empty((len(answered.people), self.many), np.int32)
+        report_subsets(*answered.arguments(seed), self.pad, self.size, self.dummies, self.hit, not self.sets, values)
+        return {"values": values}
+
+    def supports(self, columns: Columns) -> Counts:
+        """Count each symbol, and leave the dummies out."""
+        return np.bincount(columns["values"].ravel(), minlength=self.symbols_in_all)[: self.size].astype(np.int64)
+
+    def written(self, columns: Columns, row: int) -> Report:
+        """Return the symbols, ascending."""
+        return {"values": columns["values"][row].tolist()}
+
+    def flaw(self, report: Any) -> str:
+        """Return whether it is no row of symbols."""
+        wrong = fields(report, "values")
+        if wrong:
+            return wrong
+        values = report["values"]
+        if not isinstance(values, list) or len(values) != self.many or not set(map(type, values)) <= {int}:
+            return f"its values are not {self.many:,} whole numbers"
+        if values[0] < 0 or values[-1] >= self.symbols_in_all or any(a >= b for a, b in pairwise(values)):
+            return f"its values do not ascend from 0 to below {self.symbols_in_all:,}"
+        return ""
+
+    def columns(self, reports: Sequence[Report]) -> Columns:
+        """Return the rows of symbols."""
+        return {"values": np.array([report["values"] for report in reports], np.int32).reshape(-1, self.many)}

@@ -1,0 +1,38 @@
+"""What a protocol is: a frozen value with its settings, which leads a conversation about what is wanted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from ..registry.settings import settle
+from .study.conversation import Talk, Wanted
+
+
+class Protocol(ABC):
+    """A plan of questions. Subclasses are frozen dataclasses; their fields are the settings.
+
+    A setting may be given as text, as it is typed on a command line. Fractions are kept as the text they were
+    written as, so that a protocol says the same about itself wherever it is written down.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    citation: ClassVar[str]
+    # Whether a study can ask as it does by default; one that is simulated only uses oracles no device answers for.
+    live: ClassVar[bool] = True
+    # How many questions one person is asked; more than one is for comparison only (X4).
+    reports: ClassVar[int] = 1
+    # What the promise takes for public knowledge.
+    public: ClassVar[tuple[str, ...]] = ("the items",)
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+    @abstractmethod
+    def check(self, wanted: Wanted) -> None:
+        """Refuse what cannot be asked, before anyone is."""
+
+    @abstractmethod
+    def talk(self, wanted: Wanted) -> Talk:
+        """Lead the conversation."""

@@ -1,0 +1,72 @@
+"""From the bytes that devices sent to an estimate: the collector's half of a round.
+
+Reports come in any order and from anybody. Each is read by itself, so a bad one is refused with its reason and costs no
+other. What the good ones add up to is a few whole numbers, so that a round of any size fits into memory: reports are
+read in blocks, and what was added up is all that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..oracle_steps.reading import Refused
+from .conversation import Ask, Estimate
+
+_BLOCK = 1 << 15  # reports that are read at a time
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Collected:
+    """What a round's reports say, and which of them are not counted.
+
+    Parameters
+    ----------
+    estimate
+        What the good reports add up to.
+    refused
+        The others: the place of each among those that were sent, and why.
+    """
+
+    estimate: Estimate
+    refused: tuple[Refused, ...]
+
+
+def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
+    """Read what devices sent in answer to a round, and return what it adds up to.
+
+    Parameters
+    ----------
+    ask
+        The round that was answered.
+    sent
+        The reports, each as the bytes that a device sent.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.local import client
+    >>> from discreet.local.study.conversation import Ask, Who
+    >>> from discreet.local.study.questions import Candidates, Which
+    >>> ask = Ask.of("which item", Who(0, 2**32), Which(Candidates(3)), "grr", Fraction(20))
+    >>> sent = [client(ask.form, [2], most=20) for _ in range(50)] + [b"nonsense"]
+    >>> collected = collect(ask, sent)
+    >>> collected.estimate.people, collected.estimate.values.round(2).tolist()
+    (50, [-0.0, -0.0, 1.0])
+    >>> collected.refused
+    (Refused(place=50, reason='it is not JSON'),)
+    """
+    people, supports = 0, np.zeros(ask.oracle.kept, np.int64)
+    refused: list[Refused] = []
+    waiting, seen = iter(sent), 0
+    while reports := list(islice(waiting, _BLOCK)):
+        batch = ask.oracle.read(reports)
+        people += len(batch)
+        supports += ask.oracle.supports(batch.columns)
+        refused += [replace(one, place=one.place + seen) for one in batch.refused]
+        seen += len(reports)
+    return Collected(estimate=Estimate(ask, people, supports), refused=tuple(refused))

@@ -1,0 +1,360 @@
+"""The words of a conversation: what a protocol asks, of whom, and what it hears.
+
+A protocol is a generator. It yields an `Ask`, or several at once, and is sent an `Estimate` for each. It sees nothing
+else: no data, clock, network or randomness, so the same estimates make it ask the same things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError, MisuseError
+from ...privacy.budget import Charge, Neighbours
+from ...privacy.guarantee import Guarantee
+from ..device.loss import WORD
+from ..device.trust import check
+from ..mean_oracle import MeanOracle
+from ..oracle import EVERY_LOSS, Counts, Oracle
+from ..oracle_steps.choice import make, means
+from .pair_questions import Number
+from .questions import Question
+
+# What is wanted has to fit into questions that travel to devices.
+MOST_PATTERNS = 100_000
+
+
+@dataclass(frozen=True, order=True)
+class Who:
+    """The devices whose number, drawn once from 0 to before 2^32, lies from `start` to before `stop`."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop <= WORD:
+            raise MisuseError("A round asks some of the people: its share must be over 0, and all shares 1 at most.")
+
+
+class Line:
+    """Everybody in line: rounds take their share from the front, so that no two have anyone in common."""
+
+    def __init__(self) -> None:
+        self.taken = Fraction(0)
+
+    def next(self, share: Fraction) -> Who:
+        """Return the next share of the people."""
+        start, self.taken = self.taken, self.taken + share
+        return Who(int(start * WORD), int(self.taken * WORD))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One round: a question to some of the people, answered through an oracle."""
+
+    name: str
+    who: Who
+    question: Question
+    oracle: Oracle | MeanOracle
+
+    def __post_init__(self) -> None:
+        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Number)
+        if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
+            raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
+        try:
+            # What is promised is what the numbers say, whoever made the oracle: devices check the same.
+            check(self.form, self.oracle.epsilon, self.oracle.delta, EVERY_LOSS)
+        except ValueError as error:
+            raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
+
+    @classmethod
+    def of(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
+        """Return a round with the oracle of that name made for its question."""
+        made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
+        return cls(name=name, who=who, question=question, oracle=made)
+
+    @property
+    def frequencies(self) -> Oracle:
+        """The oracle of a round about values; a round about a number has none."""
+        if isinstance(self.oracle, MeanOracle):
+            raise MisuseError(f"The round {self.name!r} is about one number, and not about values.")
+        return self.oracle
+
+    @classmethod
+    def mean(cls, name: str, who: Who, question: Question, oracle: str, epsilon: Fraction) -> Self:
+        """Return a round about one number of everyone's."""
+        known = means()
+        if oracle not in known:
+            raise MisuseError(f"There is no oracle of means {oracle!r}; there are {', '.join(known)}.")
+        return cls(name=name, who=who, question=question, oracle=known[oracle].make(epsilon))
+
+    @cached_property
+    def form(self) -> dict[str, Any]:
+        """The question as it travels to devices."""
+        delta = {"delta": str(self.oracle.delta)} if self.oracle.delta else {}
+        return {
+            "format": 1,
+            **self.question.form(),
+            "epsilon": str(self.oracle.epsilon),
+            **delta,
+            "oracle": self.oracle.form,
+        }
+
+    def text(self) -> str:
+        """Return everything about the round as one line, by which a replay knows it."""
+        told = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
+        return json.dumps(told, separators=(",", ":"), sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a round's reports say: how many people sent one, and what they add up to, such as the supports of values.
+
+    Everything else is computed from these whole numbers.
+    """
+
+    ask: Ask
+    people: int
+    supports: Counts
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Which fraction of the people answers with each value, or the mean of all; noise takes it beyond its range."""
+        return self.ask.oracle.estimate(self.supports, self.people)
+
+    @cached_property
+    def variance(self) -> NDArray[np.float64]:
+        """How far those are off, as estimates for everybody. Where nobody was asked, anything may be."""
+        if not self.people:
+            return np.ones(len(self.values))
+        return self.ask.oracle.spread(self.values, self.people)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the round and what was heard as plain values, from which `replay` takes a conversation up again."""
+        return {"ask": self.ask.text(), "people": self.people, "supports": self.supports.tolist()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a collector wants to know: public values.
+
+    Parameters
+    ----------
+    items
+        How many items the public list has; patterns are of numbers below it.
+    top
+        How many patterns.
+    epsilon
+        What one person's one report may give away.
+    least
+        The fewest items of a pattern: 1, or 2 to leave single items out.
+    """
+
+    items: int
+    top: int
+    epsilon: Fraction
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        if self.top > MOST_PATTERNS:
+            raise MisuseError(f"A local protocol finds up to {MOST_PATTERNS:,} patterns; {self.top:,} were wanted.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Related:
+    """Relations that were learnt: what people hold of `first` and `second` together, and of each alone.
+
+    Parameters
+    ----------
+    first, second
+        The two sides of each relation, as itemsets: single items, and more where relations are built on relations.
+    values, variance
+        Which fraction of the people has the relation, and how far that may be off.
+    first_values, first_variance, second_values
+        The same for the sides: confidence is the value of a relation over that of its first side.
+    """
+
+    first: tuple[tuple[int, ...], ...]
+    second: tuple[tuple[int, ...], ...]
+    values: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    first_values: NDArray[np.float64]
+    first_variance: NDArray[np.float64]
+    second_values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Learnt:
+    """What a conversation ends with: itemsets, which fraction of the people holds each, and its variance.
+
+    Parameters
+    ----------
+    itemsets
+        Everything that was estimated, the most frequent first.
+    values, variance
+        The fraction of people, and how far it may be off.
+    facts, notes
+        Numbers learnt on the way, by name in plain words, and sentences for the reader.
+    related
+        The relations wanted, the most reliable first, where the protocol is about relations.
+    kept, guessed
+        The relations that a protocol kept for their support before it asked about each, and those that the independence
+        guess alone would have kept, where there was such a step.
+    """
+
+    itemsets: tuple[tuple[int, ...], ...]
+    values: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    related: Related | None = None
+    kept: tuple[tuple[int, ...], ...] = ()
+    guessed: tuple[tuple[int, ...], ...] = ()
+
+
+Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
+
+
+def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
+    """Lead a conversation to its end, and return what was learnt with all estimates in order.
+
+    Parameters
+    ----------
+    talk
+        A protocol that has begun.
+    hear
+        Puts one question to the people and returns what their reports say.
+    reports
+        How many questions a person may be asked. One, but for forms kept for comparison (X4).
+    """
+    heard: list[Estimate] = []
+    answer: Any = None
+    while True:
+        try:
+            asked = talk.send(answer)
+        except StopIteration as end:
+            return end.value, tuple(heard)
+        several = _several(asked, heard, reports)
+        answers = tuple(hear(one) for one in several)
+        heard += answers
+        answer = answers if isinstance(asked, tuple) else answers[0]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Standing:
+    """How far a conversation has come.
+
+    Parameters
+    ----------
+    heard
+        The rounds that were answered, in the order in which they were asked.
+    open
+        The rounds that wait for an answer; none where the conversation has ended.
+    learnt
+        What it ended with, or None.
+    """
+
+    heard: tuple[Estimate, ...]
+    open: tuple[Ask, ...]
+    learnt: Learnt | None
+
+
+def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Standing:
+    """Take a conversation up again from the answers that were stored, and return how far it has come.
+
+    The same estimates make a protocol ask the same things, byte for byte. Where it asks anything else than what was
+    answered, it is not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
+
+    Parameters
+    ----------
+    talk
+        The protocol, begun anew.
+    stored
+        What :meth:`Estimate.stored` gave for each round that was answered, in any order.
+    reports
+        As for :func:`converse`.
+    """
+    left = {one["ask"]: one for one in stored}
+    heard: list[Estimate] = []
+    answer: Any = None
+    while True:
+        try:
+            asked = talk.send(answer)
+        except StopIteration as end:
+            _used_up(left)
+            return Standing(heard=tuple(heard), open=(), learnt=end.value)
+        several = _several(asked, heard, reports)
+        known = {one.text(): left.pop(one.text(), None) for one in several}
+        answers = tuple(_told(one, known[one.text()]) for one in several if known[one.text()] is not None)
+        heard += answers
+        waiting = tuple(one for one in several if known[one.text()] is None)
+        if waiting:
+            _used_up(left)
+            return Standing(heard=tuple(heard), open=waiting, learnt=None)
+        answer = answers if isinstance(asked, tuple) else answers[0]
+
+
+def _several(asked: Ask | tuple[Ask, ...], heard: list[Estimate], reports: int) -> tuple[Ask, ...]:
+    """Return the rounds that are asked at once; a person who would be asked too often stops the conversation (X4)."""
+    several = asked if isinstance(asked, tuple) else (asked,)
+    if most_asked([*(one.ask for one in heard), *several]) > reports:
+        raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
+    return several
+
+
+def _told(ask: Ask, stored: Mapping[str, Any] | None) -> Estimate:
+    supports = np.asarray(stored["supports"] if stored else (), np.int64)
+    if stored is None or supports.shape != (ask.oracle.kept,):
+        raise InputError(
+            f"The stored answer to the round {ask.name!r} has not the numbers that such a round adds up to."
+        )
+    return Estimate(ask, int(stored["people"]), supports)
+
+
+def _used_up(left: Mapping[str, Mapping[str, Any]]) -> None:
+    if left:
+        name = json.loads(next(iter(left)))["name"]
+        raise InputError(
+            f"The round {name!r} was answered, but is not what this protocol asks for after those answers: go on with "
+            "the protocol, the settings and the version of discreet that the conversation was begun with."
+        )
+
+
+def most_asked(asks: list[Ask]) -> int:
+    """Return how many questions the person who is asked the most is asked."""
+    # Along the line of numbers: one more where a round begins, one less where it ends, ends first.
+    edges = sorted([(ask.who.start, 1) for ask in asks] + [(ask.who.stop, -1) for ask in asks])
+    return max(accumulate(step for _, step in edges), default=0)
+
+
+def promised(asks: list[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:
+    """Return what everyone who was asked is promised, computed from the questions that were put.
+
+    Shares that have nobody in common do not add up: a person's loss is that of the questions put to them alone.
+    """
+    epsilon = delta = Fraction(0)
+    lost = failed = Fraction(0)
+    # From the first number to the last: whoever a round stops with is let go before the next round's are met.
+    begins = [(ask.who.start, 1, ask.oracle) for ask in asks]
+    for _, sign, oracle in sorted(
+        [*begins, *((ask.who.stop, -1, ask.oracle) for ask in asks)], key=lambda one: one[:2]
+    ):
+        lost, failed = lost + sign * oracle.epsilon, failed + sign * oracle.delta
+        epsilon, delta = max(epsilon, lost), max(delta, failed)
+    charges = tuple(Charge.pure(ask.name, ask.oracle.epsilon, ask.oracle.delta) for ask in asks)
+    return Guarantee(
+        model="local",
+        neighbours=Neighbours.REPLACE,
+        epsilon=epsilon,
+        delta=delta,
+        charges=charges,
+        public=public,
+    )

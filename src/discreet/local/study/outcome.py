@@ -1,0 +1,214 @@
+"""What a local protocol ends with: patterns with intervals, what was promised, and the transcript of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...baskets.core import Vocabulary, starts
+from ...checks import positive
+from ...privacy.guarantee import Guarantee
+from ...results.patterns import Patterns
+from .conversation import Estimate, Learnt, Related
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rich.console import Group
+
+    from ...report.charts import Chart
+    from ...results.rules import Rules
+    from ...results.shown import View
+
+_WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One line of the transcript: what was asked, of how many, through what."""
+
+    name: str
+    people: int
+    values: int
+    oracle: str
+    pad: int
+    bits: float
+    epsilon: str
+
+    @classmethod
+    def of(cls, heard: Estimate) -> Round:
+        """Return the line of a round that was heard."""
+        oracle = heard.ask.oracle
+        return cls(
+            name=heard.ask.name,
+            people=heard.people,
+            values=oracle.size,
+            oracle=oracle.name,
+            pad=oracle.pad,
+            bits=oracle.bits,
+            epsilon=str(oracle.epsilon),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """What :func:`discreet.simulate` returns.
+
+    Parameters
+    ----------
+    patterns
+        The top patterns: estimated counts out of all people, each with an interval that holds the true count in 95 of
+        100 runs as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
+        the local evidence says how often it did.
+    learnt
+        Everything that was estimated, in the same form.
+    guarantee
+        What each person is promised, computed from the questions that were put.
+    reports
+        How many rounds a person answers at the most. Where it is 1 the rounds have nobody in common, so that what they
+        lose does not add up: the guarantee is that of one report.
+    protocol
+        The name of the protocol.
+    asked, settings
+        What was wanted, and the protocol's settings.
+    rounds
+        The transcript.
+    facts, notes
+        Numbers learnt on the way, and sentences for the reader.
+    simulated
+        Whether the reports came from a seeded source.
+    marginal
+        Whether some counts were drawn one by one: each has its exact law, but not all of them together.
+    relations
+        The relations found, the most reliable first, where the protocol is about relations; `patterns` are then the
+        items they are of.
+    scores
+        How near all this is to the truth, where that was asked for.
+    """
+
+    patterns: Patterns
+    learnt: Patterns
+    guarantee: Guarantee
+    protocol: str
+    rounds: tuple[Round, ...]
+    reports: int = 1
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    simulated: bool = True
+    marginal: bool = False
+    relations: Rules | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        return repr(self.found)
+
+    def show(self, rows: int = 30) -> View:
+        """Return the first rows as a table, as :meth:`Patterns.show` does."""
+        return self.found.show(rows)
+
+    def chart(self, rows: int = 30) -> Chart:
+        """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
+        from ...report.page import chart
+
+        return chart(self.patterns, positive("rows", rows))
+
+    def __rich__(self) -> Group:
+        return self.found.__rich__()
+
+    def _repr_html_(self) -> str:
+        return self.found._repr_html_()
+
+    @property
+    def found(self) -> Patterns | Rules:
+        """What was looked for: the relations where the protocol is about relations, otherwise the patterns."""
+        return self.patterns if self.relations is None else self.relations
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return self.patterns.people
+
+    def rules(self, min_confidence: float = 0.5, **measures: Any) -> Rules:
+        """Return the association rules among the patterns. Privacy: costs nothing more."""
+        return self.patterns.rules(min_confidence, **measures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the patterns as plain values: what travels with them in files."""
+        return {
+            "guarantee": self.guarantee.to_dict(),
+            "simulated": self.simulated,
+            "marginal": self.marginal,
+            "reports": self.reports,
+            "protocol": self.protocol,
+            "asked": dict(self.asked),
+            "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
+            "rounds": [vars(line) for line in self.rounds],
+            "facts": dict(self.facts),
+            "notes": list(self.notes),
+            # JSON has no number for what is not defined, such as an error over nothing.
+            "scores": {name: None if isnan(value) else value for name, value in self.scores.items()},
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file."""
+        self.found.save(path)
+
+
+def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
+    """Return relations with counts out of all people, and an interval for each confidence.
+
+    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both.
+    """
+    from ...results.itemsets import Itemsets
+    from ...results.rules import Rules
+
+    floor = 1 / max(people, 1)
+    first = np.clip(related.first_values, floor, 1.0)
+    both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
+    confidence = both / first
+    margin = _WIDE * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
+    count, antecedent, consequent = (
+        np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1))
+    )
+    sides = []
+    for side in (related.first, related.second):
+        codes = np.array([item for itemset in side for item in itemset], np.int32)
+        sides.append(Itemsets(starts([len(itemset) for itemset in side]), codes))
+    return Rules(
+        antecedents=sides[0],
+        consequents=sides[1],
+        counts=count,
+        antecedent_counts=antecedent,
+        consequent_counts=consequent,
+        vocabulary=vocabulary,
+        people=people,
+        low=np.clip(confidence - margin, 0.0, 1.0),
+        high=np.clip(confidence + margin, 0.0, 1.0),
+        kind="relations",
+    )
+
+
+def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns:
+    """Return what was learnt as counts out of all people, with intervals (A9)."""
+    margin = _WIDE * np.sqrt(learnt.variance)
+    low, count, high = (
+        np.clip(value, 0, 1) * people for value in (learnt.values - margin, learnt.values, learnt.values + margin)
+    )
+    return Patterns(
+        offsets=starts([len(itemset) for itemset in learnt.itemsets]),
+        codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
+        counts=np.rint(count).astype(np.int64),
+        vocabulary=vocabulary,
+        people=people,
+        low=low,
+        high=high,
+    )

@@ -1,0 +1,265 @@
+"""Driving a protocol over known baskets: the conversation as it would be, with reports from a seeded source.
+
+There are two speeds. *Per person* makes the very reports devices would send and adds them up. *Aggregated* draws what
+those reports would add up to: from their exact joint law where there is one, otherwise each count from its own exact
+law, and then the outcome says it is marginal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...baskets.core import Baskets, starts
+from ...checks import positive
+from ...errors import InputError, MisuseError, told
+from ...exact.relations import checked_how
+from ...kernels.devices import tickets
+from ...kernels.jit import in_threads
+from ...privacy.budget import Budget
+from ...registry import protocol as protocol_of
+from ...wording import hinted
+from ..oracle import Answered, Counts
+from ..protocol import Protocol
+from .conversation import Ask, Estimate, Learnt, Wanted, converse, most_asked, promised
+from .outcome import Outcome, Round, as_patterns, as_rules
+from .seeded_words import seed_of
+
+Speed: TypeAlias = Literal["person", "aggregated"]
+
+_BLOCK = 1 << 15  # people whose reports are made at a time
+_NAMED = 5  # rounds that a note names one by one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """People who hold baskets and answer questions, each from a stream of words of their own."""
+
+    baskets: Baskets
+    seed: int
+    speed: Speed
+    progress: Callable[[str, float], object] | None = None
+
+    def numbers(self) -> NDArray[np.uint32]:
+        """Return the number that each device draws once: the rounds go by it."""
+        drawn = np.empty(len(self.baskets), np.uint32)
+        tickets(np.uint64(seed_of(self.seed, "number")), drawn)
+        return drawn
+
+    def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
+        """Put a question to those whose number it names."""
+        asked = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        seed = seed_of(self.seed, f"{ask.name}:{ask.who.start}")
+        edges = starts([len(part) for part in np.array_split(asked, max(1, -(-len(asked) // _BLOCK)))])
+
+        def count(block: int) -> Counts:
+            people = asked[edges[block] : edges[block + 1]]
+            offsets, held = ask.question.answers(self.baskets, people)
+            answered = Answered(offsets=offsets, held=held, people=people)
+            generator = None if self.speed == "person" else np.random.default_rng([seed, block])
+            return ask.oracle.heard(answered, seed, generator)
+
+        told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
+        supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)
+        return Estimate(ask, len(asked), supports)
+
+
+@hinted
+def simulate(
+    baskets: Any,
+    protocol: str | Protocol = "adept",
+    *,
+    top: int,
+    epsilon: Any,
+    seed: int,
+    least: int = 1,
+    speed: Speed = "person",
+    score: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[str, float], object] | None = None,
+    transcript: Callable[[Round], object] | None = None,
+    **reading: Any,
+) -> Outcome:
+    """Run a local protocol over data that are known, as a study with these people would have gone.
+
+    Privacy: none is needed or given to the data at hand; the outcome shows what a collector who never sees them learns
+    at this epsilon. Everyone sends one report.
+
+    Parameters
+    ----------
+    baskets
+        The data: `Baskets`, or anything that :func:`discreet.read` reads, with its options in `reading`.
+    protocol
+        The name of a protocol, or a protocol; ``"adept"`` finds the most at the same epsilon.
+    top, least
+        How many patterns, and of how many items at least (1 or 2).
+    epsilon
+        What one report may give away.
+    seed
+        The same seed gives the same outcome.
+    speed
+        ``"person"``: every report is made. ``"aggregated"``: what they add up to is drawn.
+    score
+        Whether to compare with the truth.
+    settings
+        Settings of the protocol by name.
+    progress
+        Told the name of the round and the share of it that is done.
+    transcript
+        Told each round when it has been heard.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}] * 6000 + [{"bread"}] * 3000
+    >>> outcome = discreet.simulate(baskets, top=3, epsilon=4, seed=7)
+    >>> print(outcome.guarantee)
+    local differential privacy, replace one person, epsilon = 4
+    """
+    if not isinstance(baskets, Baskets):
+        from ...baskets.read import read
+
+        baskets = read(baskets, **reading)
+    elif reading:
+        raise MisuseError(
+            f"simulate() takes no {next(iter(reading))!r} with Baskets: they are read already. Options of reading go "
+            "with what is still to be read."
+        )
+    plan: Protocol = protocol_of(protocol, settings)
+    wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
+    if speed not in ("person", "aggregated"):
+        raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
+    if not baskets.items:
+        raise InputError("Nobody holds anything and no items are listed: there is nothing to ask about.")
+    plan.check(wanted)
+    if hasattr(plan, "how"):
+        checked_how(plan.how, baskets)
+    crowd = Crowd(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
+    numbers = crowd.numbers()
+
+    def hear(ask: Ask) -> Estimate:
+        one = crowd.hear(ask, numbers)
+        if transcript is not None:
+            transcript(Round.of(one))
+        return one
+
+    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
+    everything = as_patterns(learnt, baskets.vocabulary, len(baskets))
+    notes, related, found = list(learnt.notes), None, "patterns"
+    if learnt.related is None:
+        best = everything.where(lengths=(wanted.least, None))[: wanted.top]
+        many = len(best)
+    else:
+        best, related, found = everything, as_rules(learnt.related, baskets.vocabulary, len(baskets)), "relations"
+        many = len(related)
+    if many < wanted.top:
+        notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
+    silent = [repr(one.ask.name) for one in heard if not one.people]
+    if silent:
+        more = f" and {len(silent) - _NAMED:,} rounds more" if len(silent) > _NAMED else ""
+        notes.append(
+            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
+            "nothing is known of it."
+        )
+    compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
+    if compared:
+        notes.append(
+            f"No device answers through {' or '.join(compared)}, kept for comparison: with these settings the protocol "
+            "is simulated only, and no study can run it."
+        )
+    outcome = Outcome(
+        patterns=best,
+        learnt=everything,
+        guarantee=promised([one.ask for one in heard], plan.public),
+        protocol=plan.name,
+        asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), "seed": seed, "speed": speed},
+        settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
+        rounds=tuple(map(Round.of, heard)),
+        reports=most_asked([one.ask for one in heard]),
+        facts=dict(learnt.facts),
+        notes=tuple(notes),
+        marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
+        relations=related,
+        scores=_scores(baskets, plan, best, everything, related, wanted) | _filtered(baskets, plan, learnt)
+        if score
+        else {},
+    )
+    about = outcome.to_dict()
+    patterns = replace(best, about=about)
+    if outcome.relations is None:
+        return replace(outcome, patterns=patterns)
+    items = {"patterns": best.to_arrow().to_pylist()}
+    return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))
+
+
+def _scores(
+    baskets: Baskets, plan: Protocol, best: Any, everything: Any, related: Any, wanted: Wanted
+) -> dict[str, float]:
+    if related is not None:
+        return scored_relations(baskets, plan, related, wanted)
+    found, longer = scored(baskets, best, wanted), everything.where(lengths=(2, None))[: wanted.top]
+    if wanted.least == 1 and len(longer):
+        # A12: single items are easier to find, so the ranking of the others is scored apart as well.
+        apart = scored(baskets, longer, replace(wanted, least=2))
+        found |= {f"{name}, 2 items or more": apart[name] for name in ("normalised cumulative rank", "F-score")}
+    return found
+
+
+def _filtered(baskets: Baskets, plan: Any, learnt: Learnt) -> dict[str, float]:
+    from .relation_filter import frequent_kept
+
+    return frequent_kept(baskets, learnt, plan.how) if learnt.kept else {}
+
+
+def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) -> dict[str, float]:
+    """Return how near relations are to those wanted: the most reliable of the protocol's number of frequent ones."""
+    from ...exact.metrics import score_relations
+    from ...exact.relations import relations
+
+    longest, ordered = 3 if getattr(plan, "cascade", 0) else 2, plan.how != "together"
+    truth = relations(baskets, how=plan.how, items=plan.items, support=plan.support, top=wanted.top, longest=longest)
+    score = score_relations(found, truth, ordered=ordered)
+    scores = {
+        "normalised cumulative rank": score.cumulative_rank,
+        "F-score": score.f_score,
+        "confidence error": score.confidence_error,
+        "confidence error of those found": score.found_confidence_error,
+    }
+    if longest == 3:
+        apart = score_relations(found.where(lengths=3), truth.where(lengths=3), ordered=ordered)
+        scores |= {"normalised cumulative rank, 3 items": apart.cumulative_rank, "F-score, 3 items": apart.f_score}
+    return scores
+
+
+def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:
+    """Return how near the patterns are to the truth."""
+    from ...exact.metrics import cumulative_rank, f_score, squared_error
+    from ...exact.mine import mine
+
+    truth = mine(baskets, top=wanted.top, lengths=(wanted.least, None))
+    return {
+        "normalised cumulative rank": cumulative_rank(patterns, truth, top=wanted.top),
+        "F-score": f_score(patterns, truth),
+        "squared error": squared_error(patterns, truth),
+    }
+
+
+def _epsilon(given: Any) -> Fraction:
+    return Budget.of(given).epsilon
+
+
+def _least(least: Any) -> int:
+    if least not in (1, 2):
+        raise MisuseError(told("{least} is 1, or 2 to leave single items out; {given!r} was given.", given=least))
+    return int(least)
+
+
+def _seed(seed: Any) -> int:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise MisuseError(told("{seed} is a whole number from 0 on; {given!r} was given.", given=seed))
+    return seed

@@ -1,0 +1,393 @@
+"""Asking and paying: the public functions of the curator's side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from hashlib import sha256
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
+
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, Item
+from ..checks import several, switch
+from ..curator.mechanism import Mechanism
+from ..errors import MisuseError, told
+from ..privacy.budget import shown
+from ..privacy.sampling.sources import SystemSource
+from ..wording import hinted
+from .job import Job, Relation
+from .payment import Price, Receipt, ledger_of, pay, price
+from .question import everyone, prepare
+from .result import Release
+from .run import carry_out
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ..privacy.ledger.ledger import Ledger
+
+Progress: TypeAlias = Callable[[float], object]
+
+_MANY = 10**6
+
+
+class Question(TypedDict, total=False):
+    """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is a release a segment."""
+
+    person: str | None
+    item: str | None
+    top: int | None
+    min_support: Any
+    min_count: int | None
+    epsilon: Required[Any]
+    delta: Any
+    items: Any
+    people: int | None
+    mechanism: str | Mechanism
+    settings: Mapping[str, Any] | None
+    lengths: Any
+    contains: Item | Iterable[Item]
+    excludes: Item | Iterable[Item]
+    counts: bool
+    neighbours: Relation
+    segments: Iterable[Item] | Literal["public"] | None
+    really: bool
+    ledger: str | PathLike[str] | Ledger | None
+    who: str
+    same_data: bool
+    progress: Progress | None
+
+
+class Named(TypedDict, total=False):
+    """The keywords of :func:`count` but for `by`, for type checkers."""
+
+    person: str | None
+    item: str | None
+    epsilon: Required[Any]
+    delta: Any
+    items: Any
+    people: int | None
+    neighbours: Relation
+    segments: Iterable[Item] | Literal["public"] | None
+    really: bool
+    ledger: str | PathLike[str] | Ledger | None
+    who: str
+    same_data: bool
+
+
+@overload
+def release(baskets: Baskets | Any, *, by: None = None, **question: Unpack[Question]) -> Release: ...
+@overload
+def release(
+    baskets: Baskets | Any, *, by: Sequence[Item] | NDArray[Any], **question: Unpack[Question]
+) -> dict[Item, Release]: ...
+@hinted
+def release(
+    baskets: Baskets | Any,
+    *,
+    person: str | None = None,
+    item: str | None = None,
+    top: int | None = None,
+    min_support: Any = None,
+    min_count: int | None = None,
+    epsilon: Any,
+    delta: Any = 0,
+    items: Any = None,
+    people: int | None = None,
+    mechanism: str | Mechanism = "auto",
+    settings: Mapping[str, Any] | None = None,
+    lengths: Any = None,
+    contains: Item | Iterable[Item] = (),
+    excludes: Item | Iterable[Item] = (),
+    counts: bool = True,
+    neighbours: Relation = "add-remove",
+    by: Sequence[Item] | NDArray[Any] | None = None,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    really: bool = False,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = "",
+    same_data: bool = False,
+    progress: Progress | None = None,
+) -> Release | dict[Item, Release]:
+    """Publish what people hold together, under central differential privacy.
+
+    Privacy: the unit is the person; the result is (epsilon, delta)-differentially private under adding or removing one
+    person, or replacing one. See :doc:`/release`.
+
+    Parameters
+    ----------
+    baskets
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    person, item
+        The columns of a table with one row an item, as for :func:`discreet.read`.
+    top, min_support, min_count
+        Which patterns: how many, or from which fraction or number of people on. Exactly one of them.
+    epsilon, delta
+        The budget this release may spend, as exact numbers: ``1``, ``"0.3"``. With a delta over 0 the budget is kept
+        by zCDP and buys less noise.
+    items
+        The public list of items: a file with one a line, a list, or a number N for 0 to N - 1; ``"public"`` declares
+        the items found in the data to be public. Without it they are found privately, which needs a delta.
+    people
+        The number of people, where it is public; otherwise it is counted with noise.
+    mechanism, settings
+        A name of :func:`discreet.mechanisms`, and its settings by name.
+    lengths
+        How many items a pattern has: a number, or the least and the most.
+    contains, excludes
+        Items every pattern must have, and items no pattern may have.
+    counts
+        False for the patterns alone: all that is left after counting the people then goes into choosing them.
+    neighbours
+        ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
+        to twice as large, but for counts of patterns in whole baskets.
+    by, segments
+        A segment for each person, such as a region, as a list or as the column that :func:`discreet.read` was told to
+        keep by ``by=``: one release a segment, for the price of one, as nobody is in two. `segments` lists them, also
+        those nobody is in; ``"public"`` declares those found in the data to be public.
+    really
+        Says that an epsilon over 20, or a delta over 0.001 or over one in `people`, is no slip.
+    ledger
+        The account that pays: a path or an open ledger. It is written before anything is computed.
+    who
+        Who asks, for the ledger.
+    same_data
+        Asserts that the data are those of the ledger although they look different.
+    progress
+        Called at each step with the share of the budget that was planned for the steps before it: a public number.
+
+    Returns
+    -------
+    Release
+        Or, with `by`, a dictionary from segment to release.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}] * 600 + [{"bread"}] * 300
+    >>> release = discreet.release(baskets, top=3, epsilon=1, items=["bread", "milk", "tea"])
+    >>> len(release.patterns), release.guarantee.epsilon
+    (3, Fraction(1, 1))
+    """
+    # Once: what is compared with the ledger is what is released.
+    held = everyone(baskets, by=by, person=person, item=item)
+    jobs = prepare(
+        held,
+        top=top,
+        min_support=min_support,
+        min_count=min_count,
+        epsilon=epsilon,
+        delta=delta,
+        items=items,
+        people=people,
+        mechanism=mechanism,
+        settings=settings,
+        lengths=lengths,
+        contains=contains,
+        excludes=excludes,
+        counts=counts,
+        neighbours=neighbours,
+        by=by,
+        segments=segments,
+        really=really,
+    )
+    done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
+    return done if by is not None else next(iter(done.values()))
+
+
+@overload
+def count(
+    baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], *, by: None = None, **question: Unpack[Named]
+) -> Release: ...
+@overload
+def count(
+    baskets: Baskets | Any,
+    itemsets: Iterable[Iterable[Item]],
+    *,
+    by: Sequence[Item] | NDArray[Any],
+    **question: Unpack[Named],
+) -> dict[Item, Release]: ...
+@hinted
+def count(
+    baskets: Baskets | Any,
+    itemsets: Iterable[Iterable[Item]],
+    *,
+    person: str | None = None,
+    item: str | None = None,
+    epsilon: Any,
+    delta: Any = 0,
+    items: Any = None,
+    people: int | None = None,
+    neighbours: Relation = "add-remove",
+    by: Sequence[Item] | NDArray[Any] | None = None,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    really: bool = False,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = "",
+    same_data: bool = False,
+) -> Release | dict[Item, Release]:
+    """Count given itemsets, each with noise.
+
+    Privacy: as :func:`discreet.release`. The itemsets are public, as you typed them; the noise grows with their number.
+
+    Parameters
+    ----------
+    baskets
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    person, item
+        The columns of a table with one row an item, as for :func:`discreet.read`.
+    itemsets
+        A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
+    epsilon, delta, items, people, neighbours, by, segments, really, ledger, who, same_data
+        As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> counted = discreet.count([{"tea", "milk"}] * 500, [{"tea", "milk"}, {"tea"}], epsilon=1)
+    >>> len(counted.patterns)
+    2
+    """
+    held = everyone(baskets, by=by, person=person, item=item)
+    jobs = prepare_count(
+        held,
+        itemsets,
+        epsilon=epsilon,
+        delta=delta,
+        items=items,
+        people=people,
+        neighbours=neighbours,
+        by=by,
+        segments=segments,
+        really=really,
+    )
+    done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)
+    return done if by is not None else next(iter(done.values()))
+
+
+def prepare_count(baskets: Baskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
+    """Check a question for given itemsets, as :func:`prepare` does for others."""
+    wanted = _named(itemsets)
+    listed = {item for itemset in wanted for item in itemset} if items is None else items
+    return prepare(baskets, itemsets=wanted, items=listed, mechanism="count", **question)
+
+
+def _named(itemsets: Any) -> list[list[Item]]:
+    """Return the itemsets; items that stand where itemsets should are not taken for either."""
+    held = [] if isinstance(itemsets, str) or not isinstance(itemsets, Iterable) else list(itemsets)
+    if isinstance(itemsets, str) or any(isinstance(one, str) or not isinstance(one, Iterable) for one in held):
+        items = [itemsets] if isinstance(itemsets, str) else sorted(held, key=str)[:2]
+        single = ", ".join(f"{{{item!r}}}" for item in items)
+        together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
+        raise MisuseError(
+            told(
+                "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
+                "write [{single}]{together}.",
+                given=itemsets,
+                single=single,
+                together=together,
+            )
+        )
+    if not isinstance(itemsets, Iterable):
+        raise MisuseError(
+            told(
+                "{itemsets} is a list of sets of items, as in [{{'tea', 'milk'}}]; {given!r:.80} was given.",
+                given=itemsets,
+            )
+        )
+    if not held:
+        raise MisuseError("There is no itemset to count: give at least one.")
+    wanted = [several(itemset, "an itemset") for itemset in held]
+    if not all(wanted):
+        raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
+    return wanted
+
+
+def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
+    """Return what a release would spend its budget on, as shares by name; segments cost as much as one of them."""
+    job = next(iter(jobs.values()))
+    steps = job.plan()
+    rest = 1 - sum((share for _, share in steps), Fraction(0))
+    # How many items will be found is not known before, and how many the data have must not show: say many.
+    asked = job.asked(_MANY if job.finding else max(len(job.allowed), 1), job.people or 1)
+    return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
+
+
+def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
+    """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
+    left = ledger_of(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
+    return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
+
+
+def _price(job: Job) -> Price:
+    return price(job.budget, job.neighbours, job.own_delta)
+
+
+def answer(
+    baskets: Baskets,
+    jobs: Mapping[Item, Job],
+    *,
+    ledger: str | PathLike[str] | Ledger | None = None,
+    who: str = "",
+    same_data: bool = False,
+    progress: Progress | None = None,
+    stage: Callable[[str], object] | None = None,
+    paid: Callable[[Receipt], object] | None = None,
+) -> dict[Item, Release]:
+    """Spend first, then compute, then record what came of it.
+
+    Parameters
+    ----------
+    baskets, jobs
+        The data, and what :func:`prepare` made of a question about them.
+    ledger, who, same_data, progress
+        As for :func:`release`.
+    stage
+        Called with the name of each step before it is taken.
+    paid
+        Called with the receipt as soon as there is one: from then on the spend stands, whatever happens.
+    """
+    if progress is not None and not callable(progress):
+        raise MisuseError(f"progress is a function that takes a number from 0 to 1; {progress!r:.80} was given.")
+    same_data = switch("same_data", same_data)
+    job = next(iter(jobs.values()))
+    # Where in the plan a step stands is public; steps that the plan does not name leave the progress where it is.
+    names, shares = zip(*quote(jobs), strict=True)
+    begins = dict(zip(names, accumulate(shares[:-1], initial=Fraction(0)), strict=True))
+    receipt = pay(
+        ledger,
+        _price(job),
+        what=job.mechanism.name,
+        parameters={"asked": _asked(jobs), "settings": dict(job.settings)},
+        who=who,
+        baskets=baskets,
+        same_data=same_data,
+    )
+    if paid is not None:
+        paid(receipt)
+    source = SystemSource()
+    done: dict[Item, Release] = {}
+
+    def began(what: str) -> None:
+        if progress is not None and what in begins:
+            progress((len(done) + float(begins[what])) / len(jobs))
+        if stage is not None:
+            stage(what)
+
+    for name, one in jobs.items():
+        done[name] = carry_out(one, source, began)
+    if progress is not None:
+        progress(1.0)
+    digests = [release.digest() for release in done.values()]
+    receipt(digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest())
+    return done
+
+
+def _asked(jobs: Mapping[Item, Job]) -> dict[str, Any]:
+    """Return the question for the ledger: one line for all segments."""
+    words = dict(next(iter(jobs.values())).words)
+    if words.pop("segment", None) is not None:
+        words["segments"] = list(jobs)
+    return words

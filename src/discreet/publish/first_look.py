@@ -1,0 +1,204 @@
+"""A look at the data before anything is paid for, for the curator alone.
+
+A list of items that nobody's basket meets, or columns taken for one another, would spend a budget on noise. So the
+curator, who holds the data, may look: how many people and items were read, how many items of the list occur, and how
+far off counts would be. **None of this is private.** It is shown on the curator's terminal and nowhere else: it enters
+no file, no log, no result and no ledger, and `release` itself never decides by it, since whoever may put questions
+through a program of yours would learn from a refusal whether anybody holds what they named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isfinite
+from secrets import randbits
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..privacy.sampling.sources import SimulationSource
+from ..report.text import number_of
+from ..results.patterns import margins_of
+from ..results.promise import shown
+from ..wording import hinted
+from .api import prepare_count, quote
+from .job import Job
+from .question import everyone, prepare
+from .run import carry_out
+
+if TYPE_CHECKING:
+    from ..baskets.core import Baskets, Item
+
+_PAYING = ("ledger", "who", "same_data", "progress")
+_TRIED = 3  # runs with noise that is thrown away
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What :func:`discreet.preview` returns. **Not private**: for the eyes of whoever holds the data.
+
+    Parameters
+    ----------
+    people, items
+        How many people, and how many different items they hold, as they were read.
+    listed, met
+        How many items the public list has, and how many of these anybody holds; None where there is no list.
+    hint
+        What may be wrong with a list that nobody's basket meets.
+    found, margin
+        How many patterns a release would have, and by how many people half of its counts may be off or more; tried out
+        with noise that was thrown away. None where there are no counts.
+    shares
+        What the budget would be spent on.
+    segments, outside
+        How many releases there would be, one a segment; and how many people are in none of the segments.
+    """
+
+    people: int
+    items: int
+    listed: int | None
+    met: int | None
+    hint: str
+    found: int
+    margin: int | None
+    shares: tuple[tuple[str, Fraction], ...]
+    mechanism: str
+    epsilon: Fraction
+    delta: Fraction
+    segments: int = 1
+    outside: int = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """What was seen, in sentences."""
+        told = [f"Read {number_of(self.people, 'person', 'people')} and {number_of(self.items, 'item')}."]
+        if self.listed is not None:
+            told.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
+        if self.outside:
+            told.append(f"{self.outside:,} of them are in none of the segments that are listed, and are left out.")
+        if self.hint:
+            told.append(self.hint)
+        many = f"about {number_of(self.found, 'pattern')}"
+        if self.margin is None:
+            told.append(f"Expect {many}, without counts.")
+        elif self.found:
+            told.append(f"Expect {many}, with counts off by ± {self.margin:,} people or less for half of them.")
+        else:
+            told.append("Expect no pattern at all: too few people hold anything.")
+        return told
+
+    def __str__(self) -> str:
+        delta = f", delta = {shown(self.delta)}" if self.delta else ""
+        head = f"{self.mechanism} would spend epsilon = {shown(self.epsilon)}{delta}:"
+        width = max(len(what) for what, _ in self.shares)
+        table = [f"  {what:<{width}}  {float(share):>6.1%}" for what, share in self.shares]
+        segments = [f"{self.segments:,} segments, for the price of one."] if self.segments > 1 else []
+        return "\n".join([*self.lines, "", head, *table, *segments, "Nothing was spent. For your eyes: not private."])
+
+    __repr__ = __str__
+
+
+ITEMS = "Nobody holds any item on the list: a release would spend the budget on noise."
+SEGMENTS = "Nobody is in any segment on the list: a release would spend the budget on noise."
+
+
+@hinted
+def preview(
+    baskets: Baskets | Any, itemsets: Any = None, *, person: str | None = None, item: str | None = None, **question: Any
+) -> Preview:
+    """Look at what a release would be about, before paying for it.
+
+    Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them, and must not be
+    shown, logged or handed on. Nothing is spent, and no ledger is asked.
+
+    Parameters
+    ----------
+    baskets, person, item, question
+        As for :func:`discreet.release`; `ledger`, `who`, `same_data` and `progress` are for the release itself, and
+        make no difference here.
+    itemsets
+        As for :func:`discreet.count`, where that is what you are going to ask.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets = [{"tea", "milk"}] * 600 + [{"bread"}] * 300
+    >>> look = discreet.preview(baskets, top=3, epsilon=1, items=["BREAD", "MILK", "TEA"])
+    >>> (look.people, look.listed, look.met)
+    (900, 3, 0)
+    >>> print(look.hint[-60:])
+    The case of letters differs: without that, some would match.
+    """
+    held = everyone(baskets, by=question.get("by"), person=person, item=item)
+    question = {name: value for name, value in question.items() if name not in _PAYING}
+    make = prepare if itemsets is None else prepare_count
+    given = (held,) if itemsets is None else (held, itemsets)
+    return look(held, make(*given, **question))
+
+
+def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:
+    """Return what a curator may want to see of jobs that are ready to be paid for."""
+    job = max(jobs.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
+    tried = [carry_out(job, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
+    # A count that is cut at 0 hides how far it may be off, so the widest of a few runs is told.
+    margins = [median(reach) for one in tried if (reach := list(filter(isfinite, margins_of(one))))]
+    named = job.listed and not job.read
+    return Preview(
+        people=len(held),
+        items=len(np.unique(held.codes)),
+        listed=len(job.baskets.vocabulary) if named else None,
+        met=_occurring(jobs) if named else None,
+        hint=_hint(held, job, missed(held, jobs)),
+        found=len(tried[0]),
+        margin=ceil(max(margins, default=0)) if job.counts else None,
+        shares=tuple(quote(jobs)),
+        mechanism=job.mechanism.name,
+        epsilon=job.budget.epsilon,
+        delta=job.budget.delta,
+        segments=len(jobs),
+        outside=len(held) - sum(len(one.baskets) for one in jobs.values()),
+    )
+
+
+def missed(held: Baskets, jobs: Mapping[Item, Job]) -> str:
+    """Say so where there are people, and a list of items or segments meets none of them; nothing otherwise."""
+    job = next(iter(jobs.values()))
+    if not len(held):
+        return ""
+    if not any(len(one.baskets) for one in jobs.values()):
+        return SEGMENTS
+    meets = not job.listed or job.read or any(len(one.baskets.codes) for one in jobs.values())
+    return "" if meets else ITEMS
+
+
+def _occurring(jobs: Mapping[Item, Job]) -> int:
+    """Return how many items of the list anybody holds."""
+    return len(np.unique(np.concatenate([job.baskets.codes for job in jobs.values()])))
+
+
+def _hint(held: Baskets, job: Job, wrong: str) -> str:
+    """Say what is likely to be wrong with a list that has nothing in common with the data, beside that it has not."""
+    why = ""
+    if wrong is SEGMENTS:
+        why = " Are they written as in the data?"
+    elif wrong:
+        why = f" {_why(held, job)}"
+    return wrong + why
+
+
+def _why(held: Baskets, job: Job) -> str:
+    listed = {str(label) for label in job.baskets.vocabulary.labels.to_pylist()}
+    there = {str(label) for label in held.vocabulary.labels.to_pylist()}
+    if listed & there:
+        return "Those in the segments on the list hold none of it."
+    if {label.strip() for label in listed} & {label.strip() for label in there}:
+        return "There are spaces around names: without them, some would match."
+    if {label.casefold() for label in listed} & {label.casefold() for label in there}:
+        return "The case of letters differs: without that, some would match."
+    parts = {part.strip() for label in listed for mark in ",;\t|" if mark in label for part in label.split(mark)}
+    if parts & there:
+        return "Its lines have several columns: give a list with one item a line."
+    return "Is it the list of these data, and were the columns of person and item not taken for one another?"

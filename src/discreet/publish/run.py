@@ -1,0 +1,175 @@
+"""Making a release: from here on nothing but what a meter lets out may depend on the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from ..baskets.core import Baskets, Codes, Vocabulary
+from ..baskets.recoding import only, rows
+from ..curator.mechanism import Asked, Found, settings_of
+from ..curator.mechanisms.threshold import find
+from ..curator.steps.universe import Universe
+from ..exact.engine import Engine, LocalEngine
+from ..exact.query import People
+from ..kernels.counting import rows_holding
+from ..privacy.guarantee import Guarantee
+from ..privacy.meter import Meter
+from ..privacy.sampling.sources import Source
+from ..report.text import number_of
+from ..results.itemsets import Itemsets
+from ..results.patterns import Patterns
+from .job import FINDABLE, FINDING, PEOPLE, PREFIX, Job
+from .result import Release
+
+
+def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = None) -> Release:
+    """Spend the budget of a job and make its release; with a seeded source it is marked as simulated.
+
+    `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
+    """
+    return metered(job, Meter(job.budget, job.neighbours, source, finding=job.own_delta, stage=stage))
+
+
+def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
+    """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
+    everyone = engine(job.baskets)
+    people, margin = job.people, 0
+    within: tuple[int, int] | None = None
+    if people is None:
+        noisy = meter.count("counting the people", everyone, People(), PEOPLE)
+        counted, margin = int(noisy.values[0]), noisy.margin()
+        people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
+    inner = job.baskets
+    if job.fixed:
+        inner = rows(inner, np.flatnonzero(rows_holding(inner.offsets, inner.codes, job.prefix)))
+    # Given itemsets are counted over the whole list; patterns are looked for among the items that may be added.
+    back = job.allowed if job.itemsets is None else np.arange(len(job.baskets.vocabulary), dtype=np.int32)
+    notes: list[str] = []
+    if job.finding:
+        back, note = _find_items(inner, back, people + margin, meter, engine)
+        notes.append(note)
+    inner = only(inner, back)
+    alone: tuple[float, int] | None = None
+    if job.counted:
+        one = meter.count("counting the items every pattern has", engine(inner), People(), PREFIX)
+        alone = float(one.values[0]), one.margin()
+    asked = replace(job.asked(len(back), people), people_margin=margin)
+    if alone is not None:
+        asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
+    found = _found(job, asked, engine(inner), meter)
+    patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
+    if not job.listed:
+        patterns = _without_other_items(patterns)
+    how = found.chosen or job.mechanism
+    guarantee = Guarantee.of(
+        job.budget, meter.charges, own_delta=job.own_delta, neighbours=job.neighbours, public=job.public
+    )
+    made = Release(
+        patterns=patterns,
+        guarantee=guarantee,
+        mechanism=job.mechanism.name,
+        asked=job.words,
+        settings=settings_of(how),
+        facts=dict(found.facts),
+        notes=(*notes, *found.notes),
+        simulated=meter.simulated,
+        when=datetime.now(UTC).date().isoformat(),
+        citations=tuple(dict.fromkeys((how.citation, job.mechanism.citation))),
+        summary=job.mechanism.summary,
+        chosen=found.chosen.name if found.chosen is not None else "",
+    )
+    return replace(made, patterns=replace(patterns, about=made.to_dict()))
+
+
+def _found(job: Job, asked: Asked, engine: Engine, meter: Meter) -> Found:
+    nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
+    blank = np.empty(0, np.float64) if job.counts else None
+    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top) if asked.top is not None else 1
+    part = meter.part(meter.left)
+    if asked.top is not None and (many == 0 or asked.top == 0):
+        return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
+    if asked.top is not None and asked.top > many:
+        asked = replace(asked, top=many)
+    if asked.items == 0:
+        return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
+    return job.mechanism.run(engine, asked, part)
+
+
+def _find_items(
+    baskets: Baskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Baskets], Engine]
+) -> tuple[Codes, str]:
+    """Return the items that enough people hold, found with noise; rare items have hardly a chance."""
+    inner = only(baskets, allowed)
+    things = find(engine(inner), meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
+    found = np.sort(things.itemsets.codes)
+    note = (
+        f"The list of items was not given: {number_of(len(found), 'item was', 'items were')} found with noise, those "
+        f"with about {things.threshold:,} people or more, of each basket {FINDABLE} items at most."
+    )
+    return allowed[found], note
+
+
+def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[float, int] | None) -> Patterns:
+    """Put labels and the items every pattern has back on, and order the patterns by their estimates."""
+    itemsets = _with_prefix(Itemsets(found.itemsets.offsets, back[found.itemsets.codes]), job.prefix)
+    first = Itemsets(np.array([0, job.fixed]), job.prefix)
+    threshold = job.asked(len(back), people).count
+    # Among the top they are in any case: no pattern that has them is more frequent.
+    listed = job.alone and (threshold is None or (alone is not None and alone[0] >= threshold))
+    if found.estimates is None or not job.counts:
+        itemsets = _joined(first, itemsets) if listed else itemsets
+        return Patterns(
+            offsets=itemsets.offsets,
+            codes=itemsets.codes,
+            counts=np.zeros(len(itemsets), np.int64),
+            vocabulary=job.baskets.vocabulary,
+            people=people,
+            counted=False,
+        )
+    estimates, low, high = found.estimates, found.low, found.high
+    if low is None or high is None:
+        raise AssertionError("estimates come with an interval")
+    if alone is not None and listed:
+        value, margin = alone
+        itemsets = _joined(first, itemsets)
+        estimates = np.concatenate(([value], estimates))
+        low, high = np.concatenate(([value - margin], low)), np.concatenate(([value + margin], high))
+    estimates, low, high = (np.maximum(column, 0) for column in (estimates, low, high))
+    order = np.arange(len(itemsets))
+    if job.itemsets is None:
+        order = np.lexsort((itemsets.sizes, -estimates))
+    ordered = itemsets.take(order)
+    return Patterns(
+        offsets=ordered.offsets,
+        codes=ordered.codes,
+        counts=np.rint(estimates[order]).astype(np.int64),
+        vocabulary=job.baskets.vocabulary,
+        people=people,
+        low=low[order],
+        high=high[order],
+    )
+
+
+def _without_other_items(patterns: Patterns) -> Patterns:
+    """Leave out the items that no pattern has: where the list is not public, which others occur must not go along."""
+    used = np.unique(patterns.codes)
+    codes = np.searchsorted(used, patterns.codes).astype(np.int32)
+    return replace(patterns, codes=codes, vocabulary=Vocabulary(patterns.vocabulary.take(used)))
+
+
+def _with_prefix(itemsets: Itemsets, prefix: Codes) -> Itemsets:
+    if not len(prefix):
+        return itemsets
+    from ..exact.search import with_prefix
+
+    return Itemsets(*with_prefix(itemsets.offsets, itemsets.codes, prefix))
+
+
+def _joined(one: Itemsets, other: Itemsets) -> Itemsets:
+    return Itemsets(
+        np.concatenate((one.offsets, other.offsets[1:] + one.offsets[-1])), np.concatenate((one.codes, other.codes))
+    )

@@ -1,0 +1,370 @@
+"""What mining gives back: itemsets with their counts, in columns.
+
+Millions of patterns are three arrays and a vocabulary; Python objects are made only for those that are
+looked at. Mining and file formats stay out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Codes, Item, Offsets, Vocabulary
+from ..checks import fraction, positive, span
+from ..errors import MisuseError
+from ..wording import hinted
+from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
+from .shown import Shown
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from .rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One itemset, how many people hold it, and which fraction of the people that is; None where nobody counted."""
+
+    items: frozenset[Item]
+    count: int | None
+    support: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Patterns(Shown):
+    """Itemsets with their counts.
+
+    A sequence of :class:`Pattern`: it has a length, can be indexed, sliced and iterated over, and
+    ``{"milk", "tea"} in patterns`` asks whether an itemset is among them.
+
+    Parameters
+    ----------
+    offsets, codes
+        The itemsets, end to end: pattern i is ``codes[offsets[i]:offsets[i + 1]]``, its codes ascending.
+    counts
+        How many people hold each.
+    vocabulary
+        The label of each code.
+    people, people_within
+        How many people there are; and where that number is private as well, an interval that holds the true one in 95
+        of 100 releases. None where it is known.
+    low, high
+        An interval for each true count, where the counts are private; None where they are exact.
+    about
+        What travels with a private result, in values that JSON has: its guarantee, whether it was simulated, the
+        mechanism, what was asked and so on; None where the result is exact.
+    counted
+        Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
+
+    Examples
+    --------
+    >>> from discreet import Vocabulary
+    >>> patterns = Patterns(
+    ...     offsets=np.array([0, 1, 2, 4]),
+    ...     codes=np.array([0, 1, 0, 1], dtype=np.int32),
+    ...     counts=np.array([6, 5, 4]),
+    ...     vocabulary=Vocabulary(["milk", "tea"]),
+    ...     people=10,
+    ... )
+    >>> patterns.count_of({"tea", "milk"})
+    4
+    >>> patterns[1]
+    Pattern(items=frozenset({'tea'}), count=5, support=0.5, low=None, high=None)
+    >>> len(patterns.where(contains="tea", min_support=0.5))
+    1
+    """
+
+    offsets: Offsets
+    codes: Codes
+    counts: NDArray[np.int64]
+    vocabulary: Vocabulary
+    people: int
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    about: Mapping[str, Any] | None = None
+    counted: bool = True
+    people_within: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        # A count that slips into a release of patterns only would be a leak, so it is refused and not just hidden.
+        if not self.counted and (self.low is not None or self.high is not None or self.counts.any()):
+            raise MisuseError("Patterns without counts have zeros for counts, and neither low nor high.")
+        for array in (self.offsets, self.codes, self.counts, self.low, self.high):
+            if array is not None:
+                array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[Pattern]:
+        numbers = (self.counts, self.supports) if self.counted else (None, None)
+        columns = (
+            [None] * len(self) if column is None else column.tolist() for column in (*numbers, self.low, self.high)
+        )
+        rest = zip(*columns, strict=True)
+        for items, (count, support, least, most) in zip(self.itemsets.sets(self.vocabulary), rest, strict=True):
+            yield Pattern(items, count, support, least, most)
+
+    @overload
+    def __getitem__(self, index: int) -> Pattern: ...
+    @overload
+    def __getitem__(self, index: slice) -> Patterns: ...
+    def __getitem__(self, index: int | slice) -> Pattern | Patterns:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return self._take(np.arange(start, stop, step))
+            stop = max(start, stop)
+            return self._with(self.itemsets.cut(start, stop), slice(start, stop))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self):,} patterns, numbered from 0; {index} is none of them.")
+        index = int(index) % len(self)
+        return next(iter(self[index : index + 1]))
+
+    def __contains__(self, itemset: object) -> bool:
+        return isinstance(itemset, Iterable) and self._place(itemset) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Patterns)
+            and (self.people, self.people_within) == (other.people, other.people_within)
+            and self.counted == other.counted
+            and self.about == other.about
+            and np.array_equal(self.counts, other.counts)
+            and same_bounds(self.low, other.low)
+            and same_bounds(self.high, other.high)
+            and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def itemsets(self) -> Itemsets:
+        """The itemsets alone."""
+        return Itemsets(self.offsets, self.codes)
+
+    @cached_property
+    def supports(self) -> NDArray[np.float64]:
+        """Each count as a fraction of the people; nan where the counts are not known."""
+        if not self.counted:
+            return np.full(len(self), np.nan)
+        # With noise a count may be more than the number of people; a fraction of them never is.
+        return np.minimum(self.counts / max(self.people, 1), 1.0)
+
+    @cached_property
+    def support_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """An interval for each true support, where the counts are private: it carries the noise of the people too.
+
+        It holds as often as that of the count where the number of people is known, and in 90 of 100 releases where both
+        have an interval of 95 %. A support is never below 0 nor over 1.
+        """
+        if self.low is None or self.high is None:
+            return None
+        few, many = self.people_within or (self.people, self.people)
+        low, high = (np.where(np.isnan(end), unknown, end) for end, unknown in ((self.low, 0.0), (self.high, np.inf)))
+        return np.clip(low / max(many, 1), 0, 1), np.clip(high / few, 0, 1) if few > 0 else np.ones(len(self))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the counts are private ones, so that a pattern may count more than a part of it."""
+        return self.low is not None or self.about is not None
+
+    @property
+    def sizes(self) -> Positions:
+        """How many items each pattern has."""
+        return self.itemsets.sizes
+
+    @cached_property
+    def index(self) -> Index:
+        """The table from itemset to position, made on first use."""
+        return Index(self.itemsets, len(self.vocabulary))
+
+    def count_of(self, itemset: Iterable[Item]) -> int | None:
+        """Return the count of an itemset, or None where it is not among the patterns or the counts are not known.
+
+        None does not mean that nobody holds it: mining stops at a support, and the itemset may lie below.
+        """
+        place = self._place(itemset)
+        return int(self.counts[place]) if place >= 0 and self.counted else None
+
+    def _place(self, itemset: Iterable[Item]) -> int:
+        """Return the position of an itemset, -1 where it is not among the patterns."""
+        if isinstance(itemset, str):
+            raise MisuseError(f"An itemset is a set of items, not one text: type {{{itemset!r}}}.")
+        labels = set(itemset)
+        known = self.vocabulary
+        kind = (int, np.integer) if known.numeric else str
+        if any(label not in known for label in labels if isinstance(label, kind)):
+            return -1
+        codes = np.sort(known.codes(labels))
+        return int(self.index.find(Itemsets(np.array([0, len(codes)]), codes))[0])
+
+    def where(
+        self,
+        *,
+        lengths: int | tuple[int, int | None] | None = None,
+        contains: Item | Iterable[Item] = (),
+        excludes: Item | Iterable[Item] = (),
+        min_count: int | None = None,
+        min_support: float | None = None,
+    ) -> Patterns:
+        """Return the patterns that meet all conditions, in the same order.
+
+        Parameters
+        ----------
+        lengths
+            The number of items: one number, or the smallest and the largest (None for no bound) as a pair.
+        contains
+            An item, or several that must all be in the pattern.
+        excludes
+            An item, or several of which none may be in the pattern.
+        min_count, min_support
+            The smallest count, or the smallest fraction of the people.
+        """
+        wanted = chosen(contains, self.vocabulary, "contains")
+        keep: Mask = self.itemsets.holding(wanted) == len(wanted)
+        keep &= self.itemsets.holding(chosen(excludes, self.vocabulary, "excludes")) == 0
+        if lengths is not None:
+            least, most = span(lengths)
+            keep &= (self.sizes >= least) & (self.sizes <= most)
+        if min_count is not None:
+            need_counts(self, "where(min_count=...)")
+            keep &= self.counts >= min_count
+        if min_support is not None:
+            need_counts(self, "where(min_support=...)")
+            keep &= self.supports >= fraction("min_support", min_support)
+        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+
+    def sort(self, by: Literal["count", "size"] = "count", descending: bool = True) -> Patterns:
+        """Return the patterns by count or by size; equal ones keep their order."""
+        if by not in ("count", "size"):
+            raise MisuseError(f"Patterns are sorted by 'count' or 'size', not by {by!r}.")
+        if by == "count":
+            need_counts(self, 'sort("count")')
+        column = self.counts if by == "count" else self.sizes
+        return self._take(np.argsort(-column if descending else column, kind="stable"))
+
+    def top(self, top: int) -> Patterns:
+        """Return the `top` patterns with the largest counts."""
+        need_counts(self, "top()")
+        return self.sort()[: positive("top", top)]
+
+    @hinted
+    def rules(
+        self,
+        min_confidence: float = 0.5,
+        *,
+        min_lift: float = 0.0,
+        consequents: Literal["any", "one"] = "any",
+        limit: int = 10_000_000,
+    ) -> Rules:
+        """Return the association rules among these patterns: see :func:`discreet.results.rules.rules`."""
+        from .rules import rules
+
+        return rules(self, min_confidence, min_lift=min_lift, consequents=consequents, limit=limit)
+
+    def to_dict(self) -> dict[frozenset[Item], int]:
+        """Return a dictionary from itemset to count."""
+        need_counts(self, "to_dict()")
+        return dict(zip(self.itemsets.sets(self.vocabulary), self.counts.tolist(), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `items` (lists), `count`, `support`.
+
+        Where private, `low` and `high` follow, and `support_low`, `support_high`.
+        """
+        import pyarrow as pa
+
+        numbers: dict[str, Any] = self._numbers()
+        if not self.counted:
+            numbers = {"count": pa.nulls(len(self), pa.int64()), "support": pa.nulls(len(self), pa.float64())}
+        return pa.table({"items": self.itemsets.to_arrow(self.vocabulary)} | numbers)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame as mlxtend makes them: `support`, `itemsets` (frozensets), and `count`."""
+        pandas = frames("pandas")
+        numbers = self._numbers()
+        count, support = numbers.pop("count"), numbers.pop("support")
+        sets = pandas.Series(list(self.itemsets.sets(self.vocabulary)), dtype=object)
+        frame: pd.DataFrame = pandas.DataFrame({"support": support, "itemsets": sets, "count": count} | numbers)
+        return frame
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+
+        What was promised about a private result, and whether it was simulated, is in each of them.
+        """
+        from .files import save
+
+        save(self, path)
+
+    def _numbers(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {
+            "count": self.counts if self.counted else np.full(len(self), np.nan),
+            "support": self.supports,
+        }
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if bound is not None:
+                columns[name] = bound
+        if self.support_bounds is not None:
+            columns["support_low"], columns["support_high"] = self.support_bounds
+        return columns
+
+    def _take(self, positions: Positions) -> Patterns:
+        return self._with(self.itemsets.take(positions), positions)
+
+    def _with(self, itemsets: Itemsets, kept: Positions | slice) -> Patterns:
+        return Patterns(
+            offsets=itemsets.offsets,
+            codes=itemsets.codes,
+            counts=self.counts[kept],
+            vocabulary=self.vocabulary,
+            people=self.people,
+            low=None if self.low is None else self.low[kept],
+            high=None if self.high is None else self.high[kept],
+            about=self.about,
+            counted=self.counted,
+            people_within=self.people_within,
+        )
+
+
+def margins_of(patterns: Patterns) -> list[float]:
+    """Return how far each true count may lie from the one shown; downwards only as far as a count can."""
+    if patterns.low is None or patterns.high is None:
+        return []
+    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
+    reach: list[float] = np.where(patterns.low > 0, np.maximum(up, down), up).tolist()
+    return reach
+
+
+def need_counts(patterns: Patterns, call: str) -> None:
+    """Refuse a `call` that makes no sense without counts."""
+    if not patterns.counted:
+        raise MisuseError(
+            f"{call} needs counts, and these are patterns only: release them with counts. "
+            "The itemsets are {pattern.items for pattern in patterns}."
+        )
+
+
+def same_bounds(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    """Whether two columns of bounds are equal; without rows it makes no difference whether there are any."""
+    if one is None or other is None:
+        return one is other or not len(one if one is not None else other)  # type: ignore[arg-type]
+    return np.array_equal(one, other, equal_nan=True)

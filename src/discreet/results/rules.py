@@ -1,0 +1,502 @@
+"""Association rules: which items come with which others, found among mined patterns.
+
+A rule's counts are looked up, never counted again, so both of its sides must be among the patterns. That makes
+rules of private patterns post-processing: they cost no privacy beyond what the patterns cost. The formulas of the
+measures are in :mod:`discreet.results.measures`, the search itself is a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Item, Vocabulary
+from ..checks import fraction, positive, span
+from ..errors import LimitError, MisuseError, named, told
+from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
+from .measures import MEASURES, Ends, measure, within
+from .patterns import Patterns, need_counts, same_bounds
+from .shown import Shown
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+# Patterns searched by one thread at a time, between two looks at the limit.
+_STRIDE = 16_384
+
+# Measures whose formulas make sense whatever noise did to the counts.
+_UNBOUNDED = ("lift", "leverage")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """People who hold the antecedent often hold the consequent too; `low` and `high` bound a private confidence."""
+
+    antecedent: frozenset[Item]
+    consequent: frozenset[Item]
+    count: int
+    support: float
+    confidence: float
+    lift: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rules(Shown):
+    """Association rules with their counts, in columns; measures are computed when asked for.
+
+    A sequence of :class:`Rule`: it has a length, can be indexed, sliced and iterated over.
+
+    Parameters
+    ----------
+    antecedents, consequents
+        The two sides of each rule.
+    counts, antecedent_counts, consequent_counts
+        How many people hold both sides, and each side.
+    vocabulary
+        The label of each code.
+    people, people_within
+        How many people there are; and an interval for that number, where it is private as well.
+    omitted
+        How many possible rules were left out because a side was not among the patterns.
+    low, high
+        An interval for each true confidence, where the counts are private; None where they are exact. It covers the
+        true confidence of a given rule with a probability of at least 90 % where the interval of each of the two
+        counts does so with 95 % (union bound).
+    ends
+        The intervals of the counts, where they are private and known: of the antecedent, the consequent and both.
+        :meth:`bounds` makes an interval of them for any measure.
+    about
+        What travels with a private result, as in :class:`Patterns`.
+    kind
+        What they are called: ``"relations"`` where they were found as such, and not among patterns.
+    """
+
+    antecedents: Itemsets
+    consequents: Itemsets
+    counts: NDArray[np.int64]
+    antecedent_counts: NDArray[np.int64]
+    consequent_counts: NDArray[np.int64]
+    vocabulary: Vocabulary
+    people: int
+    omitted: int = 0
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    about: Mapping[str, Any] | None = None
+    kind: Literal["rules", "relations"] = "rules"
+    people_within: tuple[int, int] | None = None
+    ends: tuple[Ends, Ends, Ends] | None = None
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[Rule]:
+        numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
+        sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
+        bounds = ([None] * len(self) if bound is None else bound.tolist() for bound in (self.low, self.high))
+        for row in zip(*sides, self.counts.tolist(), *numbers, *bounds, strict=True):
+            yield Rule(*row)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> Rules: ...
+    def __getitem__(self, index: int | slice) -> Rule | Rules:
+        if isinstance(index, slice):
+            return self._take(np.arange(*index.indices(len(self))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self):,} {self.kind}, numbered from 0; {index} is none of them.")
+        index = int(index) % len(self)
+        return next(iter(self[index : index + 1]))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Rules)
+            and (self.people, self.people_within) == (other.people, other.people_within)
+            and self.about == other.about
+            and same_bounds(self.low, other.low)
+            and same_bounds(self.high, other.high)
+            and all(same_bounds(*both) for both in zip(self._ends(), other._ends(), strict=True))
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
+            and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
+            and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def _measures(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
+    def measure(self, name: str) -> NDArray[np.float64]:
+        """Return one measure of all rules.
+
+        Parameters
+        ----------
+        name
+            `support`, `confidence`, `lift`, `leverage`, `conviction`, `cosine`, `jaccard`, `kulczynski`,
+            `certainty` or `zhang`; :mod:`discreet.results.measures` has the formulas.
+        """
+        if name not in self._measures:
+            self._measures[name] = measure(name, self.people, *self._counts_for(name))
+        return self._measures[name]
+
+    def _counts_for(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the counts of the antecedent, the consequent and both that a measure is computed from.
+
+        With noise, more people may hold both sides than one of them, or one side than there are. A measure that such
+        counts would take out of its range gets the nearest ones that could be true.
+        """
+        left, right, both = self.antecedent_counts, self.consequent_counts, self.counts
+        if not self.noisy or name in _UNBOUNDED:
+            return left, right, both
+        if name == "confidence":
+            return left, right, np.minimum(both, left)
+        left, right = (np.minimum(side, max(self.people, 1)) for side in (left, right))
+        return left, right, np.minimum(both, np.minimum(left, right))
+
+    def bounds(self, name: str) -> Ends | None:
+        """Return an interval for the true value of a measure, where the counts are private: its low and its high end.
+
+        It carries the noise of every count the measure is made of, and of the number of people: see
+        :func:`discreet.results.measures.within` for how often it holds. None where the counts are exact.
+        """
+        if name == "confidence" and self.low is not None and self.high is not None:
+            return self.low, self.high
+        if name not in MEASURES:
+            raise MisuseError(f"{name!r} is not a measure of rules; there are {', '.join(MEASURES)}.")
+        return None if self.ends is None else within(name, self.people_within or (self.people,) * 2, *self.ends)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the counts are private ones."""
+        return self.low is not None or self.about is not None
+
+    def where(
+        self,
+        *,
+        antecedent: Item | Iterable[Item] = (),
+        consequent: Item | Iterable[Item] = (),
+        lengths: int | tuple[int, int | None] | None = None,
+        min_count: int = 0,
+        **minimums: float,
+    ) -> Rules:
+        """Return the rules that meet all conditions, in the same order.
+
+        Parameters
+        ----------
+        antecedent, consequent
+            An item, or several that must all be on that side.
+        lengths
+            The number of items on both sides together: one number, or the smallest and the largest (None for no
+            bound) as a pair.
+        min_count
+            The smallest number of people who hold both sides.
+        minimums
+            The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
+        """
+        keep: Mask = self.counts >= min_count
+        sides = (("antecedent", self.antecedents, antecedent), ("consequent", self.consequents, consequent))
+        for what, side, items in sides:
+            wanted = chosen(items, self.vocabulary, what)
+            keep &= side.holding(wanted) == len(wanted)
+        if lengths is not None:
+            least, most = span(lengths)
+            sizes = self.antecedents.sizes + self.consequents.sizes
+            keep &= (sizes >= least) & (sizes <= most)
+        for name, minimum in minimums.items():
+            if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
+                known = ", ".join(f"min_{known}" for known in MEASURES)
+                raise MisuseError(
+                    told(
+                        "where() has no condition {name!r}; there are antecedent, consequent, {lengths}, "
+                        "{min_count}, {known}.",
+                        name=name,
+                        known=known,
+                    )
+                )
+            keep &= self.measure(name.removeprefix("min_")) >= _number(name, minimum)
+        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+
+    def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
+        """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
+
+        Where the counts are private, the ends of an interval are measures too, such as `confidence_low`. Sorted by it,
+        no rule is on top by noise alone.
+        """
+        measured, _, end = by.rpartition("_")
+        bounds = self.bounds(measured) if measured in MEASURES and end in ("low", "high") else None
+        if by == "count":
+            column = self.counts.astype(np.float64)
+        elif bounds is not None:
+            column = bounds[end == "high"]
+        else:
+            column = self.measure(by)
+        return self._take(np.argsort(-column if descending else column, kind="stable"))
+
+    def top(self, top: int, by: str = "confidence") -> Rules:
+        """Return the `top` rules with the largest counts or values of a measure."""
+        return self.sort(by)[: positive("top", top)]
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures.
+
+        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
+        """
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {
+            "antecedent": self.antecedents.to_arrow(self.vocabulary),
+            "consequent": self.consequents.to_arrow(self.vocabulary),
+        }
+        columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
+        return pa.table(columns | {name: self.measure(name) for name in MEASURES} | self._bounds())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`.
+
+        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
+        """
+        pandas = frames("pandas")
+        sides = [
+            pandas.Series(list(side.sets(self.vocabulary)), dtype=object)
+            for side in (self.antecedents, self.consequents)
+        ]
+        frame: pd.DataFrame = pandas.DataFrame(
+            {
+                "antecedents": sides[0],
+                "consequents": sides[1],
+                # With noise a count may be more than the number of people; a fraction of them never is.
+                "antecedent support": np.minimum(self.antecedent_counts / max(self.people, 1), 1),
+                "consequent support": np.minimum(self.consequent_counts / max(self.people, 1), 1),
+                "support": self.measure("support"),
+                "confidence": self.measure("confidence"),
+                "lift": self.measure("lift"),
+                # The share of people without missing values: baskets have none.
+                "representativity": np.ones(len(self)),
+                "leverage": self.measure("leverage"),
+                "conviction": self.measure("conviction"),
+                "zhangs_metric": self.measure("zhang"),
+                "jaccard": self.measure("jaccard"),
+                "certainty": self.measure("certainty"),
+                "kulczynski": self.measure("kulczynski"),
+                "cosine": self.measure("cosine"),
+                "count": self.counts,
+            }
+            | self._bounds()
+        )
+        return frame
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+
+        What was promised about a private result, and whether it was simulated, is in each of them.
+        """
+        from .files import save
+
+        save(self, path)
+
+    def _bounds(self) -> dict[str, NDArray[np.float64]]:
+        columns: dict[str, NDArray[np.float64]] = {}
+        for name in ("confidence", "support", "lift"):
+            found = self.bounds(name)
+            if found is not None:
+                columns |= {f"{name}_low": found[0], f"{name}_high": found[1]}
+        return columns | {name: end for name, end in zip(ENDS, self._ends(), strict=True) if end is not None}
+
+    def _ends(self) -> list[NDArray[np.float64] | None]:
+        """Return the ends of the intervals of the counts, in the order of `ENDS`."""
+        return [None] * len(ENDS) if self.ends is None else [end for pair in self.ends for end in pair]
+
+    def _take(self, positions: Positions) -> Rules:
+        return Rules(
+            antecedents=self.antecedents.take(positions),
+            consequents=self.consequents.take(positions),
+            vocabulary=self.vocabulary,
+            people=self.people,
+            omitted=self.omitted,
+            low=None if self.low is None else self.low[positions],
+            high=None if self.high is None else self.high[positions],
+            about=self.about,
+            kind=self.kind,
+            people_within=self.people_within,
+            ends=_taken(self.ends, positions),
+            **{name: getattr(self, name)[positions] for name in COUNTS.values()},
+        )
+
+
+# The count columns of tables and files, and where Rules keeps them.
+COUNTS = {
+    "count": "counts",
+    "antecedent_count": "antecedent_counts",
+    "consequent_count": "consequent_counts",
+}
+BOUNDS = {"confidence_low": "low", "confidence_high": "high"}
+ENDS = tuple(f"{side}_{end}" for side in ("antecedent", "consequent", "count") for end in ("low", "high"))
+
+
+def _taken(ends: tuple[Ends, Ends, Ends] | None, *positions: Positions) -> tuple[Ends, Ends, Ends] | None:
+    """Return the ends at some places; three of them take each pair at its own."""
+    if ends is None:
+        return None
+    places = positions if len(positions) == len(ends) else positions * len(ends)
+    one, other, both = ((low[place], high[place]) for (low, high), place in zip(ends, places, strict=True))
+    return one, other, both
+
+
+def rules(
+    patterns: Patterns,
+    min_confidence: float = 0.5,
+    *,
+    min_lift: float = 0.0,
+    consequents: Literal["any", "one"] = "any",
+    limit: int = 10_000_000,
+) -> Rules:
+    """Return the association rules among patterns: the largest confidence first, then the largest support.
+
+    Each pattern is split into an antecedent and a consequent in every way. The counts of both are looked up
+    among the patterns; a split with a side that is not there (below the support, or not closed, or not in
+    the top) cannot be measured and is left out, and `omitted` says how many were.
+
+    Rules of private patterns have an interval for their confidence, from those of the two counts. An antecedent
+    with a noisy count of 0 or less gives no rule, and a confidence over 1 is cut to 1.
+
+    Privacy: costs nothing more than the patterns did, as only they are looked at.
+
+    Parameters
+    ----------
+    patterns
+        What was mined.
+    min_confidence
+        The smallest confidence, between 0 and 1.
+    min_lift
+        The smallest lift.
+    consequents
+        ``"one"`` for rules with a single item on the right, ``"any"`` for all.
+    limit
+        How many rules may be found, those left out included, before a `LimitError` stops the search.
+
+    Examples
+    --------
+    >>> from discreet import Vocabulary
+    >>> patterns = Patterns(
+    ...     offsets=np.array([0, 1, 2, 4]),
+    ...     codes=np.array([0, 1, 0, 1], dtype=np.int32),
+    ...     counts=np.array([6, 5, 4]),
+    ...     vocabulary=Vocabulary(["milk", "tea"]),
+    ...     people=10,
+    ... )
+    >>> rule = rules(patterns, min_confidence=0.7)[0]
+    >>> rule.antecedent, rule.consequent, rule.confidence
+    (frozenset({'tea'}), frozenset({'milk'}), 0.8)
+    """
+    need_counts(patterns, "rules()")
+    least = (fraction("min_confidence", min_confidence), _number("min_lift", min_lift))
+    if consequents not in ("any", "one"):
+        raise MisuseError(f"consequents is {consequents!r}, but it must be 'any' or 'one'.")
+    whole, left, right, omitted = _search(patterns, least, consequents == "one", positive("limit", limit))
+    confidence = patterns.counts[whole] / patterns.counts[left]
+    if patterns.noisy:
+        confidence = np.minimum(confidence, 1)
+    order = np.lexsort((-patterns.counts[whole], -confidence))
+    whole, left, right = whole[order], left[order], right[order]
+    ends = None
+    if patterns.low is not None and patterns.high is not None:
+        ends = _taken(((patterns.low, patterns.high),) * 3, left, right, whole)
+    people = patterns.people_within or (patterns.people,) * 2
+    low, high = (None, None) if ends is None else within("confidence", people, *ends)
+    return Rules(
+        antecedents=patterns.itemsets.take(left),
+        consequents=patterns.itemsets.take(right),
+        counts=patterns.counts[whole],
+        antecedent_counts=patterns.counts[left],
+        consequent_counts=patterns.counts[right],
+        vocabulary=patterns.vocabulary,
+        people=patterns.people,
+        omitted=omitted,
+        low=low,
+        high=high,
+        about=patterns.about,
+        people_within=patterns.people_within,
+        ends=ends,
+    )
+
+
+def _search(
+    patterns: Patterns, least: tuple[float, float], one: bool, limit: int
+) -> tuple[Positions, Positions, Positions, int]:
+    """Return the positions of each rule's whole, antecedent and consequent, and how many were left out."""
+    from ..kernels.jit import in_threads, threads
+    from ..kernels.rules import find_rules
+
+    index = patterns.index
+    table = (index.slots, index.hashes, patterns.offsets, patterns.codes, index.keys)
+    largest = 1 if one else int(patterns.sizes.max(initial=0))
+    # Noisy counts may grow with more items, so there a low confidence says nothing about longer consequents.
+    shape = (largest, not patterns.noisy)
+
+    def piece(start: int) -> tuple[Positions, Positions, Positions, int, int]:
+        found: tuple[Positions, Positions, Positions, int, int] = find_rules(
+            start,
+            min(start + _STRIDE, len(patterns)),
+            table,
+            patterns.counts,
+            patterns.people,
+            least,
+            shape,
+            limit,
+        )
+        return found
+
+    starts = range(0, len(patterns), _STRIDE)
+    parts: list[tuple[Positions, Positions, Positions, int, int]] = []
+    found = omitted = 0
+    for batch in range(0, len(starts), threads()):
+        fresh = in_threads(piece, starts[batch : batch + threads()])
+        found += sum(len(part[0]) + part[4] for part in fresh)
+        omitted += sum(part[3] for part in fresh)
+        if found + omitted > limit:
+            _stop(found, omitted, limit)
+        parts += fresh
+    nothing = np.empty(0, np.int64)
+    columns = [np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(3)]
+    return columns[0], columns[1], columns[2], omitted
+
+
+def _stop(found: int, omitted: int, limit: int) -> NoReturn:
+    if omitted > found:
+        raise LimitError(
+            f"These patterns give more than {limit:,} possible rules, most of which cannot be "
+            "measured because one side is not among the patterns. Mine all frequent patterns rather than "
+            "closed, maximal or top ones, or use consequents='one'."
+        )
+    raise LimitError(
+        told(
+            "These patterns give more than {allowed:,} rules to look at. Raise {min_confidence} or the support the "
+            "patterns were mined with, use consequents='one', or allow more with {limit=more:_}.",
+            allowed=limit,
+            more=10 * limit,
+        )
+    )
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, int | float | np.number) and not math.isnan(value):
+        return float(value)
+    raise MisuseError(told("{option} is {value!r}, but it must be a number.", option=named(name), value=value))

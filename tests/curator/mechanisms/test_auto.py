@@ -1,0 +1,266 @@
+"""`auto`: what it chooses and why, and that it answers everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import MisuseError
+from discreet.baskets.generate import groceries
+from discreet.curator.mechanism import Asked
+from discreet.curator.mechanisms import auto
+from discreet.curator.mechanisms.auto import Auto
+from discreet.curator.mechanisms.bases import Bases
+from discreet.lab.run.trial import trial
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+from discreet.privacy.sampling.sources import SimulationSource
+from discreet.registry import mechanism
+
+ADD = Neighbours.ADD_REMOVE
+SHOP = groceries(500, seed=3)
+DENSE = [{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 500 + [{3, 4, 5}] * 300
+SPARSE = [{person % 60} for person in range(3_000)]
+# Twelve items, six of which some people hold, among very many who hold nothing.
+FEW_ITEMS = [{0, 1, 2, 3, 4, 5}] * 2_600 + [{6, 7, 8, 9, 10, 11}] * 2_400 + [set()] * 55_000
+ASKED = Asked(top=100, least=1, longest=4, items=1_000, people=100_000)
+QUESTIONS = [
+    {"top": 12},
+    {"top": 12, "counts": False},
+    {"top": 5, "lengths": 1},
+    {"top": 40, "lengths": 1},
+    {"top": 8, "lengths": 2},
+    {"top": 8, "lengths": (2, 3), "counts": False},
+    {"top": 3, "lengths": 13},
+    {"min_count": 60},
+    {"min_support": "0.1", "counts": False},
+    {"min_count": 60, "lengths": 1},
+    {"min_count": 60, "lengths": (2, 3)},
+    {"min_count": 2, "lengths": 13},
+    {"top": 6, "contains": ["whole milk"]},
+    {"min_count": 20, "excludes": ["whole milk"]},
+]
+
+
+def tried(held, seed=1, **question):
+    return trial(held, seed=seed, mechanism="auto", **({"epsilon": 1, "items": "public"} | question))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+def test_every_question_is_answered_as_it_was_put(question):
+    for seed, (epsilon, delta) in enumerate([("0.05", 0), (1, 0), (8, 0), (1, "1e-6")]):
+        made = tried(SHOP, seed=seed, epsilon=epsilon, delta=delta, **question)
+        chosen = made.facts["mechanism chosen"]
+        assert chosen in ("bases", "clipped", "peeling", "exponential", "truncated")
+        assert made.notes[0].startswith(f"{chosen} was chosen: ")
+        assert made.citations == (mechanism(chosen).citation, mechanism("auto").citation)
+        assert len(made.patterns) <= question.get("top", len(made.patterns))
+        assert made.patterns.counted is question.get("counts", True)
+        lengths = question.get("lengths", (1, 99))
+        least, most = lengths if isinstance(lengths, tuple) else (lengths, lengths)
+        assert all(least <= len(one.items) <= most for one in made.patterns)
+
+
+def test_items_are_found_where_they_are_not_listed():
+    found = tried([{"tea", "milk"}] * 3_000, top=3, delta="1e-6", items=None)
+    assert {item for one in found.patterns for item in one.items} == {"tea", "milk"}
+
+
+class TestByFacts:
+    @pytest.mark.parametrize(
+        ("asked", "name"),
+        [
+            (replace(ASKED, longest=1, top=10), "clipped"),
+            (replace(ASKED, longest=1, top=None, count=5), "clipped"),
+            (replace(ASKED, least=13, longest=13), "exponential"),
+            (replace(ASKED, least=13, longest=13, top=None, count=5), "truncated"),
+        ],
+    )
+    def test_what_was_asked_decides(self, asked, name):
+        known = auto._by_facts(asked)
+        assert known is not None
+        assert known[0].name == name
+        assert Auto().plan(asked) == known[0].plan(asked)
+
+    def test_otherwise_something_is_measured(self):
+        assert auto._by_facts(ASKED) is None
+        assert Auto().plan(ASKED) == [
+            ("measuring the count of the last pattern", Fraction(3, 100)),
+            ("finding the patterns", Fraction(97, 100)),
+        ]
+        # A threshold that few people reach needs no sure number of patterns.
+        for count, share in ((5, Fraction(1, 50)), (10_000, Fraction(1, 20))):
+            assert Auto().plan(replace(ASKED, top=None, count=count)) == [
+                ("choosing how many patterns", share),
+                ("finding the patterns", 1 - share),
+            ]
+
+
+def meter(epsilon="1", delta=0) -> Meter:
+    return Meter(Budget.of(epsilon, delta), ADD, SimulationSource(1))
+
+
+class TestByMeasurement:
+    # With K = 100, 105 patterns are looked for: 20 items go with 41 pairs, so 61 picks share 3/5 of epsilon.
+    @pytest.mark.parametrize(
+        ("many", "mark", "why"),
+        [
+            (20, 720, "about 20 items make most of the patterns, and can be picked"),
+            (20, 700, ""),
+            (31, 2_000, "about 31 items make most of the patterns, and can be picked"),
+            (32, 2_000, ""),
+            (105, 9_000, ""),
+            (105, 10_000, "many patterns are held by 10,000 people or more, at least 1/10 of all"),
+            (12, 150, "about 12 items make most of the patterns, and can be picked"),
+        ],
+    )
+    def test_the_last_count_and_the_number_of_items_decide(self, many, mark, why):
+        assert auto._why_bases(ASKED, 100, many, mark, meter()) == why
+
+    @pytest.mark.parametrize(
+        ("question", "charged"),
+        [
+            ({"top": 20}, "counting the items every pattern has"),
+            ({"top": 20, "counts": False}, "counting the people with the given items"),
+            ({"top": 20, "lengths": (2, 4)}, "counting the people with the given items"),
+            ({"min_count": 150}, "counting the items every pattern has"),
+            ({"min_count": 150, "lengths": (2, 4)}, "counting the people with the given items"),
+        ],
+        ids=str,
+    )
+    def test_what_is_dense_is_judged_among_those_who_hold_the_given_items(self, question, charged):
+        held = [{9, 0, 1, 2, 3, 4}] * 300 + [{9, 0, 1, 2}] * 200 + [{5}] * 20_000
+        for delta in (0, "1e-6"):
+            made = tried(held, contains=9, people=20_500, epsilon=2, delta=delta, **question)
+            assert made.facts["mechanism chosen"] in ("bases", "peeling")
+            assert " of all" in made.notes[0]
+            assert [charge.what for charge in made.guarantee.charges].count(charged) == 1
+
+    def test_counting_those_who_hold_the_given_items_is_planned(self):
+        plan = Auto().plan(replace(ASKED, fixed=1, counted=False))
+        assert plan[0] == ("counting the people with the given items", Fraction(1, 50))
+        assert plan[1] == ("measuring the count of the last pattern", Fraction(49, 50) * Fraction(3, 100))
+        assert sum(share for _, share in plan) == 1
+
+    def test_longer_patterns_alone_need_more_pairs(self):
+        # 20 items go with all 190 pairs of them: 210 picks share 3/5 of epsilon.
+        triples = replace(ASKED, least=3)
+        assert not auto._why_bases(triples, 100, 20, 2_400, meter())
+        assert auto._why_bases(triples, 100, 20, 2_500, meter())
+
+    def test_a_delta_makes_picks_cheaper(self):
+        assert not auto._why_bases(ASKED, 100, 20, 300, meter())
+        assert auto._why_bases(ASKED, 100, 20, 300, meter(delta="1e-6"))
+
+    def test_picking_longer_patterns_one_by_one_is_for_where_it_finds_them(self):
+        pairs = replace(ASKED, least=2, longest=2, top=10)
+        assert auto._worth_picking(pairs, 300, meter())
+        assert not auto._worth_picking(pairs, 200, meter())
+        assert auto._worth_picking(replace(pairs, counts=False), 200, meter())
+        assert not auto._worth_picking(ASKED, 50_000, meter(delta="1e-6"))
+        assert not auto._worth_picking(replace(pairs, longest=900, items=5_000), 50_000, meter())
+
+    @pytest.mark.parametrize(
+        ("held", "question", "name"),
+        [
+            (DENSE, {"top": 30}, "bases"),
+            (DENSE, {"top": 30, "delta": "1e-6"}, "peeling"),
+            ([{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 100, {"top": 30, "delta": "1e-6"}, "bases"),
+            (DENSE, {"top": 8, "lengths": 2, "delta": "1e-6"}, "bases"),
+            (DENSE, {"min_count": 300}, "bases"),
+            (DENSE, {"min_count": 300, "delta": "1e-6"}, "bases"),
+            (SPARSE, {"top": 40}, "clipped"),
+            (SPARSE, {"min_count": 45}, "clipped"),
+            (FEW_ITEMS, {"top": 100, "people": 60_000}, "bases"),
+            (FEW_ITEMS, {"min_count": 2_000, "people": 60_000}, "bases"),
+            (SPARSE, {"top": 2, "lengths": 2, "epsilon": 200}, "exponential"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else None,
+    )
+    def test_each_is_reached_by_some_data(self, held, question, name):
+        made = tried(held, **question)
+        assert made.facts["mechanism chosen"] == name
+
+
+class TestWhatComesBack:
+    @pytest.mark.parametrize("delta", [0, "1e-6"])
+    def test_the_exact_top_where_there_is_next_to_no_noise(self, delta):
+        made = tried(DENSE, top=12, epsilon=10**6, delta=delta, seed=2)
+        exact = discreet.mine(DENSE, top=12)
+        true = dict(discreet.mine(DENSE, min_count=1).to_dict())
+        assert sorted(true[one.items] for one in made.patterns) == sorted(exact.counts.tolist())
+
+    def test_facts_come_from_the_measurement_and_from_the_chosen(self):
+        made = tried(DENSE, top=30)
+        assert list(made.facts) == [
+            "mechanism chosen", "count of the last pattern, about", "items expected", "items picked", "pairs picked",
+            "bases counted",
+        ]  # fmt: skip
+        over = tried(DENSE, min_count=300)
+        assert list(over.facts)[:3] == ["mechanism chosen", "patterns expected", "items expected"]
+        sparse = tried(SPARSE, top=40)
+        assert list(sparse.facts)[:2] == ["mechanism chosen", "count of the last pattern, about"]
+
+    @pytest.mark.parametrize("delta", [0, "1e-6"])
+    @pytest.mark.parametrize("question", [{"top": 30}, {"min_count": 300}, {"top": 8, "lengths": 2}], ids=str)
+    def test_every_branch_spends_all(self, question, delta):
+        for held in (DENSE, SPARSE):
+            made = tried(held, delta=delta, **question)
+            assert made.guarantee.epsilon > Fraction(998, 1000)
+
+
+def test_the_choice_is_a_function_of_released_values(monkeypatch):
+    # With every measurement replaced by the same number, very different data lead to the same choice.
+    from discreet.privacy.meter import Noisy
+
+    right = Meter.count
+
+    def fixed(self, what, engine, query, share):
+        noisy = right(self, what, engine, query, share)
+        if what != "measuring the count of the last pattern":
+            return noisy
+        return Noisy(np.array([400]), noisy.scale, noisy.variance)
+
+    monkeypatch.setattr(Meter, "count", fixed)
+    monkeypatch.setattr(Bases, "choose_many", lambda *arguments: 5)
+    told = set()
+    for held in ([], [{0}], DENSE, [{0, 1, 2, 3, 4, 5}] * 2_000):
+        made = tried(held, top=20, items=6, people=3_000)
+        told.add((made.notes[0], str(made.facts["mechanism chosen"])))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            {"top": 9, "lengths": (1, 2), "items": 3},
+            "top is 9, but 3 items have only 6 itemsets of 1 to 2 items: ask for at most so many.",
+        ),
+        (
+            {"min_count": 9, "lengths": 40, "items": 50},
+            "Patterns of at least 40 items were asked for, but the setting upper of truncated is 32: set it to 40 or "
+            "more.",
+        ),
+        ({"top": 1, "settings": {"way": 1}, "items": 3}, "auto has no setting 'way': it has none."),
+    ],
+)
+def test_what_is_refused(question, message):
+    with pytest.raises(MisuseError) as caught:
+        tried([{0, 1}], **question)
+    assert str(caught.value) == message
+
+
+def test_useful_on_a_shop():
+    # Seeds are fixed, so it cannot fail by chance.
+    shop = groceries(20_000, seed=1)
+    truth = {one.items for one in discreet.mine(shop, top=50)}
+    missed = [
+        1 - len(truth & {one.items for one in tried(shop, seed=seed, top=50, people=len(shop)).patterns}) / 50
+        for seed in range(3)
+    ]
+    assert np.mean(missed) < 0.2

@@ -1,0 +1,406 @@
+"""`bases`: its choices, cells that are fitted to each other, the order of what is shown, when there is one basis."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import MisuseError
+from discreet.baskets.generate import groceries
+from discreet.curator.mechanism import Asked, from_tuples, to_tuples
+from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
+from discreet.curator.steps.basis_cover import blocks, cover
+from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
+from discreet.exact.engine import LocalEngine
+from discreet.exact.query import Cells, Supports
+from discreet.lab.run.trial import trial
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter, Noisy
+from discreet.privacy.sampling.sources import SimulationSource
+from naive import watching
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+SHOP = groceries(400, seed=3)
+ITEMS = 4
+SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+few = settings(max_examples=40, derandomize=True, deadline=None)
+
+
+def engine(people, items=ITEMS) -> LocalEngine:
+    return watching.engine(people, items)
+
+
+def asking(**more) -> Asked:
+    return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize(
+    "asked",
+    [asking(top=2), asking(top=3, least=3, longest=3), asking(top=2, least=2, longest=3), asking(count=2)],
+    ids=["any", "three", "two or three", "threshold"],
+)
+def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
+    # Every choice of a run, on neighbours that were told the same. At most three items in a basis, so that pairs and,
+    # where single items are no patterns, their number are chosen too.
+    how = Bases(largest=3)
+    seen = set()
+    for before, after in watching.neighbours_of(relation, SUBSETS, (17, 3, 5)):
+        told = []
+        for people in (before, after):
+            meter = watching.watched(relation)
+            how.run(engine(people), asked, meter)
+            told.append(meter)
+        one, other = (meter.seen for meter in told)
+        for (what, mine, rate, picks, way), (_, yours, _, _, _), charge in zip(
+            one, other, told[0].charges, strict=False
+        ):
+            change = yours.scores - mine.scores
+            assert np.abs(change).max() <= (1 if relation is ADD or mine.monotone else 2), what
+            if mine.monotone and relation is ADD:
+                assert (change >= 0).all()
+            spread = change.max() - change.min()
+            assert picks * rate * int(spread) <= charge.epsilon
+            assert way == "permute-and-flip"
+            seen.add(what)
+    if asked.least > 1:
+        assert "choosing how many pairs" in seen
+
+
+def test_under_zcdp_choices_are_of_bounded_range():
+    meter = watching.watched(delta="1e-6")
+    Bases().run(engine([{0, 1}] * 5), asking(top=3), meter)
+    assert {way for *_, way in meter.seen} == {"exponential"}
+
+
+class TestSplit:
+    def made(self, many, top=100, epsilon="0.5", people=5_000, **more):
+        asked = asking(top=top, items=500, longest=12, people=people, **more)
+        return Bases().split(asked, top, many, Meter(Budget.of(epsilon), ADD, SimulationSource(1)))
+
+    def test_few_items_are_one_basis(self):
+        split = self.made(12)
+        assert split.single
+        assert (split.items, split.pairs) == (ONE, 0)
+
+    def test_so_are_some_more_where_picks_say_little(self):
+        assert self.made(16).single
+        assert not self.made(16, people=100_000).single  # picks tell pairs apart
+        assert not self.made(16, top=60).single  # fewer than five patterns for each item
+        assert not self.made(17).single
+
+    def test_every_pick_costs_the_same(self):
+        split = self.made(40)
+        assert not split.single
+        assert split.many == 50  # of 65 patterns that are missing
+        assert split.items + split.pairs == SEVERAL
+        assert split.items / 40 == split.pairs / 50
+
+    def test_for_longer_patterns_alone_the_number_of_pairs_is_chosen(self):
+        assert self.made(40, least=3) is ALONE
+        assert self.made(40, least=2).choosing
+        pairs = Bases().split(
+            asking(top=50, least=2, longest=2, items=500), 50, 40, Meter(Budget.of(1), ADD, SimulationSource(1))
+        )
+        assert (pairs.choosing, pairs.many) == (0, 53)
+
+
+class TestPlan:
+    @pytest.mark.parametrize(
+        ("asked", "shares"),
+        [
+            (asking(top=2), ["1/20", "19/20"]),
+            (asking(count=2), ["1/20", "19/400", "361/400"]),
+            (asking(top=2, longest=1), ["1"]),
+            (asking(top=3, least=2), ["1/20", "19/20"]),
+        ],
+    )
+    def test_shares(self, asked, shares):
+        plan = Bases().plan(asked)
+        assert [str(share) for _, share in plan] == shares
+        meter = Meter(Budget.of(1), ADD, SimulationSource(2))
+        Bases().run(engine([{0, 1}] * 5), asked, meter)
+        assert sum(charge.epsilon for charge in meter.charges) == 1
+        spent = {charge.what: charge.epsilon for charge in meter.charges}
+        assert all(spent[what] == share for what, share in plan[:-1])
+
+
+def written_out(bases, cells, people, variance) -> tuple[list, np.ndarray]:
+    """Least squares over the counts of all item subsets within bases, by its normal equations."""
+    unknown = sorted({s for basis in bases for size in range(len(basis) + 1) for s in combinations(basis, size)})
+    place = {one: number for number, one in enumerate(unknown)}
+    rows = []
+    for basis in bases:
+        for mask in range(1 << len(basis)):
+            inside = {item for bit, item in enumerate(basis) if mask >> bit & 1}
+            row = np.zeros(len(unknown))
+            # The cell by inclusion and exclusion over the counts of all itemsets that contain what is held.
+            for size in range(len(basis) + 1):
+                for one in combinations(basis, size):
+                    if inside <= set(one):
+                        row[place[one]] = (-1) ** (len(one) - len(inside))
+            rows.append(row)
+    design, target = np.array(rows), np.array(cells, float)
+    if people is not None:
+        weight = 1e6 if people[1] == 0 else (variance / people[1]) ** 0.5
+        last = np.zeros(len(unknown))
+        last[place[()]] = weight
+        design, target = np.vstack((design, last)), np.append(target, people[0] * weight)
+    return unknown, np.linalg.lstsq(design, target, rcond=None)[0]
+
+
+class TestFitting:
+    @few
+    @given(
+        data=st.data(),
+        bases=st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=3),
+        known=st.sampled_from([None, 0.0, 30.0]),
+    )
+    def test_it_is_least_squares(self, data, bases, known):
+        named = [tuple(sorted(basis)) for basis in bases]
+        many = sum(1 << len(basis) for basis in named)
+        cells = data.draw(st.lists(st.integers(-20, 60), min_size=many, max_size=many))
+        noisy = Noisy(np.array(cells), Fraction(30), Fraction(1800))
+        people = None if known is None else (90.0, known)
+        fitted = fit_up(named, noisy, 1, 3, people)
+        own = fit_up(named, noisy, 1, 3)
+        unknown, solved = written_out(named, cells, people, 1800.0)
+        true = dict(zip(unknown, solved.tolist(), strict=True))
+        expected = [true[one] for one in to_tuples(fitted.itemsets)]
+        if people is None or not np.allclose(fitted.estimates, own.estimates):  # it was believed
+            assert fitted.estimates == pytest.approx(expected, rel=1e-4, abs=1e-3)
+
+    @few
+    @given(
+        people=st.lists(st.sets(st.integers(0, 5)), max_size=12),
+        bases=st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4),
+    )
+    def test_exact_cells_give_exact_counts(self, people, bases):
+        crowd = engine(people, 6)
+        named = [tuple(sorted(basis)) for basis in bases]
+        noisy = Noisy(crowd.answer(Cells(tuple(named))), Fraction(0), Fraction(0))
+        for known in (None, (float(len(people)), 0.0)):
+            sums = fit_up(named, noisy, 1, 4, known)
+            assert sums.estimates == pytest.approx(crowd.answer(Supports(sums.itemsets)), abs=1e-6)
+            assert (sums.margins == 0).all()
+
+    def test_one_basis_alone_says_what_its_sums_say(self):
+        noisy = Noisy(np.arange(8) * 3 - 5, Fraction(3), Fraction(18))
+        fitted, added = fit_up([(1, 2, 3)], noisy, 1, 3), add_up([(1, 2, 3)], noisy, 1, 3)
+        assert fitted.estimates == pytest.approx(added.estimates)
+        assert fitted.margins == pytest.approx(added.margins)
+
+    @pytest.mark.statistical
+    @pytest.mark.parametrize("gaussian", [False, True])
+    def test_variance_and_interval(self, gaussian):
+        # 4000 draws: the coverage has a deviation of .0035. Five of them, and .01 for a bound in place of the kurtosis:
+        # false alarms in all 30 checks together have a probability below one in ten thousand.
+        bases = [(0, 1, 2), (0, 1), (0, 3), (4,)]
+        rng = np.random.default_rng(4)
+        cells = sum(1 << len(basis) for basis in bases)
+        scale = None if gaussian else Fraction(200)
+        draws = rng.normal(0, 200, (4000, cells)) if gaussian else rng.laplace(0, 200, (4000, cells))
+        variance = Fraction(40_000) if gaussian else Fraction(80_000)
+        found = [fit_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
+        plain = add_up(bases, Noisy(np.zeros(cells, np.int64), scale, variance), 1, 3)
+        for place in range(len(found[0].itemsets)):
+            values = np.array([one.estimates[place] for one in found])
+            covered = np.mean(np.abs(values) <= found[0].margins[place])
+            assert abs(covered - 0.95) < 0.0275
+            assert found[0].margins[place] <= plain.margins[place] * 1.001
+
+    def test_a_known_number_of_people_halves_the_variance_of_an_item(self):
+        noisy = Noisy(np.full(4, 250), None, Fraction(100))
+        free, told = fit_up([(0, 1)], noisy, 1, 1), fit_up([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
+        assert (free.margins / told.margins) ** 2 == pytest.approx([2, 2])
+
+    def test_a_number_that_cannot_be_right_is_not_believed(self):
+        noisy = Noisy(np.full(4, 250), None, Fraction(100))
+        assert fit_up([(0, 1)], noisy, 1, 1, (5000.0, 0.0)).estimates == pytest.approx([500, 500])
+        assert fit_up([(0, 1)], noisy, 1, 1, (1040.0, 0.0)).estimates == pytest.approx([520, 520])
+        assert fit_up([(0, 1)], noisy, 1, 1, (5000.0, 10.0**7)).estimates != pytest.approx([500, 500], abs=1e-3)
+
+    @pytest.mark.parametrize("counted", [True, False])
+    def test_the_number_is_used_where_it_is_of_the_people_in_the_cells(self, counted):
+        asked = asking(top=2, items=2, longest=1, fixed=1, people=1040, counted=counted)
+        noisy = Noisy(np.full(4, 250), None, Fraction(100))
+        expected = 520 if counted else 500
+        assert Bases().sums([(0, 1)], noisy, asked).estimates == pytest.approx([expected, expected])
+
+
+class TestCovering:
+    @few
+    @given(items=st.integers(3, 16), largest=st.integers(2, 8), power=st.sampled_from([1, 2]), seed=st.integers(0, 9))
+    def test_blocks_hold_every_pair(self, items, largest, power, seed):
+        pairs = [pair for place, pair in enumerate(combinations(range(items), 2)) if place % 10 != seed]
+        bases = blocks(items, pairs, largest, power)
+        assert max(map(len, bases)) <= largest
+        held = {pair for basis in bases for pair in combinations(basis, 2)}
+        assert held == set(combinations(range(items), 2))
+
+    @pytest.mark.parametrize("power", [1, 2])
+    def test_they_leave_less_noise_where_nearly_all_pairs_are_wanted(self, power):
+        pairs = list(combinations(range(30), 2))[:-20]
+        noise = []
+        for bases in (blocks(30, pairs, 12, power), cover(30, pairs, 12, power)):
+            known = [sum(2.0 ** (2 - len(basis)) for basis in bases if {*pair} <= {*basis}) for pair in pairs]
+            noise.append(len(bases) ** power * sum(1 / one for one in known))
+        assert noise[0] < noise[1] / 4
+
+    def test_only_where_pairs_are_the_longest_wanted(self):
+        pairs = list(combinations(range(20), 2))[:-20]
+        for longest, most in ((2, True), (3, False)):
+            bases = Bases().covered(asking(top=9, least=2, longest=longest, items=50), 20, pairs, 2)
+            assert (bases == blocks(20, pairs, 12, 2)) is most
+        few_pairs = pairs[:60]
+        asked = asking(top=9, least=2, longest=2, items=50)
+        assert Bases().covered(asked, 20, few_pairs, 2) == cover(20, few_pairs, 12, 2)
+
+
+class TestOrder:
+    @few
+    @given(
+        cells=st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=6),
+        total=st.sampled_from([1.0, 7.5, 90.0]),
+        other=st.lists(st.floats(0, 1), min_size=6, max_size=6),
+    )
+    def test_projected_cells_are_the_nearest(self, cells, total, other):
+        found = projected(np.array(cells), total)
+        assert (found >= 0).all()
+        assert found.sum() == pytest.approx(total)
+        another = np.array(other[: len(cells)]) + 1e-9
+        another *= total / another.sum()
+        assert np.sum((found - cells) ** 2) <= np.sum((another - cells) ** 2) + 1e-6
+
+    def test_cells_so_large_that_a_person_is_lost(self):
+        assert np.isfinite(projected(np.array([1e18, 1e18, -1e18]), 1.0)).all()
+
+    @few
+    @given(values=st.lists(st.integers(0, 20).map(float), min_size=1, max_size=7), count=st.integers(0, 20))
+    def test_the_falling_line_is_nearest(self, values, count):
+        many = len(values)
+        sums = Sums(from_tuples([(item,) for item in range(many)]), np.array(values), np.ones(many), np.zeros(many))
+        # The line at a place is the least over all starts of the largest mean of what begins there and ends later.
+        line = [
+            min(max(np.mean(values[start:end]) for end in range(place + 1, many + 1)) for start in range(place + 1))
+            for place in range(many)
+        ]
+        expected = sum(level >= count - 1e-9 for level in line)
+        assert sums.over(np.arange(many), count) == expected
+
+    def test_tied_patterns_are_shown_with_the_shorter_first(self):
+        # Everyone holds item 0: with it, every pattern counts the same.
+        people = [{0, 1, 2}] * 4_000 + [{0, 1}] * 2_000 + [{0}] * 3_000
+        found = trial(people, seed=3, top=3, epsilon=2, items=8, people=9_000, mechanism="bases")
+        assert next(iter(found.patterns)).items == frozenset({0})
+        assert {one.items for one in found.patterns} == {frozenset({0}), frozenset({1}), frozenset({0, 1})}
+
+
+class TestWhatIsShown:
+    def test_counts_do_not_contradict_each_other(self):
+        people = [{0, 1, 2, 3}] * 90 + [{0, 1}] * 5
+        for seed in range(4):
+            made = trial(people, seed=seed, top=15, epsilon=1, items=4, people=95, mechanism="bases").patterns
+            known = made.to_dict()
+            assert max(known.values()) <= 95
+            assert all(known[one] <= known[part] for one in known for part in known if part < one)
+            assert all(made.low <= made.counts)
+            assert all(made.counts <= made.high)
+
+    @pytest.mark.parametrize("counts", [True, False])
+    @pytest.mark.parametrize("lengths", [3, (1, 3)], ids=str)
+    def test_a_list_of_the_top_is_as_long_as_asked_for(self, lengths, counts):
+        people = [{0, 1}, {2, 3}, {4, 5}, {6}] * 20
+        made = trial(
+            people, seed=1, top=200, epsilon="0.1", items=30, lengths=lengths, counts=counts, people=80,
+            mechanism="bases", settings={"largest": 3},
+        )  # fmt: skip
+        assert len({one.items for one in made.patterns}) == 200
+        (note,) = (one for one in made.notes if one.endswith(" patterns that lie in no basis were drawn at random."))
+        drawn = int(note.split()[0])
+        if counts:
+            everyone = (made.patterns.low == 0) & (made.patterns.high == 80) & (made.patterns.counts == 0)
+            assert np.count_nonzero(everyone) >= drawn
+
+
+class TestWithoutNoise:
+    """At such an epsilon the noise is 0 and every choice is the best one."""
+
+    @pytest.mark.parametrize("delta", [0, "1e-6"])
+    @pytest.mark.parametrize(("top", "lengths"), [(10, None), (60, None), (25, 2), (30, 1), (15, (2, 4))])
+    def test_the_top(self, top, lengths, delta):
+        found = trial(
+            SHOP, seed=1, top=top, epsilon=10**9, delta=delta, items="public", mechanism="bases", lengths=lengths
+        )
+        exact = discreet.mine(SHOP, top=top, lengths=lengths)
+        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+        assert np.abs(found.patterns.high - found.patterns.low).max() < 0.1
+
+    def test_three_items_in_several_bases(self):
+        # Where counts hardly tie: a triple is found if its items and pairs were picked and lie in one basis.
+        generator = np.random.default_rng(3)
+        chances = np.linspace(0.75, 0.05, 30)
+        people = [set(np.flatnonzero(generator.random(30) < chances).tolist()) for _ in range(3_000)]
+        found = trial(people, seed=1, top=150, epsilon=10**9, items=30, mechanism="bases", lengths=3)
+        assert found.facts["bases counted"] > 1
+        assert found.facts["pairs picked"] < 150
+        true = {one.items: one.count for one in discreet.mine(people, top=150, lengths=3)}
+        missed = set(true) - {one.items for one in found.patterns}
+        assert len(missed) <= 3
+        assert all(abs(true.get(one.items, one.count) - one.count) < 1 for one in found.patterns)
+
+    def test_a_threshold(self):
+        found = trial(SHOP, seed=1, min_count=60, epsilon=10**9, items="public", mechanism="bases")
+        assert found.patterns.to_dict() == discreet.mine(SHOP, min_count=60).to_dict()
+
+    def test_among_those_who_hold_something(self):
+        found = trial(
+            SHOP, seed=1, top=8, epsilon=10**9, items="public", contains=["whole milk"], people=400, mechanism="bases"
+        )
+        exact = discreet.mine(SHOP, top=8, contains=["whole milk"])
+        assert sorted(found.patterns.counts.tolist()) == sorted(exact.counts.tolist())
+
+
+def test_a_wrong_number_of_people_does_not_shift_counts():
+    people = [{0, 1}] * 3_000 + [{2}] * 2_000
+    found = trial(people, seed=1, top=3, epsilon=5, items=5, people=20_000, mechanism="bases")
+    assert found.patterns.to_dict()[frozenset({0})] == pytest.approx(3_000, abs=60)
+
+
+@pytest.mark.parametrize(
+    ("setting", "question", "message"),
+    [
+        ({"spare": 3}, {}, "spare lies between 1 and 2; 3 was given."),
+        ({"largest": 17}, {}, "largest lies between 2 and 16; 17 was given."),
+        ({"pairs": 4}, {}, "bases has no setting 'pairs': it has spare, largest."),
+        (
+            {"largest": 3},
+            {"lengths": 4},
+            "bases finds patterns of at most 3 items, and lengths asks for 4 or more: ask for shorter ones, or "
+            "another mechanism.",
+        ),
+    ],
+)
+def test_what_is_refused(setting, question, message):
+    with pytest.raises(MisuseError) as caught:
+        trial(
+            [{0, 1}], seed=1, mechanism="bases", settings=setting, **({"top": 1, "epsilon": 1, "items": 9} | question)
+        )
+    assert str(caught.value) == message
+
+
+def test_useful_on_a_shop():
+    # Seeds are fixed, so it cannot fail by chance.
+    shop = groceries(20_000, seed=1)
+    truth = {one.items for one in discreet.mine(shop, top=50)}
+    missed = []
+    for seed in range(4):
+        found = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="bases")
+        missed.append(1 - len(truth & {one.items for one in found.patterns}) / 50)
+    assert np.mean(missed) < 0.15

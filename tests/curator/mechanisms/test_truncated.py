@@ -1,0 +1,451 @@
+"""`truncated` and `truncated-naive`: levels, the longest pattern, smart truncating and double standards."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from math import ceil, exp, log2
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import MisuseError
+from discreet.baskets.generate import groceries
+from discreet.curator.mechanism import Asked
+from discreet.curator.mechanisms import truncated
+from discreet.curator.mechanisms.truncated import Truncated
+from discreet.curator.mechanisms.truncated_naive import TruncatedNaive
+from discreet.curator.steps import threshold_levels, truncation
+from discreet.curator.steps.threshold_levels import ITEMSETS, LONGEST, estimate_longest
+from discreet.curator.steps.truncation import SIZES, Loose
+from discreet.exact.metrics import f_score
+from discreet.exact.query import Largest, Supports
+from discreet.lab.run.trial import trial
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter, Noisy
+from discreet.privacy.sampling.sources import SimulationSource
+from naive import truncated as naive
+
+ALPHABET = 4
+SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
+few = settings(
+    max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
+BOTH = pytest.mark.parametrize("mechanism", ["truncated", "truncated-naive"])
+SWITCHES = [
+    {"smart": smart, "double_standards": double, "keep": keep, "bound": bound}
+    for smart, double, keep, bound in [
+        (True, True, "none", "degrees"),
+        (True, True, "size-biased", "binomial"),
+        (False, True, "uniform", "degrees"),
+        (True, False, "root", "degrees"),
+        (False, False, "none", "binomial"),
+    ]
+]
+
+
+@pytest.fixture
+def noiseless(monkeypatch):
+    """Lift the 0.05 of epsilon that sizes get at most, so that a huge epsilon leaves no noise anywhere."""
+    monkeypatch.setattr(truncation, "_SIZING", Fraction(10**7))
+    return 10**7
+
+
+def run(people, /, *, items=ALPHABET, seed=1, mechanism="truncated", **question):
+    return trial(people, seed=seed, items=items, mechanism=mechanism, **question)
+
+
+def asking(**changes) -> Asked:
+    return Asked(**({"count": 3, "least": 1, "longest": 4, "items": ALPHABET, "people": 5} | changes))
+
+
+@few
+@given(people_of, st.integers(1, 4), st.sampled_from(SWITCHES), st.sampled_from([0, "1e-6"]))
+@example([], 1, SWITCHES[0], 0)
+@example([frozenset(range(ALPHABET))] * 4, 4, SWITCHES[0], 0)
+def test_without_noise_truncated_is_exact(noiseless, people, count, switches, delta):
+    settings = switches | {"coverage": 1, "doubt": 1}
+    done = run(people, min_count=count, epsilon=noiseless, delta=delta, settings=settings)
+    found = done.patterns.to_dict()
+    assert set(found) == naive.frequent(people, ALPHABET, count, ALPHABET)
+    assert found == {one: sum(one <= basket for basket in people) for one in found}
+
+
+@few
+@given(people_of, st.integers(1, 4), st.integers(1, 4))
+def test_without_noise_the_naive_one_is_exact(noiseless, people, count, longest):
+    for limit in (None, longest):
+        given = {"coverage": 1, "longest": limit}
+        done = run(people, min_count=count, epsilon=noiseless, mechanism="truncated-naive", settings=given)
+        assert set(done.patterns.to_dict()) == naive.frequent(people, ALPHABET, count, limit or ALPHABET)
+
+
+@few
+@given(people_of, st.integers(1, 3), st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (3, 4)]))
+def test_lengths_are_kept_to(noiseless, people, count, lengths):
+    done = run(people, min_count=count, epsilon=noiseless, lengths=lengths, settings={"coverage": 1, "doubt": 1})
+    right = {one for one in naive.frequent(people, ALPHABET, count, lengths[1]) if len(one) >= lengths[0]}
+    assert set(done.patterns.to_dict()) == right
+
+
+@BOTH
+@pytest.mark.parametrize("epsilon", ["0.05", "1"])
+@pytest.mark.parametrize("longest", [None, 1, 3])
+def test_charges_are_those_of_the_plan(mechanism, epsilon, longest):
+    people = [{0, 1}, {1, 2, 3}, set(), {0, 1, 2}] * 40
+    question = {"min_count": 60, "epsilon": epsilon, "people": 160, "settings": {"longest": longest}}
+    for seed in range(3):
+        done = run(people, seed=seed, mechanism=mechanism, **question)
+        assert done.guarantee.epsilon == Fraction(epsilon)
+        spent = {}
+        for charge in done.guarantee.charges:
+            spent[charge.what] = spent.get(charge.what, 0) + charge.epsilon
+        kind = Truncated if mechanism == "truncated" else TruncatedNaive
+        plan = dict(kind(longest=longest).plan(asking(epsilon=Fraction(epsilon))))
+        assert list(spent) == list(plan)
+        assert sum(plan.values()) == 1
+        # What is not needed of the first shares goes to the last.
+        assert all(spent[what] <= plan[what] * Fraction(epsilon) for what in plan if what != ITEMSETS)
+        assert spent[ITEMSETS] >= plan[ITEMSETS] * Fraction(epsilon)
+
+
+@pytest.mark.parametrize("kind", [*(Truncated(**switches) for switches in SWITCHES), TruncatedNaive()])
+def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
+    every = list(product(combinations_with_replacement(SUBSETS, 3), SUBSETS))
+    depths = set()
+    for number, (people, more) in enumerate(every[::181]):
+        runs = []
+        equal = people.count(more)
+        for data in (people, (*people, more), (more,) * equal, (more,) * (equal + 1)):
+            meter = naive.Scripted(number)
+            runs.append((meter.asked, kind.run(naive.engine(data, ALPHABET), asking(), meter)))
+        (before, found), (after, again), (equals, _), (alone, _) = runs
+        assert found.itemsets.same(again.itemsets)
+        assert (found.facts, found.notes) == (again.facts, again.notes)
+        assert found.estimates.tolist() == again.estimates.tolist()
+        depths.add(len(before))
+        for (what, query, share, answer), step, others, own in zip(before, after, equals, alone, strict=True):
+            assert (what, share) == (step[0], step[2])
+            assert naive.same_query(query, step[1])
+            assert np.abs(step[3] - answer).sum() <= query.most
+            assert ((step[3] - answer) ** 2).sum() <= query.most_squared
+            if not isinstance(query, Largest):
+                # Local, also under smart truncating (C6): what one person adds depends on nobody but those with an
+                # equal basket, and on their number.
+                assert (step[3] - answer == own[3] - others[3]).all()
+    assert len(depths) > 1  # runs went different ways
+
+
+def test_smart_truncating_is_asked_for_with_scores_and_a_secret():
+    meter = naive.Scripted(5, epsilon=10)
+    Truncated(longest=3).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+    items, pairs = (query for _, query, _, _ in meter.asked[1:3])
+    assert items.truncation.sets is None
+    assert pairs.truncation.sets is pairs.itemsets
+    assert (pairs.truncation.scores >= 0).all()
+    assert pairs.truncation.key == items.truncation.key
+    random = naive.Scripted(5, epsilon=10)
+    Truncated(longest=3, smart=False).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), random)
+    assert random.asked[2][1].truncation.sets is None
+
+
+def test_the_printed_bound_can_be_had():
+    for bound, kind in (("degrees", Supports), ("binomial", Loose)):
+        meter = naive.Scripted(5, epsilon=10)
+        Truncated(longest=3, bound=bound).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+        assert {type(query) for _, query, _, _ in meter.asked[1:]} == {kind}
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
+def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, monkeypatch):
+    thought = []
+
+    def watched(count, kept, deviations, least):
+        thought.append(deviations)
+        return truncation.cut_at(count, kept, deviations, least)
+
+    monkeypatch.setattr(truncated, "cut_at", watched)
+    meter = Meter(Budget.of(20, delta), neighbours, SimulationSource(3))
+    counts, drawn = meter.count, []
+
+    def counted(what, engine, query, share):
+        if isinstance(query, Supports) and (query.itemsets.sizes > 1).all():
+            drawn.append((query.truncation.longest, meter.scale(query, share)[1]))
+        return counts(what, engine, query, share)
+
+    meter.count = counted
+    # Few of the 45 pairs fit into a basket that is cut, so an exchange moves twice as many.
+    people = [frozenset(basket) for basket in combinations(range(10), 6)]
+    Truncated(longest=3).run(naive.engine(people, 10), asking(count=60, items=10, people=210), meter)
+    assert thought
+    for deviations, (longest, variance) in zip(thought, drawn, strict=False):
+        assert deviations[longest] ** 2 == pytest.approx(float(variance))
+
+
+class Counting(Meter):
+    """A meter that knows the largest count of each size, without noise, and counts how often it was asked."""
+
+    def __init__(self, largest):
+        super().__init__(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(1))
+        self.largest = largest
+        self.times = 0
+
+    def count(self, what, engine, query, share):
+        self._take(share)
+        self.times += 1
+        scale, variance = self.scale(query, share)
+        return Noisy(np.array([self.largest(query.size)]), scale, variance)
+
+
+@pytest.mark.parametrize("upper", range(2, 71))
+def test_the_longest_pattern_takes_as_many_comparisons_as_it_is_paid_for(upper):
+    # C2: every answer is reached, the search ends, and the share is never overspent, powers of two included.
+    share = Fraction(1, 7)
+    for answer in range(1, upper + 1):
+        meter = Counting(lambda size, answer=answer: 10 if size <= answer else 2)
+        assert estimate_longest(None, 10, meter, share, 1, upper) == answer
+        assert meter.times <= ceil(log2(upper))
+        assert 1 - meter.left == meter.times * share / ceil(log2(upper)) <= share
+    times = set()
+    for seed in range(20):  # whatever the noise says, it ends, within the range
+        flips = np.random.default_rng(seed)
+        meter = Counting(lambda size, flips=flips: int(flips.integers(0, 20)))
+        assert 1 <= estimate_longest(None, 10, meter, share, 1, upper) <= upper
+        times.add(meter.times)
+    assert max(times) == ceil(log2(upper))
+
+
+def test_a_single_length_is_not_estimated():
+    for given_settings in ({"upper": 1}, {"longest": 2}, {"longest": 1}):
+        done = run([{0, 1}] * 9, min_count=3, epsilon=1, settings=given_settings)
+        assert LONGEST not in {charge.what for charge in done.guarantee.charges}
+        assert done.facts["longest pattern looked for"] == given_settings.get("longest", 1)
+
+
+def test_the_largest_counts_move_by_one_at_most():
+    # C1, also with a floor and where listing stops: over data sets of up to two people and one more.
+    queries = [Largest(size, floor, rank) for floor, rank in ((0, 100), (2, 100), (1, 1), (1, 4)) for size in (1, 2, 3)]
+    moved = set()
+    for people in [combination for size in range(3) for combination in combinations(SUBSETS, size)][::5]:
+        before = naive.engine(people, ALPHABET)
+        answers = [int(before.answer(query)[0]) for query in queries]
+        for more in SUBSETS[::3]:
+            after = naive.engine((*people, more), ALPHABET)
+            for query, answer in zip(queries, answers, strict=True):
+                moved.add(int(after.answer(query)[0]) - answer)
+    assert moved == {0, 1}
+
+
+def test_the_papers_counterexample_no_longer_jumps():
+    # C1: with y_i = y_j beyond the longest set over the floor, one more {2, 3} took y_2 from 1000 to 5.
+    people = [{1}] * 1000 + [{2, 3}] * 4
+    before, after = naive.engine(people, ALPHABET), naive.engine([*people, {2, 3}], ALPHABET)
+    for size in (1, 2, 3):
+        query = Largest(size, 5)
+        assert before.answer(query) == after.answer(query) == (1000 if size == 1 else 5)
+
+
+def test_the_floor_is_public_and_at_least_a_twentieth():
+    seen = []
+
+    class Looking(Counting):
+        def count(self, what, engine, query, share):
+            seen.append((query.floor, share))
+            return super().count(what, engine, query, share)
+
+    for count in (1, 19, 1_000, 10**6):
+        seen.clear()
+        meter = Looking(lambda size: 0)
+        estimate_longest(None, count, meter, Fraction(1, 20), 1, 32)
+        (floor, share) = seen[0]
+        scale, _ = meter.scale(Largest(1, 0), share)
+        assert all(other == (floor, share) for other in seen)
+        assert ceil(count / 20) <= floor <= count
+        # Noise lifts the floor over the threshold in at most one case of a hundred, unless it is the twentieth.
+        assert floor == ceil(count / 20) or 0.5 * exp(-(count - floor) / scale) <= 0.0101
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.25", "0.5", "0.8", "1", "8"])
+def test_estimating_costs_what_the_errata_say(epsilon):
+    budget = Fraction(epsilon)
+    share = threshold_levels._estimating(asking(epsilon=budget))
+    assert share * budget == min(max(budget / 20, Fraction(1, 20)), budget / 10)  # C8
+    assert threshold_levels._estimating(asking()) == Fraction(1, 20)
+
+
+@BOTH
+def test_what_is_left_counts_again(mechanism):
+    # Nobody holds two items: the shares of longer patterns are spent on the items, and the intervals grow narrower.
+    people = [{0}] * 3000 + [{1}] * 2500
+    question = {"min_count": 1000, "epsilon": "0.05", "people": 5500, "mechanism": mechanism, "seed": 4}
+    short = run(people, settings={"longest": 1}, **question)
+    long = run(people, settings={"longest": 4}, **question)
+    assert set(long.patterns.to_dict()) == {frozenset({0}), frozenset({1})}
+    assert long.guarantee.epsilon == Fraction("0.05")
+    # Below the count it is noise alone.
+    width, wider = (float((one.patterns.counts - one.patterns.low).max()) for one in (short, long))
+    assert wider < 1.7 * width  # a quarter of the budget alone would make it about four times as wide
+    assert long.facts["candidates counted"][0] == 2
+
+
+def test_nothing_in_the_running_counts_all_items_again():
+    done = run([set()] * 40, min_count=10**6, epsilon=1, settings={"longest": 3})
+    assert len(done.patterns) == 0
+    assert done.guarantee.epsilon == 1
+    assert done.facts["candidates counted"] == [ALPHABET]
+
+
+def test_counting_twice_weighs_by_noise():
+    sets = naive.column([(0,), (1,)])
+    scale = Fraction(2)
+
+    def level(values, wide, kept):
+        noisy = Noisy(np.array(values), wide * scale, 2 * (wide * scale) ** 2)
+        return threshold_levels.Level(sets, np.zeros(2, np.int64), noisy, 3, kept, np.array([1.0, kept]))
+
+    merged = level([100, 10], 2, 0.5).merged(level([200, 20], 1, 1.0))
+    assert merged.noisy.values.tolist() == [180, 18]
+    assert merged.noisy.variance == Fraction(4, 5) * 8
+    assert float(merged.noisy.scale) == pytest.approx((3.2) ** 0.5)
+    assert merged.kept == pytest.approx(0.9)
+    assert merged.left == pytest.approx([1, 0.9])
+    still = threshold_levels.Level(
+        sets, np.zeros(2, np.int64), Noisy(np.array([3, 5]), Fraction(0), Fraction(0)), 1, 1.0, np.ones(1)
+    )
+    assert still.merged(still).noisy.values.tolist() == [3, 5]
+
+
+def test_the_best_candidates_stay_where_there_are_too_many():
+    people = [{0, 1, 2, 3}] * 900 + [{0, 1}] * 300
+    done = run(people, min_count=500, epsilon=10**4, settings={"candidates": 3, "longest": 2})
+    assert done.facts["candidates counted"] == [4, 3]
+    assert {0, 1} in done.patterns
+    assert done.notes[1] == (
+        "Of one length, only the 3 most promising candidates were counted: the setting candidates allows for more."
+    )
+
+
+def test_double_standards_keep_what_cutting_hid():
+    # Half of the people hold ten items and lose some: 400 of 1,000 are left of each, of 600 who hold it.
+    def level():
+        noisy = Noisy(np.array([400, 300]), Fraction(1), Fraction(2))
+        return threshold_levels.Level(naive.column([(0,), (1,)]), np.zeros(2, np.int64), noisy, 4, 0.75, np.ones(1))
+
+    strict, lenient = Truncated(double_standards=False), Truncated()
+    assert strict.estimates(level()).tolist() == strict.ceilings(level()).tolist() == [400, 300]
+    assert lenient.estimates(level()) == pytest.approx([400 / 0.75, 300 / 0.75])
+    slack = -np.log(0.01)
+    assert lenient.ceilings(level())[0] == pytest.approx((400 + slack + (slack**2 + 800 * slack) ** 0.5) / 0.75)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings", "message"),
+    [
+        ("truncated", {"coverage": "-1"}, "coverage lies over 0 and is at most 1; -1 was given."),
+        ("truncated", {"doubt": 0}, "doubt lies over 0 and is at most 1; 0 was given."),
+        ("truncated", {"upper": 0}, "upper is a whole number, 1 or more; 0 was given."),
+        ("truncated", {"longest": -2}, "longest is a whole number, 1 or more; -2 was given."),
+        ("truncated", {"candidates": 0}, "candidates is a whole number, 1 or more; 0 was given."),
+        (
+            "truncated",
+            {"keep": "most"},
+            "the setting keep of truncated is none, uniform, size-biased or root; 'most' was given.",
+        ),
+        (
+            "truncated",
+            {"keep_items": 1},
+            "the setting keep_items of truncated is none, uniform, size-biased or root; 1 was given.",
+        ),
+        ("truncated", {"bound": "exact"}, "the setting bound of truncated is degrees or binomial; 'exact' was given."),
+        (
+            "truncated-naive",
+            {"smart": True},
+            "truncated-naive has no setting 'smart': it has longest, upper, coverage, longest_size, bound, candidates.",
+        ),
+    ],
+)
+def test_settings_are_refused(mechanism, settings, message):
+    with pytest.raises(MisuseError) as raised:
+        run([{0}], min_count=1, epsilon=1, mechanism=mechanism, settings=settings)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            {"top": 3},
+            "truncated finds patterns over a threshold: give min_support or min_count, not top.",
+        ),
+        (
+            {"min_count": 3, "lengths": (3, 4), "settings": {"longest": 2}},
+            "Patterns of at least 3 items were asked for, but the setting longest of truncated is 2: set it to 3 or "
+            "more.",
+        ),
+        (
+            {"min_count": 3, "lengths": (3, 4), "settings": {"upper": 2}},
+            "Patterns of at least 3 items were asked for, but the setting upper of truncated is 2: set it to 3 or "
+            "more.",
+        ),
+    ],
+)
+def test_questions_are_refused(question, message):
+    with pytest.raises(MisuseError) as raised:
+        run([{0}], epsilon=1, **question)
+    assert str(raised.value) == message
+
+
+def test_settings_may_be_text():
+    done = run(
+        [{0, 1}] * 50,
+        min_count=20,
+        epsilon=1,
+        settings={"smart": "off", "longest": "2", "coverage": "0.9", "doubt": "1/50", "keep": "uniform"},
+    )
+    assert done.settings == {
+        "longest": 2, "upper": 32, "coverage": "9/10", "longest_size": 64, "bound": "degrees", "candidates": 20_000,
+        "smart": False, "double_standards": True, "keep": "uniform", "keep_items": "size-biased", "doubt": "1/50",
+    }  # fmt: skip
+
+
+def test_must_contain_and_noisy_thresholds_work_through_the_door():
+    people = [{0, 1, 2}] * 600 + [{0, 3}] * 500 + [{1}] * 300
+    done = run(people, min_support="0.2", epsilon=50, contains=0, settings={"coverage": 1})
+    assert {frozenset({0}), frozenset({0, 1, 2}), frozenset({0, 3})} <= set(done.patterns.to_dict())
+    assert all(0 in one for one in done.patterns.to_dict())
+
+
+def test_made_up_groceries_are_found():
+    baskets = groceries(people=30_000, seed=5)
+    truth = discreet.mine(baskets, min_count=900)
+    every = discreet.mine(baskets, min_count=90).to_dict()
+    inside = []
+
+    def score(mechanism, **settings):
+        scores = []
+        for seed in range(5):
+            done = trial(
+                baskets, seed=seed, mechanism=mechanism, settings=settings,
+                items="public", people=30_000, min_count=900, epsilon=1,
+            )  # fmt: skip
+            scores.append(f_score(done.patterns, truth))
+            bounds = zip(done.patterns, done.patterns.low, done.patterns.high, strict=True)
+            inside.extend(low <= every.get(pattern.items, 0) <= high for pattern, low, high in bounds)
+        return np.mean(scores)
+
+    default, simple = score("truncated"), score("truncated-naive")
+    assert default > 0.85
+    assert default > simple > 0.5
+    assert np.mean(inside) > 0.9
+
+
+def test_sizes_are_counted_once_and_before_the_items():
+    done = run([{0, 1}] * 90, min_count=30, epsilon=1, people=90)
+    steps = [charge.what for charge in done.guarantee.charges]
+    assert steps[: steps.index(ITEMSETS)].count(SIZES) == steps.count(SIZES) == 1
+    assert done.notes[0].startswith("Patterns of up to 2 items were looked for.")

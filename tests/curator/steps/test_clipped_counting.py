@@ -1,0 +1,233 @@
+"""Clipped counting: the law of its counts by enumeration, and what is made of released numbers, against brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.baskets.generate import groceries
+from discreet.curator.steps.clipped_counting import (
+    HOLDING,
+    LOOKING,
+    Histogram,
+    Tally,
+    cleaned,
+    count_clipped,
+    edges_up_to,
+    end_to_end,
+    falling,
+    totals_up_to,
+)
+from discreet.exact import query as query_module
+from discreet.exact.engine import LocalEngine
+from discreet.exact.query import PARTS, Clipped, Supports
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter, Noisy
+from discreet.privacy.sampling.sources import SimulationSource
+from naive import truncated as naive
+
+few = settings(max_examples=60, derandomize=True, deadline=None)
+ITEMS = 4
+SUBSETS = [frozenset(one) for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
+
+
+def meter(epsilon=1, delta=0, seed=1, neighbours=Neighbours.ADD_REMOVE) -> Meter:
+    return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed))
+
+
+def law(center: int, scale: Fraction, values: range) -> np.ndarray:
+    """Return the probability of each value of a count with discrete Laplace noise."""
+    q = exp(-1 / float(scale))
+    return np.array([(1 - q) / (1 + q) * q ** abs(value - center) for value in values])
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
+def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
+    # Four parts a person, two itemsets: every pair of noisy sums that has a chance worth the name, for all neighbours.
+    monkeypatch.setattr(query_module, "PARTS", 4)
+    query = Clipped(naive.column([{0}, {0, 1}]), 6)
+    scale = meter(neighbours=neighbours).scale(query, Fraction(1))[0]
+    assert scale == (8 if neighbours is Neighbours.REPLACE else 6)
+    baskets = [frozenset(), frozenset({0}), frozenset({1}), frozenset({0, 1})]
+    values, laws = range(-40, 60), {}
+    for size in range(4):
+        for people in product(baskets, repeat=size):
+            sums = naive.engine(people, 2).answer(query).tolist()
+            laws[people] = np.multiply.outer(*(law(center, scale, values) for center in sums))
+            assert laws[people].sum() > 0.98 if neighbours is Neighbours.ADD_REMOVE else laws[people].sum() > 0.8
+    worst = 0.0
+    for people, chances in laws.items():
+        if neighbours is Neighbours.ADD_REMOVE:
+            others = [(*people, more) for more in baskets] if len(people) < 3 else []
+        else:
+            others = [(more, *people[1:]) for more in baskets] if people else []
+        for other in others:
+            worst = max(worst, float(np.abs(np.log(chances / laws[other])).max()))
+    assert worst <= 1 + 1e-9
+    # All of it is needed under adding; under replacing no two baskets have nothing in common here, so 6 of 8 are.
+    assert worst > 0.99 if neighbours is Neighbours.ADD_REMOVE else worst > 0.74
+
+
+def test_the_noise_is_drawn_where_the_sums_lie():
+    # On a coarser lattice two neighbours' answers would have no value in common. Every remainder occurs.
+    people = naive.engine([{0, 1, 2}] * 50 + [{0}] * 30, ITEMS)
+    query = Clipped(naive.column([{0}, {1}, {2}]), PARTS)
+    noisy = meter(epsilon=100).count("x", people, query, Fraction(1))
+    assert people.answer(query).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
+    drawn = [meter(epsilon=100, seed=seed).count("x", people, query, Fraction(1)).values for seed in range(40)]
+    assert len(set(np.concatenate(drawn) % 16)) == 16
+    assert noisy.scale == Fraction(PARTS, 100)
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_next_to_no_noise_gives_the_counts(delta):
+    asked = LocalEngine(groceries(600, seed=2))
+    pairs = naive.column(list(combinations(range(12), 2)))
+    tally, total = count_clipped("x", asked, meter(10**9, delta), pairs, Fraction(1), 50.0)
+    assert np.allclose(tally.estimates, asked.answer(Supports(pairs)), atol=0.4)
+    assert tally.deviations.max() < 1
+    assert total >= 1
+
+
+def test_charges_and_a_family_of_one():
+    asked = naive.engine([{0, 1}] * 20, ITEMS)
+    one = meter()
+    count_clipped("some counts", asked, one, naive.column([{0}, {1}]), Fraction(1, 2), 9.0)
+    assert [(charge.what, charge.epsilon) for charge in one.charges] == [
+        (HOLDING, LOOKING / 2), ("some counts", (1 - LOOKING) / 2)
+    ]  # fmt: skip
+    # Of one itemset nobody holds more than one: nothing has to be looked up, nothing is clipped.
+    alone = meter()
+    tally, total = count_clipped("a count", asked, alone, naive.column([{0, 1}]), Fraction(1, 2), 9.0)
+    assert [(charge.what, charge.epsilon) for charge in alone.charges] == [("a count", Fraction(1, 2))]
+    assert total == 1
+    assert tally.deviations.tolist() == [pytest.approx(2**0.5 / 0.5)]
+
+
+def test_the_total_comes_from_the_noisy_histogram_only():
+    family = naive.column([{item} for item in range(ITEMS)])
+    totals = []
+    for people in ([], [{0}] * 40, [{0, 1, 2, 3}] * 500):
+        scripted = naive.Scripted(3, spread=400)
+        count_clipped("x", naive.engine(people, ITEMS), scripted, family, Fraction(1), 100.0)
+        totals.append(scripted.asked[1][1].total)
+    assert len(set(totals)) == 1
+
+
+def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
+    class Nobody(naive.Scripted):
+        def count(self, what, engine, query, share):
+            noisy = super().count(what, engine, query, share)
+            return Noisy(noisy.values * 0, noisy.scale, noisy.variance)
+
+    nobody = Nobody(1)
+    family = naive.column([{item} for item in range(ITEMS)])
+    tally, total = count_clipped("x", naive.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
+    assert total == 1
+    assert tally.estimates.tolist() == [0.0] * ITEMS
+
+
+# What is made of released numbers.
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 7, 8, 9, 100, 5_000, 10**6])
+def test_bins_and_totals_follow_from_the_size_of_the_family(many):
+    edges, totals = edges_up_to(many), totals_up_to(many)
+    assert edges[0] == 1
+    assert edges[-1] <= many
+    assert list(edges) == sorted(set(edges))
+    assert (totals[0], totals[-1]) == (PARTS, many * PARTS)
+    assert totals == sorted(set(totals))
+    assert len(edges) < 30
+    spread = Histogram.of(edges, np.arange(1.0, len(edges) + 1), many)
+    assert (spread.held >= 1).all()
+    assert (spread.held <= many).all()
+    bins = np.searchsorted(edges, spread.held, side="right") - 1
+    assert np.bincount(bins, spread.people) == pytest.approx(np.arange(1.0, len(edges) + 1))
+    assert edges_up_to(40) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+    assert [total / PARTS for total in totals_up_to(5)] == [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5]
+
+
+@few
+@given(st.lists(st.integers(0, 30), min_size=4, max_size=4), st.integers(1, 6), st.booleans())
+def test_what_clipping_keeps_is_the_share_of_all_that_is_held(people, total, pure):
+    held = np.arange(1, 5)
+    weights = np.minimum(1, total / 2 / held) ** (1 if pure else 0.5)
+    mass = float((held * people).sum())
+    expected = float((held * people * weights).sum()) / mass if mass else 1.0
+    found = Histogram(held.astype(float), np.array(people, float)).keep(total * PARTS // 2, pure)
+    assert found == pytest.approx(expected)
+
+
+def noisy(values, deviation) -> Noisy:
+    return Noisy(np.array(values), None, Fraction(deviation) ** 2)
+
+
+def test_a_histogram_without_noise_is_left_as_it_is():
+    edges = edges_up_to(16)
+    for values in ([90, 40, 9, 3, 1, 0, 0, 0], [5, 0, 0, 7, 0, 0, 0, 1], [0] * 8):
+        assert cleaned(noisy(values, 0), edges).tolist() == values
+
+
+@few
+@given(st.lists(st.integers(-3_000, 3_000), min_size=10, max_size=10), st.integers(1, 1_000))
+def test_cleaning_makes_people_of_any_numbers(values, deviation):
+    found = cleaned(noisy(values, deviation), edges_up_to(40))
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+
+
+def test_a_phantom_far_out_is_not_believed():
+    edges = edges_up_to(512)
+    values = [50_000, 20_000, 8_000, 3_000, 1_000, 300, 100] + [0] * (len(edges) - 7)
+    values[-1] = 240  # two deviations and a bit
+    found = cleaned(noisy(values, 100), edges)
+    assert found[-1] < 20
+    assert (found * edges).sum() == pytest.approx((np.array(values[:7]) * edges[:7]).sum(), rel=0.05)
+
+
+def test_merging_weighs_by_how_sure_counts_are():
+    sets = naive.column([{0}, {1}, {2}])
+    tally = Tally(sets, np.array([10.0, 20.0, 30.0]), np.array([3.0, 3.0, 0.0]))
+    again = Tally(naive.column([{0}, {2}]), np.array([20.0, 50.0]), np.array([4.0, 0.0]))
+    both = tally.merged(np.array([0, 2]), again)
+    assert both.estimates.tolist() == [pytest.approx(10 * 16 / 25 + 20 * 9 / 25), 20.0, 40.0]
+    assert both.deviations.tolist() == [pytest.approx(12 / 5), 3.0, 0.0]
+    assert tally.best(2).estimates.tolist() == [30.0, 20.0]
+
+
+@few
+@given(st.lists(st.sampled_from([one for one in SUBSETS if one]), min_size=1, unique=True), st.integers(0, 99))
+def test_no_estimate_is_above_that_of_a_part(family, seed):
+    values = np.random.default_rng(seed).normal(size=len(family))
+    column = naive.column(family)
+    lowered = dict(zip(family, Tally(column, values, values).lowered(9.0).estimates.tolist(), strict=True))
+    for one, value in zip(family, values.tolist(), strict=True):
+        assert lowered[one] <= value
+        for part in family:
+            if part < one and len(part) == len(one) - 1:
+                assert lowered[one] <= lowered[part]
+        if not any(part < one for part in family):
+            assert lowered[one] == value
+    halfway = dict(zip(family, falling(column, values, 0.5).tolist(), strict=True))
+    for one, value in zip(family, values.tolist(), strict=True):
+        assert halfway[one] <= 0.5
+        assert all(halfway[one] <= halfway[part] for part in family if part < one and len(part) == len(one) - 1)
+        if not any(other < one or one < other for other in family):
+            assert halfway[one] == min(value, 0.5)
+    assert Tally(column, values, values).lowered(-1.0).estimates.max() <= -1
+
+
+def test_end_to_end():
+    one, other = (Tally(naive.column(sets), np.full(2, value), np.ones(2)) for sets, value in
+                  (([{0}, {1}], 1.0), ([{0, 1}, {1, 2}], 2.0)))  # fmt: skip
+    both = end_to_end([one, other])
+    assert both.itemsets.sizes.tolist() == [1, 1, 2, 2]
+    assert both.estimates.tolist() == [1.0, 1.0, 2.0, 2.0]
+    assert len(end_to_end([])) == 0

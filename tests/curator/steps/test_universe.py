@@ -1,0 +1,80 @@
+"""The itemsets of a public list: numbered, counted, drawn evenly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from math import comb, log2
+
+import pytest
+from scipy import stats
+
+from discreet.curator.steps.universe import Universe
+from discreet.privacy.sampling.sources import SimulationSource
+
+ALARM = 1e-6
+
+
+@pytest.mark.parametrize(("items", "least", "longest"), [(5, 1, 3), (6, 2, 2), (3, 1, 9), (1, 1, 1), (4, 5, 6)])
+def test_every_itemset_has_one_number(items, least, longest):
+    universe = Universe(items, least, longest)
+    expected = {one for size in range(least, longest + 1) for one in combinations(range(items), size)}
+    numbered = [universe.itemset(number) for number in range(universe.many)]
+    assert len(numbered) == len(expected) == universe.many
+    assert set(numbered) == expected
+    with pytest.raises(IndexError):
+        universe.itemset(universe.many)
+
+
+@pytest.mark.parametrize(("items", "length"), [(7, 3), (500, 2), (9, 9), (40, 1), (200, 3)])
+def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
+    numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
+    found = []
+    for dense in (0, 10**9):
+        monkeypatch.setattr("discreet.curator.steps.universe._DENSE", dense)
+        found.append([Universe(items, length, length).itemset(number) for number in numbers])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("items", "least", "longest"), [(5, 1, 3), (6, 2, 2), (3, 1, 9), (1, 1, 1), (4, 5, 6), (0, 1, 1)]
+)
+def test_how_many_there_are_up_to_a_bound(items, least, longest):
+    universe = Universe(items, least, longest)
+    assert [universe.up_to(bound) for bound in range(40)] == [min(bound, universe.many) for bound in range(40)]
+    sizes = [comb(items, size) for size in range(least, min(items, longest) + 1)]
+    assert universe.bits == pytest.approx(log2(max(sizes, default=1)), abs=1e-9)
+
+
+def test_a_universe_nobody_could_count():
+    universe = Universe(2**30, 1, 10**9)
+    assert universe.up_to(100_000) == 100_000
+    assert universe.bits > 10**9
+
+
+def test_a_universe_nobody_could_list():
+    universe = Universe(41_270, 3, 3)
+    assert universe.many == comb(41_270, 3)
+    assert universe.itemset(universe.many - 1) == (41_267, 41_268, 41_269)
+    assert universe.itemset(0) == (0, 1, 2)
+    drawn = universe.others([(0, 1, 2)], 50, SimulationSource(3).below)
+    assert len(set(drawn)) == 50
+    assert all(a < b < c < 41_270 for a, b, c in drawn)
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_others_are_even_and_never_listed(few, monkeypatch):
+    monkeypatch.setattr("discreet.curator.steps.universe._FEW", few)
+    source = SimulationSource(11)
+    universe = Universe(4, 1, 2)
+    listed = [(0,), (1, 2)]
+    seen = Counter(one for _ in range(4000) for one in universe.others(listed, 2, source.below))
+    assert not set(listed) & set(seen)
+    assert len(seen) == 8
+    # False alarm: once in a million.
+    assert stats.chisquare(list(seen.values())).pvalue > ALARM
+
+
+def test_all_that_is_left_can_be_drawn():
+    universe = Universe(3, 1, 2)
+    assert sorted(universe.others([(0,)], 5, SimulationSource(1).below)) == [(0, 1), (0, 2), (1,), (1, 2), (2,)]

@@ -1,0 +1,80 @@
+"""What is kept of rows between questions: right whatever was asked before, and never too large."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.baskets.core import starts
+from discreet.exact import rows as layout
+from discreet.exact.rows import Rows, largest
+
+ITEMS = 9
+quick = settings(derandomize=True, max_examples=80, deadline=None)
+baskets_of = st.lists(st.frozensets(st.integers(0, ITEMS - 1)), max_size=150)
+
+
+def laid(people, ahead=0) -> Rows:
+    ordered = [sorted(basket) for basket in people]
+    return Rows.plain(starts(list(map(len, ordered))), np.array(list(chain(*ordered)), np.int32), ITEMS, ahead)
+
+
+def bits(people, code) -> int:
+    return sum(1 << number for number, basket in enumerate(people) if code in basket)
+
+
+def check(rows, people, asked) -> None:
+    bitmaps, places = rows.columns.of(np.array(asked, np.int32))
+    for code, place in zip(asked, places, strict=True):
+        assert sum(int(word) << 64 * at for at, word in enumerate(bitmaps[place])) == bits(people, code)
+
+
+@quick
+@given(
+    baskets_of,
+    st.integers(0, ITEMS + 2),
+    st.lists(st.lists(st.integers(0, ITEMS - 1), min_size=1), min_size=1, max_size=4),
+)
+def test_columns_whatever_was_asked_before(people, ahead, questions):
+    rows = laid(people, ahead)
+    for asked in questions:
+        check(rows, people, asked)
+
+
+@quick
+@given(baskets_of)
+def test_counts_and_frequent_items(people):
+    rows = laid(people)
+    held = [sum(code in basket for basket in people) for code in range(ITEMS)]
+    assert rows.held.tolist() == held
+    expected = sorted((code for code in range(ITEMS) if held[code] >= 2), key=lambda code: (-held[code], code))
+    assert rows.frequent(2).tolist() == expected
+
+
+def test_columns_that_would_not_fit_are_let_go(monkeypatch):
+    people = [frozenset({number % 3, 3 + number % 5}) for number in range(640)]
+    rows = laid(people, ahead=100)
+    # A column takes 80 bytes, the rows 640 * (4 * 2 + 8): at that times 1/32, four columns fit, and none ahead.
+    monkeypatch.setattr(layout, "_LARGE", 1 / 32)
+    monkeypatch.setattr(layout, "_SMALL", 0)
+    assert rows.columns.fit(4)
+    assert not rows.columns.fit(5)
+    for asked in ([0, 1], [2], [3, 4], [0, 5, 6], [4, 0]):
+        check(rows, people, asked)
+        assert len(rows.columns.of(np.array(asked, np.int32))[0]) <= 4
+
+
+def test_the_most_frequent_come_with_the_first():
+    people = [frozenset({0, 1})] * 9 + [frozenset({1, 2})] * 5 + [frozenset({4})]
+    rows = laid(people, ahead=2)
+    assert len(rows.columns.of(np.array([4], np.int32))[0]) == 3
+    assert rows.columns.of(np.array([1, 0, 4], np.int32))[1].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("rank", "expected"), [(1, 7), (2, 7), (3, 4), (5, 0), (6, 0), (0, 0)])
+def test_largest(rank, expected):
+    assert largest(np.array([4, 0, 7, 2, 7]), rank) == expected

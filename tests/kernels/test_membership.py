@@ -1,0 +1,88 @@
+"""What baskets hold of a question's candidates, against sets."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
+from naive import membership as naive
+
+ITEMS = 7
+BASKETS = st.lists(st.lists(st.integers(0, ITEMS - 1), unique=True).map(sorted), min_size=1, max_size=6)
+ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=3, unique=True).map(sorted).map(tuple)
+ITEMSETS = st.lists(ITEMSET, max_size=6, unique=True)
+
+
+def laid_out(baskets):
+    offsets = np.cumsum([0, *map(len, baskets)])
+    return offsets.astype(np.int64), np.array([item for basket in baskets for item in basket], np.int32)
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(BASKETS, ITEMSETS, st.randoms(use_true_random=False))
+def test_itemsets(baskets, itemsets, random):
+    people = [random.randrange(len(baskets)) for _ in range(4)]
+    chosen = [random.choice(itemset) for itemset in itemsets]  # any item will do as the anchor
+    anchored = sorted(range(len(itemsets)), key=lambda place: chosen[place])
+    anchors = np.cumsum([0, *(chosen.count(item) for item in range(ITEMS))])
+    others = [[item for item in itemset if item != anchor] for itemset, anchor in zip(itemsets, chosen, strict=True)]
+    bounds, rest = laid_out(others)
+    marks = np.zeros(ITEMS, np.uint8)
+    looked_up = (
+        *laid_out(baskets), np.array(people), anchors.astype(np.int64), np.array(anchored, np.int64), bounds,
+        rest.astype(np.int64), marks,
+    )  # fmt: skip
+    sizes = np.full(len(people), 9, np.int64)
+    count_held(*looked_up, sizes)
+    starts = np.cumsum([0, *sizes])
+    held = np.empty(starts[-1], np.int32)
+    list_held(*looked_up, starts, held)
+    truth = [naive.held(baskets[person], itemsets) for person in people]
+    assert [held[starts[row] : starts[row + 1]].tolist() for row in range(len(people))] == truth
+    assert not marks.any()
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(BASKETS, st.integers(1, ITEMS + 2))
+def test_items_below(baskets, bound):
+    people = np.arange(len(baskets))[::-1].copy()
+    offsets, codes = laid_out(baskets)
+    sizes = np.empty(len(people), np.int64)
+    count_below(offsets, codes, people, bound, sizes)
+    starts = np.cumsum([0, *sizes])
+    held = np.empty(starts[-1], np.int32)
+    gather_rows(offsets, codes, people, starts, held)
+    assert held.tolist() == [item for person in people for item in baskets[person] if item < bound]
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(
+    BASKETS, st.permutations(range(ITEMS)), st.integers(1, 3), st.integers(2, ITEMS), st.randoms(use_true_random=False)
+)
+def test_prefixes(baskets, order, length, ranked, random):
+    from discreet.local.study.questions import Prefix
+
+    order = tuple(order[:ranked])
+    some = {
+        tuple(sorted(random.sample(order, length), key=order.index)) for _ in range(4) if length <= len(order)
+    }  # fmt: skip
+    prefixes = sorted(some) or [order[:1]]
+    length = len(prefixes[0])
+    question = Prefix(order=order, of=tuple(prefixes), length=length)
+    keys, children = question._tree
+    ranks = np.array([order.index(item) if item in order else -1 for item in range(ITEMS)])
+    out = np.empty(len(baskets), np.int64)
+    people = np.arange(len(baskets))
+    find_prefixes(*laid_out(baskets), people, ranks, length, len(order), keys, children, len(prefixes), out)
+    assert out.tolist() == [naive.prefix(basket, order, prefixes, length) for basket in baskets]
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(BASKETS, st.lists(st.integers(-5, 2**40), min_size=ITEMS, max_size=ITEMS))
+def test_sums(baskets, worth):
+    people = np.arange(len(baskets))[::-1].copy()
+    out = np.empty(len(people), np.int64)
+    sum_rows(*laid_out(baskets), people, np.array(worth, np.int64), out)
+    assert out.tolist() == [naive.total(baskets[person], worth) for person in people]

@@ -1,0 +1,359 @@
+"""The lab runs what changed, keeps what did not, and says what could not be run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import pytest
+from discreet.lab.pages.page.page import write_page
+
+from discreet.errors import InputError, MisuseError
+from discreet.lab.data.own_data import on_data, with_line
+from discreet.lab.papers import experiment, experiments, of_paper, titles
+from discreet.lab.run import runner
+from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
+from discreet.lab.run.fingerprint import fingerprint
+from discreet.lab.run.runner import Results, kept, keys_of, run
+from discreet.lab.run.store import Row, Store
+
+MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+SMALL = Experiment(
+    name="small",
+    paper="004",
+    shows="Figure 0",
+    title="a small one",
+    says="Nothing.",
+    data=(Data(name="made-up-groceries", people=300),),
+    lines=(Line(label="exponential", name="exponential"), Line(label="laplace", name="laplace")),
+    axis=Axis(of="epsilon", label="epsilon", values=("1", "2", "4", "8", "16")),
+    asked={"top": 5, "lengths": 1},
+    measure="release",
+    metrics=(MISSED,),
+    repeats=4,
+)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count the runs."""
+    seen = []
+
+    def measured(cell, seed):
+        seen.append((cell.line.label, cell.value, seed))
+        return {"false_negative_rate": seed / 10}
+
+    monkeypatch.setattr(runner, "measured", measured)
+    return seen
+
+
+def test_a_quick_run_has_three_points_and_three_seeds_and_a_full_one_the_rest(counted, tmp_path):
+    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
+    assert len(counted) == 2 * 3 * 3
+    assert quick.values == ("1", "4", "16")
+    assert quick.numbers(quick.panels[0], "laplace", "4", "false_negative_rate") == [0.0, 0.1, 0.2]
+    (full,) = run([SMALL], tmp_path, jobs=1)
+    assert len(counted) == 2 * 5 * 4
+    assert full.values == ("1", "2", "4", "8", "16")
+    again = run([SMALL], tmp_path, quick=True, jobs=1)
+    assert len(counted) == 2 * 5 * 4
+    assert again[0].values == quick.values
+    # The file still holds what the full run made.
+    assert len(Store(tmp_path).read("small")) == 2 * 5 * 4
+
+
+def test_what_another_experiment_ran_is_not_run_again(counted, tmp_path):
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    many = len(counted)
+    run([replace(SMALL, name="same", lines=(Line(label="other words", name="laplace"),))], tmp_path, quick=True, jobs=1)
+    assert len(counted) == many
+
+
+def test_a_changed_mechanism_reruns_its_cells_alone(counted, tmp_path, monkeypatch):
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    counted.clear()
+
+    def changed(*modules, apart):
+        return fingerprint(*modules, apart=apart) + ("changed" if any("laplace" in one for one in modules) else "")
+
+    monkeypatch.setattr(runner, "fingerprint", changed)
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    assert {line for line, _, _ in counted} == {"laplace"}
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Return data of one's own."""
+    (tmp_path / "mine.dat").write_text("1 2\n2 3\n" * 20)
+    return Data(name=str(tmp_path / "mine.dat"), label="mine.dat")
+
+
+def test_data_and_lines_of_ones_own_leave_what_is_kept(counted, mine, tmp_path):
+    folder = tmp_path / "kept"
+    usual, own, more = SMALL, on_data(SMALL, mine), with_line(SMALL, "privbasis")
+    for one in (usual, own, more):
+        run([one], folder, quick=True, jobs=1)
+    many = 2 * 3 * 3
+    assert len(counted) == many + many + 3 * 3
+    for one in (usual, own, more):
+        (found,) = run([one], folder, quick=True, jobs=1)
+        assert found.missing == 0
+    assert len(counted) == many + many + 3 * 3
+    # The other way round too: a run of the paper's data leaves that of one's own.
+    other = tmp_path / "other"
+    for one in (own, usual):
+        run([one], other, quick=True, jobs=1)
+    assert [found.missing for found in kept([usual, own], other, quick=True)] == [0, 0]
+
+
+def test_what_other_code_left_goes_when_it_is_run_again_and_not_before(counted, tmp_path, monkeypatch):
+    run([SMALL], tmp_path, jobs=1)
+    monkeypatch.setattr(runner, "fingerprint", lambda *modules, apart: "changed")
+    run([SMALL], tmp_path, quick=True, jobs=1)
+    rows = Store(tmp_path).read("small")
+    assert len(rows) == 2 * 5 * 4
+    assert len({(row.line, row.value, row.seed) for row in rows}) == len(rows)
+
+
+def test_where_nothing_is_wanted_no_share_of_it_is_told():
+    def numbers(wanted):
+        about = {"key": "a", "panel": "p", "line": "laplace", "value": "1", "seed": 0, "seconds": 0.0}
+        rows = (Row(metric="wanted", number=wanted, **about), Row(metric=MISSED.name, number=0.0, **about))
+        return Results(experiment=SMALL, rows=rows).numbers("p", "laplace", "1", MISSED.name)
+
+    assert (numbers(0.0), numbers(3.0)) == ([], [0.0])
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_no_process_is_no_way_to_run(jobs, tmp_path):
+    with pytest.raises(MisuseError) as caught:
+        run([SMALL], tmp_path, jobs=jobs)
+    assert str(caught.value) == f"The number of processes is {jobs}; it must be 1 or more."
+
+
+def test_an_interrupt_loses_nothing_that_was_done(tmp_path, monkeypatch):
+    seen = []
+
+    def measured(cell, seed):
+        if len(seen) == 7:
+            raise KeyboardInterrupt
+        seen.append(seed)
+        return {"false_negative_rate": 0.0}
+
+    monkeypatch.setattr(runner, "measured", measured)
+    with pytest.raises(KeyboardInterrupt):
+        run([SMALL], tmp_path, quick=True, jobs=1)
+    # Six runs are two whole cells; the seventh was in the middle of one.
+    assert len(Store(tmp_path).read("small")) == 6
+
+
+def test_what_cannot_be_run_is_told_and_the_rest_is_run(tmp_path):
+    odd = replace(SMALL, lines=(*SMALL.lines, Line(label="odd", name="laplace", settings={"nonsense": 1})))
+    (results,) = run([odd], tmp_path, quick=True, jobs=1)
+    assert len(results.failed) == 3
+    assert results.failed[0].startswith("small: odd on made-up-groceries, 300 people at epsilon = 1: laplace has no")
+    assert len(results.rows) > 2 * 3 * 3
+
+
+def test_processes_give_what_one_gives(tmp_path):
+    small = replace(SMALL, axis=replace(SMALL.axis, values=("1",)), repeats=2)
+    (one,) = run([small], tmp_path / "one", jobs=1)
+    (two,) = run([small], tmp_path / "two", jobs=2)
+    key = ("key", "metric", "number")
+    assert sorted(tuple(getattr(row, name) for name in key) for row in one.rows) == sorted(
+        tuple(getattr(row, name) for name in key) for row in two.rows
+    )
+
+
+def test_the_key_knows_data_question_and_seed():
+    cell = next(SMALL.cells(quick=True))
+    other = replace(cell, data=Data(name="made-up-groceries", people=301))
+    asked = replace(cell, asked={"top": 6})
+    keys = {*keys_of(cell, (0, 1)).values(), *keys_of(other, (0,)).values(), *keys_of(asked, (0,)).values()}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize(
+    ("module", "reruns"),
+    [
+        ("discreet.baskets.generate", {"made up"}),
+        ("discreet.curator.mechanisms.laplace", {"made up", "curator"}),
+        ("discreet.local.protocols.svsm", {"local"}),
+        ("discreet.local.study.simulate", {"local"}),
+        ("discreet.exact.engine", {"made up", "curator"}),
+        ("discreet.auditing.exact", set()),
+        ("discreet.report.page", set()),
+    ],
+)
+def test_what_changed_reruns_what_depends_on_it_alone(module, reruns, monkeypatch):
+    made = replace(next(SMALL.cells(quick=True)), line=SMALL.lines[1])
+    real = replace(made, data=Data(name="mushroom"))
+    local = next(replace(SMALL, lines=(Line(label="svsm", name="svsm"),), measure="simulation").cells(quick=True))
+    cells = {"made up": made, "curator": real, "local": replace(local, data=Data(name="mushroom"))}
+    before = {label: keys_of(cell, (0,)) for label, cell in cells.items()}
+    look = fingerprint.__globals__["_looked_at"]
+    monkeypatch.setitem(
+        fingerprint.__globals__,
+        "_looked_at",
+        lambda name: ("changed", look(name)[1]) if name == module else look(name),
+    )
+    assert {label for label, cell in cells.items() if keys_of(cell, (0,)) != before[label]} == reruns
+
+
+def test_two_parameters_make_panels(counted, tmp_path):
+    over = Axis(of="top", label="K", values=(3, 5))
+    (results,) = run([replace(SMALL, over=over)], tmp_path, quick=True, jobs=1)
+    name = "made-up-groceries, 300 people"
+    assert results.panels == (f"{name}, K = 3", f"{name}, K = 5")
+
+
+def test_a_setting_can_be_the_axis():
+    axis = Axis(of="settings.selecting", label="share", values=("1/4", "1/2"))
+    first = next(replace(SMALL, axis=axis).cells(quick=True))
+    assert first.line.settings == {"selecting": "1/4"}
+    assert "epsilon" not in first.asked
+
+
+def test_fingerprints_follow_imports_and_ignore_comments(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "theirs.py").write_text("x = 1\n")
+    before = fingerprint("theirs")
+    fingerprint.__globals__["_looked_at"].cache_clear()
+    (tmp_path / "theirs.py").write_text('"""Words."""\nx = 1  # more words\n')
+    worded = fingerprint("theirs")
+    fingerprint.__globals__["_looked_at"].cache_clear()
+    (tmp_path / "theirs.py").write_text("x = 2\n")
+    assert fingerprint("theirs") not in (before, worded)
+    assert fingerprint("discreet.curator.mechanisms.laplace") != fingerprint("discreet.curator.mechanisms.exponential")
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path):
+    (tmp_path / "small.parquet").write_text("nonsense")
+    with pytest.raises(InputError) as caught:
+        Store(tmp_path).read("small")
+    path = tmp_path / "small.parquet"
+    assert str(caught.value) == (
+        f"{path} does not hold results of the lab. Remove it, and run the experiment small again."
+    )
+
+
+def test_what_is_kept_is_read_and_nothing_is_run_or_written(counted, tmp_path):
+    (nothing,) = kept([SMALL], tmp_path / "none")
+    assert (nothing.rows, nothing.missing) == ((), 2 * 5 * 4)
+    assert not (tmp_path / "none").exists()
+    (quick,) = run([SMALL], tmp_path, quick=True, jobs=1)
+    many, written = len(counted), Store(tmp_path).path("small").read_bytes()
+    (same,) = kept([SMALL], tmp_path, quick=True)
+    assert (same.rows, same.missing) == (quick.rows, 0)
+    (part,) = kept([SMALL], tmp_path)
+    assert (part.rows, part.missing) == (quick.rows, 2 * 5 * 4 - 2 * 3 * 3)
+    assert (len(counted), Store(tmp_path).path("small").read_bytes()) == (many, written)
+
+
+def test_what_failed_is_missing(tmp_path):
+    odd = replace(SMALL, lines=(Line(label="odd", name="laplace", settings={"nonsense": 1}),))
+    (results,) = run([odd], tmp_path, quick=True, jobs=1)
+    assert (len(results.failed), results.missing) == (3, 9)
+
+
+def test_experiments_are_found_by_name_and_paper():
+    for name, one in experiments().items():
+        assert name == one.name == experiment(name).name
+        assert name.startswith(f"{one.paper}-")
+        assert one in of_paper(one.paper)
+        assert next(one.cells(quick=True))
+    with pytest.raises(MisuseError) as caught:
+        of_paper("9")
+    assert str(caught.value).startswith("There are no experiments of a paper '9': it is one of 0")
+
+
+@pytest.fixture
+def fresh():
+    """Look for experiments anew, before and after."""
+    for known in (experiments, titles):
+        known.cache_clear()
+    yield
+    for known in (experiments, titles):
+        known.cache_clear()
+
+
+def theirs(monkeypatch, tmp_path, name, text):
+    """Register a module of another package as experiments."""
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint(name="mine", value=name, group="discreet.experiments")
+    monkeypatch.setattr("discreet.lab.papers.points", lambda group: [point])
+
+
+def test_another_package_brings_experiments_along(monkeypatch, tmp_path, fresh):
+    text = (
+        "from dataclasses import replace\n"
+        "from discreet.lab.papers.paper_004 import EXPERIMENTS as KNOWN\n"
+        "TITLE = 'Mine'\n"
+        "EXPERIMENTS = (replace(KNOWN[-1], name='mine-1', paper='mine'),)\n"
+    )
+    theirs(monkeypatch, tmp_path, "their_paper", text)
+    assert experiment("mine-1").paper == "mine"
+    assert list(titles())[-1] == "mine"
+    page = write_page("mine", kept(of_paper("mine"), tmp_path), [], tmp_path, quick=False)
+    assert page.read_text().startswith("# Mine\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "their_untitled",
+            "EXPERIMENTS = ()\n",
+            "their_untitled has no TITLE: experiments of a paper need both TITLE and EXPERIMENTS.",
+        ),
+        (
+            "their_broken",
+            "1 / 0\n",
+            "The experiments mine of the package their_broken cannot be loaded (ZeroDivisionError: division by zero): "
+            "mend or uninstall that package.",
+        ),
+        (
+            "their_exit",
+            "import sys\nsys.exit(0)\n",
+            "The experiments mine of the package their_exit cannot be loaded (SystemExit: 0): mend or uninstall that "
+            "package.",
+        ),
+        (
+            "their_late_exit",
+            "TITLE = 'Mine'\ndef __getattr__(name):\n    raise SystemExit\n",
+            "The experiments mine of the package their_late_exit cannot be used (SystemExit): mend or uninstall that "
+            "package.",
+        ),
+        (
+            "their_words",
+            "TITLE = 'Mine'\nEXPERIMENTS = ('one',)\n",
+            "their_words is not experiments of a paper: TITLE is a text, and EXPERIMENTS a tuple of Experiment.",
+        ),
+    ],
+)
+def test_experiments_that_cannot_be_used_are_told(name, text, said, monkeypatch, tmp_path, fresh):
+    theirs(monkeypatch, tmp_path, name, text)
+    with pytest.raises(MisuseError) as caught:
+        experiments()
+    assert str(caught.value) == said
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(MisuseError) as caught:
+        experiment("004-figur-5")
+    assert str(caught.value) == (
+        "There is no experiment '004-figur-5'. Did you mean 004-figure-5 or 004-figure-7 or 004-figure-4?"
+        " `discreet lab list` has all of them."
+    )
+    with pytest.raises(MisuseError, match=r"^There is no experiment 'zzz'\. `discreet lab list` has all of them\.$"):
+        experiment("zzz")
+
+
+def test_lines_need_different_labels():
+    with pytest.raises(MisuseError, match=r"^Two lines of the experiment small have the same label\.$"):
+        replace(SMALL, lines=(SMALL.lines[0], SMALL.lines[0]))
+
+
+def test_results_know_their_order():
+    assert Results(experiment=SMALL, rows=()).panels == ()

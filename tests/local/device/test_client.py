@@ -1,0 +1,177 @@
+"""The device's side by itself: small, of the standard library, and an answer whatever the basket."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet.local
+from discreet.local.device import answering
+from discreet.local.device.answering import held
+from discreet.local.device.client import client
+from discreet.local.device.loss import WORD
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import Candidates, Which
+from naive import wire
+
+FOLDER = Path(discreet.local.__file__).parent / "device"
+
+
+def test_the_device_needs_the_standard_library_alone():
+    """Its six files work where nothing else of the package is."""
+    code = "import sys; before = set(sys.modules)\nimport device.client\nprint(*(set(sys.modules) - before))"
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, types; package = types.ModuleType('device'); "
+         f"package.__path__ = [{str(FOLDER)!r}]; sys.modules['device'] = package\n{code}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = {name.partition(".")[0] for name in told.stdout.split()}
+    assert loaded - {"device"} <= sys.stdlib_module_names
+
+
+def test_the_device_is_short():
+    assert len((FOLDER / "client.py").read_text().splitlines()) < 200
+
+
+def test_reports_come_from_the_system_s_source():
+    oracle = oracles()["olh"].make(Fraction(1), 10)
+    ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(10)), oracle=oracle)
+    seeds = {tuple(json.loads(client(ask.form, [1], most=1))["seed"]) for _ in range(5)}
+    assert len(seeds) == 5
+
+
+@pytest.mark.parametrize("name", [name for name, kind in oracles().items() if kind.live])
+@settings(max_examples=15, derandomize=True, deadline=None)
+@given(st.lists(st.integers(-5, 2**70), max_size=12), st.integers(1, 20), st.integers(1, 4))
+def test_every_basket_is_answered(name, basket, size, pad):
+    oracle = oracles()[name].make(Fraction(1), size, pad=pad)
+    ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(size)), oracle=oracle)
+    read = oracle.read([client(ask.form, basket, most=1)])
+    assert not read.refused
+    assert oracle.supports(read.columns).shape == (size,)
+
+
+def test_what_baskets_answer_with():
+    which = {"ask": "which", "of": 5}
+    assert held(which, [7, 4, 0, 4, -1]) == [0, 4]
+    assert held(which, []) == []
+    some = {"ask": "which", "of": [3, [1, 2], [3, 9], 8]}
+    assert held(some, [1, 2, 3]) == [0, 1]
+    assert held({**some, "ask": "how-many", "bins": [0, 1, 3]}, [1, 2, 3]) == [1]
+    assert held({**which, "ask": "how-many", "bins": [0, 1, 3]}, range(9)) == [2]
+    assert held({**which, "ask": "how-many", "bins": [0, 1, 3]}, []) == [0]
+    prefix = {"ask": "prefix", "order": [4, 2, 7], "of": [[4, 2], [2, 7]], "length": 2}
+    assert [held(prefix, basket) for basket in ([7, 2, 4], [2, 7], [4, 7], [4], [])] == [[0], [1], [2], [2], [2]]
+
+
+PAIRS = [[a, b] for a in range(12) for b in range(12) if a != b]
+WEIGHTS = {"left": [1] * 23, "right": [2] * 23, "low": 0, "high": 9, "oracle": {"span": 8}}
+ITEMS_AND_BONDS = [*range(12), *([a, a + 1] for a in range(11))]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"ask": "which", "of": PAIRS},
+        {"ask": "which", "of": PAIRS, "pairs": "given"},
+        {"ask": "how-many", "of": PAIRS, "pairs": "after", "bins": [0, 1, 5]},
+        {"ask": "valued", "of": PAIRS, "pairs": "given", "absent": True},
+        {"ask": "prefix", "order": list(range(12)), "of": [[a, b] for a, b in PAIRS if a < b], "length": 2},
+        {"ask": "projection", "of": ITEMS_AND_BONDS, "pairs": "together", **WEIGHTS},
+        {"ask": "projection", "of": ITEMS_AND_BONDS, "pairs": "given", **WEIGHTS},
+    ],
+    ids=["itemsets", "which", "how-many", "valued", "prefix", "together", "own"],
+)
+def test_a_device_works_as_long_whatever_it_holds(question):
+    """Counted in steps of the interpreter, which makes sets of the basket and the pairs in one.
+
+    The pairs of a projection are added up, so there it takes as long for as many pairs, whichever they are.
+    """
+    few = [([], []), ([0], [[0, 1]])]
+    others = [(range(100, 112), [[a + 100, b + 100] for a, b in PAIRS])]
+    added = question["ask"] == "projection" and question["pairs"] == "given"
+    taken = [steps(question, *one) for one in ((range(12), PAIRS), *(others if added else few + others))]
+    assert max(taken) < 1.5 * min(taken)
+
+
+def steps(question, basket, pairs):
+    """Return how many steps of the interpreter the answer takes."""
+    steps = 0
+
+    def count(frame, event, _):
+        nonlocal steps
+        ours = frame.f_code.co_filename == answering.__file__
+        frame.f_trace_opcodes = ours
+        steps += event == "opcode"
+        return count if ours else None
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        held(question, basket, pairs)
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+@pytest.mark.parametrize("how", ["together", "given"])
+def test_the_work_is_linear_in_the_question_and_in_what_is_held(how):
+    """Twice as long a question, or twice as many pairs, is at most about twice as many steps."""
+
+    def asked(many):
+        of = [*range(many), *([a, a + 1] for a in range(many - 1))]
+        return {"ask": "projection", "pairs": how, **WEIGHTS, "of": of, "left": [1] * len(of), "right": [2] * len(of)}
+
+    def chain(many):
+        return range(many), [[a, a + 1] for a in range(many - 1)]
+
+    small, longer, more = steps(asked(40), *chain(40)), steps(asked(160), *chain(40)), steps(asked(40), *chain(160))
+    assert longer < 4.4 * small
+    assert more < 4.4 * small
+
+
+@pytest.mark.parametrize("how", ["given", "after"])
+def test_a_projection_is_that_of_the_page(how):
+    """Against the device written from the page, pairs of an item with itself and of others among them."""
+    generator = Random(3)
+    for _ in range(200):
+        items = generator.sample(range(8), generator.randint(1, 6))
+        bonds = [one for size in (2, 3) for one in map(list, permutations(items, size))]
+        of = [*items, *generator.sample(bonds, min(len(bonds), 5))]
+        generator.shuffle(of)
+        left, right = ([generator.randint(-9, 9) for _ in of] for _ in range(2))
+        question = {"ask": "projection", "of": of, "pairs": how, "left": left, "right": right, "low": -99, "high": 99}
+        question["oracle"] = {"span": 1 << 20}
+        basket = generator.sample(range(9), generator.randint(0, 9))
+        pairs = [[generator.randrange(9), generator.randrange(9)] for _ in range(generator.randint(0, 40))]
+        pairs = [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
+        assert held(question, basket, pairs) == wire.values_of(question, basket, pairs)
+
+
+@pytest.mark.parametrize("oracle", ["grr", "olh", "subset", "privset", "wheel"])
+def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
+    ask = Ask.of("x", Who(0, WORD), Which(Candidates(items=10)), oracle, Fraction(4), pad=2)
+    for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
+        drawn, plain = (seeded(7) for _ in range(2))
+        assert client(ask.form, basket, most=4, take=drawn) == client(ask.form, [1, 2, 3], most=4, take=plain)
+    for basket in ([3.0], [3.5], [True], ["tea"], [None], [[1]]):
+        for _ in range(3):
+            with pytest.raises(ValueError, match="A basket holds whole numbers"):
+                client(ask.form, basket, most=4)
+    with pytest.raises(ValueError, match="A basket holds whole numbers"):
+        client(ask.form, [1], given=[(1.0, 2)], most=4)
+
+
+def seeded(seed):
+    return Random(seed).randbytes

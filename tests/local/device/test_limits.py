@@ -1,0 +1,260 @@
+"""What a device allows: its owner's limits, which must be stated, and those of the format, which the page states."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import MisuseError
+from discreet.local.device import limits
+from discreet.local.device.client import client
+from discreet.local.device.trust import check
+from discreet.local.oracle import EVERY_LOSS
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.protocols.svsm import guessed
+from discreet.local.study.conversation import Ask, Wanted, Who, converse
+from discreet.local.study.pair_questions import (
+    Folded,
+    HowManyRelations,
+    Items,
+    Projection,
+    Relations,
+    Valued,
+    WhichRelations,
+)
+from discreet.local.study.questions import Candidates, HowMany, Prefix, Which
+from discreet.registry import protocols as registered
+from vectors import make
+from vectors.reading import cases
+
+PROTOCOLS = {name: one.kind for name, one in registered().items()}
+PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
+EVERYONE = Who(0, 1 << 32)
+QUESTION = Ask.of("", EVERYONE, Which(Candidates(10)), "olh", Fraction(1)).form
+
+
+def refused(question=QUESTION, **allowed):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        client(question, [1], **allowed)
+    return str(error.value)
+
+
+class TestTheOwnersLimits:
+    def test_epsilon_has_to_be_stated(self):
+        with pytest.raises(TypeError, match="most"):
+            client(QUESTION, [1])
+        with pytest.raises(TypeError, match="most"):
+            check(QUESTION)
+
+    @pytest.mark.parametrize(
+        "most",
+        [None, nan, inf, -inf, 0, -1, True, "", "many", "nan", "inf", "1_0", "1/0", "1e999", Decimal("NaN"), [1], 0.0],
+    )
+    def test_epsilon_is_a_finite_number_over_0(self, most):
+        assert refused(most=most) == (
+            "most is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
+            f"{most!r} was given."
+        )
+
+    @pytest.mark.parametrize("fail", [None, nan, inf, -1, 1, 1.5, True, "nan", "1"])
+    def test_delta_is_from_0_to_below_1(self, fail):
+        assert refused(most=1, fail=fail) == (
+            "fail is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
+            f"{fail!r} was given."
+        )
+
+    @pytest.mark.parametrize("most", [1, 1.0, "1", "1.0", "2/2", Fraction(1), Decimal(1), np.int64(1), np.float64(1)])
+    def test_numbers_are_taken_as_they_are_written(self, most):
+        assert client(QUESTION, [1], most=most)
+
+    def test_a_tenth_is_a_tenth(self):
+        """0.3 as a float is a little less than three tenths, and 0.1 a little more than one."""
+        for written in ("0.1", "0.3", "0.7"):
+            form = Ask.of("", EVERYONE, Which(Candidates(10)), "olh", Fraction(written)).form
+            assert client(form, [1], most=float(written), fail=0.1)
+            assert "gives at most" in refused(form, most=float(written) - 1e-9)
+
+    def test_nothing_stands_in_for_it(self):
+        """A question at an epsilon of 64 returned what was held, whoever asked."""
+        form = {"oracle": "grr", "size": 10, "pad": 1, "dummies": 1, "inside": str((1 << 64) - (1 << 30))}
+        question = {"format": 1, "ask": "which", "of": 10, "epsilon": "64", "oracle": form}
+        assert refused(question, most=1) == "The question asks for epsilon 64, and this device gives at most 1."
+
+    def test_a_long_value_is_not_repeated(self):
+        assert len(refused(most="9" * 10_000)) < 200
+
+
+def test_the_page_has_every_limit():
+    """What the code enforces the page states, and the other way round."""
+    named = {name: value for name, value in vars(limits).items() if name.startswith("MOST_")}
+    rows = re.findall(r"^\| .* \| ([0-9,]+) \| `(MOST_\w+)` \|$", PAGE.read_text(), re.MULTILINE)
+    assert {name: int(value.replace(",", "")) for value, name in rows} == named
+    for name in named:
+        used = [path for path in Path(limits.__file__).parent.glob("*.py") if name in path.read_text()]
+        assert {path.name for path in used} & {"trust.py", "loss.py"}, name
+
+
+def test_every_limit_has_a_question_at_it_and_one_beyond():
+    tried = {case["what"].partition(":")[0] for case in cases("limits")}
+    assert len(cases("limits")) == 2 * len(tried)
+    # Four are limits of the owner, or of a sign.
+    assert len(tried) == len([name for name in vars(limits) if name.startswith("MOST_")]) + 6
+    for good, beyond in zip(cases("limits")[::2], cases("limits")[1::2], strict=True):
+        assert "refused" not in good
+        assert "refused" in beyond
+
+
+def test_what_is_refused_is_refused_at_once_and_in_few_words():
+    """No message repeats what a hostile question says at length."""
+    long, deep = "x" * (1 << 20), []
+    for _ in range(100_000):
+        deep = [deep]
+    for question in (
+        {**QUESTION, "ask": long},
+        {**QUESTION, "format": long},
+        {**QUESTION, "epsilon": long},
+        {**QUESTION, "oracle": {**QUESTION["oracle"], "oracle": long}},
+        {**QUESTION, "oracle": {**QUESTION["oracle"], "more": long}},
+        {**QUESTION, "more": deep},
+        {**QUESTION, "oracle": deep},
+        {**QUESTION, "format": deep},
+        {**QUESTION, "of": 10**5000},
+        {**QUESTION, "of": 10**5000, "oracle": {**QUESTION["oracle"], "size": 10**5000}},
+        {**QUESTION, "of": [[]] * (1 << 21)},
+    ):
+        assert len(refused(question, most=1)) < 150
+
+
+def live(kind):
+    return [name for name, one in kind.items() if one.live]
+
+
+def test_the_oracles_kept_for_comparison_are_not_answered_for():
+    assert [name for name in oracles() if name not in live(oracles())] == ["blh", "hr", "oue", "pckv-ue", "sue"]
+    for name in ("blh", "hr", "oue", "pckv-ue", "sue"):
+        ask = Ask.of("", EVERYONE, Which(Candidates(10)), name, Fraction(1))
+        assert refused(ask.form, most=1) == f"This device does not know the oracle {name!r}: it is no part of format 1."
+        assert ask.oracle.randomise([3])
+
+
+def test_reports_are_never_longer_than_was_computed():
+    for size in (1, 9, 10, 100, 1000, 5000):
+        for name in oracles():
+            oracle = oracles()[name].make(Fraction(1, 10), size, pad=min(size, 3))
+            known = EVERY_LOSS[name].longest
+            written = len(json.dumps(oracle.randomise(range(size)), separators=(",", ":")))
+            assert written <= (200 if known is None else known(oracle.form))
+
+
+def test_oracles_whose_reports_are_too_long_are_not_made():
+    with pytest.raises(MisuseError) as error:
+        oracles()["subset"].make(Fraction(1), 100_000)
+    assert str(error.value) == (
+        "A report of subset about 100,000 candidates may have 188,270 bytes, and devices send up to 65,536: use wheel "
+        "or olh."
+    )
+    with pytest.raises(MisuseError) as error:
+        oracles()["subset"].make(Fraction(20), 1 << 17)
+    assert str(error.value) == ("subset answers for up to 131,071 candidates, and there are 131,072: use wheel or olh.")
+    with pytest.raises(MisuseError, match="A report of oue about 1,000,000 candidates may have 250,011 bytes"):
+        oracles()["oue"].make(Fraction(1), 1_000_000)
+
+
+ITEMS = tuple(range(256))
+PAIRS = tuple((a, b) for a in ITEMS for b in ITEMS if a != b)
+LARGE = {
+    "millions of items": (Which(Candidates((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
+    "a hundred thousand itemsets": (
+        Which(Candidates(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
+        ("grr", "olh", "wheel"),
+        20,
+    ),
+    "how many of a hundred thousand": (
+        HowMany(Candidates(itemsets=tuple((a,) for a in range(100_000))), tuple(range(100_001))),
+        ("grr", "olh"),
+        1,
+    ),
+    "a level of a tree": (
+        Prefix(order=tuple(range(50_000)), of=tuple((a, a + 1) for a in range(49_999)), length=2),
+        ("grr", "olh"),
+        1,
+    ),
+    "all pairs of the most items": (
+        WhichRelations(Relations(Items(ITEMS, "given"), PAIRS)),
+        ("grr", "olh", "wheel"),
+        9,
+    ),
+    "how many of all pairs": (
+        HowManyRelations(Relations(Items(ITEMS, "after"), PAIRS), (0, 1, 2, 5)),
+        ("subset", "grr"),
+        1,
+    ),
+    "keys with values": (Valued(Relations(Items(ITEMS, "together"), PAIRS), absent=True), ("grr", "wheel"), 9),
+    "thousands of candidates": (Which(Candidates(5000)), ("subset", "privset"), 5),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_devices_answer_questions_of_realistic_sizes(what):
+    question, names, pad = LARGE[what]
+    for name in names:
+        form = Ask.of("", EVERYONE, question, name, Fraction(1), pad=pad).form
+        assert len(client(form, [1, 2, 3, 4], most=1, given=[(1, 2)])) <= limits.MOST_REPORT
+
+
+@pytest.mark.parametrize("name", means())
+def test_devices_answer_long_projections(name):
+    items = Items(tuple(range(30_000)), "given", tuple((a, a + 1) for a in range(20_000)))
+    weights = {"left": (1, -1) * 25_000, "right": (3, 2) * 25_000, "low": -9, "high": 9}
+    for question in (
+        Projection(items=items, **weights),
+        Folded(items=10**8, left=(1,) * 10_000, right=(2,) * 10_000, low=-9, high=9),
+    ):
+        form = Ask.mean("", EVERYONE, question, name, Fraction(1)).form
+        assert client(form, range(1000), most=1, given=[(a, a + 1) for a in range(1000)])
+
+
+def test_guesses_fit_into_one_question():
+    """However many are wanted: sets of many items leave room for fewer."""
+    few = guessed(np.linspace(0.9, 0.8, 40), 10**6, 16)
+    assert sum(len(one) + 2 for one in few) + 1 <= limits.MOST_NUMBERS
+    assert len(few) > 50_000
+
+
+@pytest.mark.parametrize("name", ["svim", "svsm", "svim-better", "svsm-better", "ldpminer"])
+def test_more_candidates_than_fit_are_refused_before_anyone_is_asked(name):
+    with pytest.raises(MisuseError) as error:
+        PROTOCOLS[name](candidates=30).check(Wanted(items=10**7, top=50_000, epsilon=Fraction(1)))
+    assert "A question to a device has room for 1,048,576 numbers, and " in str(error.value)
+    PROTOCOLS[name]().check(Wanted(items=10**7, top=100_000, epsilon=Fraction(1)))
+
+
+@pytest.mark.parametrize("name", live(PROTOCOLS))
+def test_live_protocols_ask_what_devices_answer(name):
+    """Those simulated only say so in the catalogue."""
+    kind = PROTOCOLS[name]
+    settings = {"items": 8, "support": 12} if "support" in kind.__dataclass_fields__ else {}
+    wanted = Wanted(items=300, top=8, epsilon=Fraction(2))
+    asked = []
+
+    def hear(ask):
+        from discreet.local.study.conversation import Estimate
+
+        asked.append(ask)
+        supports = np.linspace(900, 100, ask.oracle.kept).astype(np.int64)
+        return Estimate(ask, 1000, supports)
+
+    plan = kind(**settings)
+    plan.check(wanted)
+    converse(plan.talk(wanted), hear, reports=plan.reports)
+    assert asked
+    for ask in asked:
+        assert ask.oracle.live
+        client(json.dumps(ask.form).encode(), [1, 2, 3], most=2)

@@ -1,0 +1,147 @@
+"""Bugs planted in the device: some golden vector fails for each, so that vectors certify a port to another language."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet.local
+from discreet.local.device import limits
+from discreet.local.oracle_steps.choice import means
+from vectors import make
+from vectors.reading import failures
+
+HOME = Path(discreet.local.__file__).parent / "device"
+# ruff: noqa: E501
+FILES = ("client", "answering", "draws", "trust", "loss", "limits")
+CASES = ["edges", *means(), "refused", *make.LIVE, "further", "related"]
+
+PLANTED = {
+    "words are not drawn again": ("draws", "if word < WORD - WORD % bound:", "if True:"),
+    "words are drawn again too seldom": ("draws", "if word < WORD - WORD % bound:", "if word <= WORD - WORD % bound:"),
+    "words are drawn again too often": ("draws", "if word < WORD - WORD % bound:", "if word < WORD - WORD % bound - 1:"),
+    "a word is drawn where there is no choice": ("draws", "while bound > 1:", "while bound > 0:"),
+    "the most significant byte first": ("draws", 'self.take(4), "little"', 'self.take(4), "big"'),
+    "the second word of a place first": ("draws", "drawn = self.word() + WORD * self.word()", "drawn = WORD * self.word() + self.word()"),
+    "a place inside by one too few": ("draws", "if drawn < weight * inside:", "if drawn < weight * inside - 1:"),
+    "places outside begin at none": ("draws", "return inside + (drawn", "return (drawn"),
+    "a chance by one too many": ("draws", "return self.word() < threshold", "return self.word() <= threshold"),
+    "seeds that are even": ("draws", "return self.word() | 1, self.word()", "return self.word(), self.word()"),
+    "hashes of 53 bits": ("draws", "value = item * seed[0] + seed[1] & MASK", "value = int(float(item * seed[0]) + seed[1]) & MASK"),
+    "another mix": ("draws", "0xD35A2D97", "0xD35A2D99"),
+    "some that may repeat": ("draws", "other = place + self.below(len(left) - place)", "other = self.below(len(left))"),
+    "others among those to be left out": ("draws", "if other not in without:", "if True:"),
+    "dummies that are all alike": ("client", '(drawn - len(values)) % oracle["dummies"]', "0"),
+    "dummies that never end": ("client", '(drawn - len(values)) % oracle["dummies"]', "(drawn - len(values))"),
+    "sampling that never pads": ("client", 'draws.below(max(len(values), oracle["pad"]))', "draws.below(max(len(values), 1))"),
+    "the place after the own one": ("client", "drawn - (drawn <= symbol)", "drawn - (drawn < symbol)"),
+    "the bucket after the own one": ("client", "drawn - (drawn <= bucket)", "drawn - (drawn < bucket)"),
+    "buckets of 53 bits": ("client", 'mixed(seed, symbol) * oracle["buckets"] >> 32', 'mixed(seed, symbol) % oracle["buckets"]'),
+    "every set of a hit is kept": ("client", "draws.below(len(chosen & mine)) == 0", "True"),
+    "arcs that do not go round": ("client", "end = max(starts[-1] + arc - WORD, 0) if starts else 0", "end = 0"),
+    "arcs longer by one": ("client", "min(start + arc, WORD)", "min(start + arc + 1, WORD)"),
+    "windows that do not move": ("client", '(_clipped(oracle, values) + oracle["span"]) * oracle["step"]', "0"),
+    "a sign that leans the other way": ("client", 'oracle["slope"] * _clipped', '-oracle["slope"] * _clipped'),
+    "pairs in time for those given": ("client", 'after if asked.get("pairs") == "after" else given', "given"),
+    "a number that is not clipped": ("client", "return min(max(values[0], -span), span)", "return int(values[0])"),
+    "a projection rounded down": ("answering", "+ high - low) // (2", ") // (2"),
+    "a projection in floating point": ("answering", "+ high - low) // (2 * (high - low)) - span", "+ high - low) / (2 * (high - low)) - span"),
+    "pairs of an entry with its own items": ("answering", "(weights.get(chain[-1], 0) - inner)", "weights.get(chain[-1], 0)"),
+    "bonds that need no pair": ("answering", "leads = has[at] or len(chain) == 1", "leads = True"),
+    "items below a number and one more": ("answering", "if 0 <= item < of)\n    else", "if 0 <= item <= of)\n    else"),
+    "the bin before": ("answering", "bisect_right(question[\"bins\"], len(found)) - 1", "bisect_right(question[\"bins\"], len(found) - 1) - 1"),
+    "a prefix that goes on": ("answering", '[: question["length"]]', ""),
+    "cells the other way round": ("answering", "1 << at for at, item in enumerate(of)", "1 << at for at, item in enumerate(reversed(of))"),
+    "relations whatever their order": ("answering", "_all(pairwise(chain), related)", "_all(map(tuple, map(sorted, pairwise(chain))), related)"),
+    "keys that are absent": ("answering", 'question["absent"] and one[0] in items', "one[0] in items"),
+    "any epsilon": ("trust", "if epsilon > allowed:", "if False:"),
+    "any delta": ("trust", "if delta > failing_allowed:", "if False:"),
+    "probabilities that are not looked at": ("trust", "if lost > grown_at_least(epsilon) or failed > delta:", "if False:"),
+    "a delta that is hidden": ("trust", "or failed > delta:", "or False:"),
+    "answers the oracle has no place for": ("trust", "values == oracle[\"size\"]", "True"),
+    "nothing for the empty-handed": ("trust", '(oracle["dummies"] > 0 or oracle["oracle"] == "wheel")', "True"),
+    "fields that are there twice": ("trust", "if len(dict(pairs)) < len(pairs):", "if False:"),
+    "numbers with a point": ("trust", "parse_float=_refused, ", "parse_float=lambda text: int(float(text)), "),
+    "one dummy for all of the padding": ("loss", "Fraction(1, pad) if dummies >= pad else Fraction(1)", "Fraction(1, pad)"),
+}  # fmt: skip
+# Limits that do not hold, or that are other ones, and what the cases are about that tell.
+UNLIMITED = {
+    "questions of any length": ("trust", "if len(text) > MOST_QUESTION:", "if False:", "bytes: "),
+    "any number of numbers": ("trust", "if left < 0:", "if False:", "numbers"),
+    "any item": ("trust", "if items and not 0 <= min(items) <= max(items) <= MOST_ITEM:", "if False:", "an item"),
+    "any number of cells": ("trust", "<= MOST_CELLS:", "<= 99:", "cells"),
+    "any weight": ("trust", "> MOST_WEIGHT or", "> 1 << 60 or", "weights"),
+    "any range": ("trust", "> MOST_RANGE:", "> 1 << 60:", "high"),
+    "any padding": ("loss", 'or oracle.get("pad", 1) > loss.largest', "", "padding"),
+    "any number of symbols": ("loss", 'oracle.get("size", 1) + oracle.get("dummies", 0) > loss.largest', "False", "candidates and"),
+    "any share": ("loss", 'or oracle.get("share", 0) > MOST_SHARE', "", "what may"),
+    "reports of any length": ("loss", "loss.longest(oracle) > MOST_REPORT", "False", "bytes of"),
+    "as many attempts as it takes": ("loss", "if many * own > MOST_MET * size:", "if False:", "own values"),
+    "lists within lists within lists": ("trust", "if level and depth == MOST_DEPTH:", "if False:", "lists within"),
+    **{
+        f"{name} is one more": ("limits", f"\n{name} = ", f"\n{name} = 1 + ", about)
+        for name, about in {
+            "MOST_QUESTION": "bytes: ",
+            "MOST_NUMBERS": "numbers",
+            "MOST_DEPTH": "lists within",
+            "MOST_DIGITS": "digits",
+            "MOST_EPSILON": "epsilon",
+            "MOST_ITEM": "an item",
+            "MOST_SYMBOLS": "candidates:",
+            "MOST_CELLS": "cells",
+            "MOST_WEIGHT": "weights",
+            "MOST_RANGE": "low",
+            "MOST_SHARE": "what may",
+            "MOST_SUBSET": "symbols",
+            "MOST_MET": "own values",
+            "MOST_REPORT": "bytes of",
+        }.items()
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def device(tmp_path, monkeypatch):
+    """Return a function that imports the device's files with a piece of one of them exchanged."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def imported(name="", before="", after=""):
+        home = tmp_path / "planted"
+        home.mkdir()
+        (home / "__init__.py").write_text("")
+        for file in FILES:
+            shutil.copy(HOME / f"{file}.py", home)
+        if name:
+            text = (home / f"{name}.py").read_text()
+            assert text.count(before) == 1, (name, before)
+            (home / f"{name}.py").write_text(text.replace(before, after))
+        return importlib.import_module("planted.client").client
+
+    yield imported
+    for name in [name for name in sys.modules if name.partition(".")[0] == "planted"]:
+        del sys.modules[name]
+
+
+def test_a_copy_of_the_device_passes(device):
+    assert list(failures(device(), CASES)) == []
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_fails_a_vector(device, bug):
+    assert next(failures(device(*PLANTED[bug]), CASES), "")
+
+
+@pytest.mark.parametrize("bug", UNLIMITED)
+def test_a_limit_that_does_not_hold_fails_a_vector(device, bug):
+    *planted, about = UNLIMITED[bug]
+    assert next(failures(device(*planted), ["limits"], about), "")
+
+
+def test_every_limit_is_planted_in():
+    named = {name for name in vars(limits) if name.startswith("MOST_")}
+    assert {bug.partition(" ")[0] for bug in UNLIMITED if bug.endswith("one more")} == named

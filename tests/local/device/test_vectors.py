@@ -1,0 +1,137 @@
+"""Wire format 1 is frozen: the golden vectors, against the device, the simulator and the collector's reading."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.local.device.answering import held
+from discreet.local.device.client import ANSWERS, client
+from discreet.local.device.draws import Draws
+from discreet.local.device.loss import LOSSES
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracles.olh import OLH
+from discreet.local.study.seeded_words import seed_of
+from naive import wire
+from vectors import make
+from vectors.reading import FOLDER, Bytes, asked_in, cases, failures
+
+PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
+QUESTIONS = [*make.LIVE, "further", "related", "edges", "limits", "refused"]
+
+
+def test_every_oracle_of_the_format_has_its_vectors():
+    assert {path.stem for path in FOLDER.iterdir()} == {*QUESTIONS, *means()}
+    assert {*make.LIVE, *means()} == set(ANSWERS) == set(LOSSES)
+    assert {*make.LIVE, *means()} == {"grr", "olh", "subset", "privset", "wheel", "duchi", "pm", "hm"}
+
+
+def test_the_script_writes_what_is_there():
+    assert make.files() == {path.name: path.read_text() for path in FOLDER.iterdir()}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_devices_do_as_every_case_says(name):
+    assert list(failures(client, [name])) == []
+
+
+@pytest.mark.parametrize("name", make.LIVE)
+def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name):
+    asks = [ask.oracle for ask in make.questions(name)]
+    if name == "olh":
+        asks.append(OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100)))
+    found = iter(cases(name))
+    for number, oracle in enumerate(asks):
+        for basket in make.BASKETS:
+            case = next(found)
+            assert case["question"]["oracle"] == oracle.form
+            values = np.array(held(case["question"], basket), np.int32)
+            answered = Answered(offsets=np.array([0, len(values)]), held=values, people=np.zeros(1, np.int64))
+            columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
+            report = oracle.written(columns, 0)
+            assert json.dumps(report, separators=(",", ":")) == case["report"]
+            read = oracle.read([case["report"].encode()])
+            assert (read.kept.tolist(), read.refused) == ([0], ())
+            assert {key: column.tolist() for key, column in read.columns.items()} == {
+                key: column.tolist() for key, column in columns.items()
+            }
+    assert next(found, None) is None
+
+
+@pytest.mark.parametrize("name", means())
+def test_numbers(name):
+    for case in cases(name):
+        source = Bytes(case["random"])
+        report = ANSWERS[name](case["oracle"], [case["number"]], Draws(source.take))
+        assert json.dumps(report, separators=(",", ":")) == case["report"]
+        assert source.left == b""
+        words = wire.Words(bytes.fromhex(case["random"]))
+        assert wire.written(wire.number(case["oracle"], case["number"], words)) == case["report"]
+        assert words.data == b""
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_device_written_from_the_page_does_the_same(name):
+    for case in cases(name):
+        told = wire.read(asked_in(case), case.get("most", "64"), case.get("fail", "0"))
+        assert (told is None) is ("refused" in case), case.get("what")
+        if "report" not in case:
+            continue
+        words, own = wire.Words(bytes.fromhex(case["random"])), case.get(told.get("pairs"), [])
+        assert wire.written(wire.device(told, case["basket"], own, words)) == case["report"]
+        assert words.data == b""
+
+
+def test_some_words_of_the_vectors_are_drawn_again():
+    """Without that, a device that takes any word would pass: its small numbers are likelier."""
+
+    class Counting(Draws):
+        again = 0
+
+        def below(self, bound):
+            before = len(source.left)
+            drawn = super().below(bound)
+            Counting.again += (before - len(source.left)) // 4 - (bound > 1)
+            return drawn
+
+    found = {}
+    for case in cases("edges"):
+        oracle, source, Counting.again = case["question"]["oracle"], Bytes(case["random"]), 0
+        values = held(case["question"], case["basket"], map(tuple, case.get("given", [])))
+        ANSWERS[oracle["oracle"]](oracle, values, Counting(source.take))
+        found[oracle["oracle"]] = found.get(oracle["oracle"], 0) + Counting.again
+    assert all(found[name] > 5 for name in ("grr", "olh", "subset", "privset", "wheel"))
+
+
+def test_whole_numbers_are_short():
+    """Every number of a question and of a report that is answered is read exactly by languages with 53 bits."""
+
+    def largest(value):
+        if isinstance(value, dict | list):
+            return max(map(largest, value.values() if isinstance(value, dict) else value), default=0)
+        return abs(value) if isinstance(value, int) else 0
+
+    for name in QUESTIONS:
+        for case in cases(name):
+            if "report" in case:
+                assert largest(case["question"]) < 1 << 53
+                assert largest(json.loads(case["report"])) <= 1 << 32
+
+
+def test_the_page_names_every_oracle_and_its_example_is_a_question():
+    text = PAGE.read_text()
+    assert all(f"`{name}`" in text for name in (*oracles(), *means()))
+    client(json.loads(text.split("```json")[1].split("```")[0]), [1], most="1/2")
+
+
+@pytest.mark.parametrize("case", cases("refused"), ids=lambda case: case["what"])
+def test_bad_questions_are_refused_whatever_is_held(case):
+    for basket in ([], [1], list(range(80))):
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            client(asked_in(case), basket, most=case.get("most", 64))
+        assert str(error.value) == case["refused"]

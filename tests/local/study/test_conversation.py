@@ -1,0 +1,212 @@
+"""Conversations: who is asked, how often, what that promises, and how one is taken up again."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from discreet.errors import InputError, MisuseError
+from discreet.lab.comparators.published import PublishedLDPMiner
+from discreet.local.device.loss import WORD
+from discreet.local.study.conversation import (
+    Ask,
+    Estimate,
+    Learnt,
+    Line,
+    Wanted,
+    Who,
+    converse,
+    most_asked,
+    promised,
+    replay,
+)
+from discreet.local.study.questions import Candidates, HowMany, Which
+from discreet.registry import protocol
+
+ONE = Fraction(1)
+ITEMS = Which(Candidates(items=4))
+
+
+def ask(name: str, who: Who, epsilon: Fraction = ONE, oracle: str = "grr") -> Ask:
+    return Ask.of(name, who, ITEMS, oracle, epsilon)
+
+
+def heard(asked: Ask, seed: int = 0) -> Estimate:
+    """Some answer, the same for the same round."""
+    drawn = np.random.default_rng([seed, asked.who.start]).integers(0, 900, asked.question.values)
+    return Estimate(asked, 1000, drawn)
+
+
+def talk_of(*rounds):
+    """Ask these in turn and say how often each first candidate was supported."""
+    told = []
+    for one in rounds:
+        answer = yield one
+        told += [int(each.supports[0]) for each in (answer if isinstance(answer, tuple) else (answer,))]
+    return Learnt(itemsets=((0,),), values=np.zeros(1), variance=np.ones(1), facts={"told": told})
+
+
+HALF, REST = Who(0, WORD // 2), Who(WORD // 2, WORD)
+
+
+class TestWhoIsAsked:
+    def test_shares_follow_each_other(self):
+        line = Line()
+        parts = [line.next(Fraction(share)) for share in ("0.25", "0.05", "1/3")]
+        assert all(one.stop == other.start for one, other in pairwise(parts))
+        assert (parts[0].start, parts[0].stop, parts[2].stop) == (0, WORD // 4, int(Fraction("19/30") * WORD))
+
+    @pytest.mark.parametrize(("start", "stop"), [(0, 0), (5, 4), (-1, 3), (0, WORD + 1)])
+    def test_shares_of_nobody_and_of_more_than_all(self, start, stop):
+        with pytest.raises(MisuseError) as error:
+            Who(start, stop)
+        assert (
+            str(error.value) == "A round asks some of the people: its share must be over 0, and all shares 1 at most."
+        )
+
+    def test_an_oracle_for_another_question(self):
+        with pytest.raises(MisuseError) as error:
+            Ask(name="sizes", who=HALF, question=HowMany.up_to(ITEMS.of, 4), oracle=ask("x", HALF).oracle)
+        assert str(error.value) == "The oracle of the round 'sizes' is made for another question."
+
+    @pytest.mark.parametrize("at_once", [False, True])
+    def test_a_second_report_is_caught(self, at_once):
+        rounds = (ask("first", HALF), ask("second", Who(WORD // 4, WORD)))
+        with pytest.raises(MisuseError) as error:
+            converse(talk_of(rounds) if at_once else talk_of(*rounds), heard)
+        late = "first" if at_once else "second"
+        assert str(error.value) == f"The round '{late}' asks people again who have answered already."
+
+    def test_nobody_hears_the_round_that_is_caught(self):
+        told = []
+
+        def hear(asked):
+            told.append(asked.name)
+            return heard(asked)
+
+        with pytest.raises(MisuseError):
+            converse(talk_of(ask("first", HALF), ask("second", HALF)), hear)
+        assert told == ["first"]
+
+    def test_forms_for_comparison_say_how_often(self):
+        learnt, _ = converse(talk_of(ask("first", HALF), ask("second", HALF)), heard, reports=2)
+        assert len(learnt.facts["told"]) == 2
+
+    def test_most_asked(self):
+        assert most_asked([]) == 0
+        assert most_asked([ask("a", HALF), ask("b", REST)]) == 1
+        assert most_asked([ask("a", Who(0, 9)), ask("b", Who(3, 5)), ask("c", Who(4, 9))]) == 3
+
+    def test_several_at_once(self):
+        learnt, estimates = converse(talk_of((ask("a", HALF), ask("b", REST))), heard)
+        assert [one.ask.name for one in estimates] == ["a", "b"]
+        assert learnt.facts["told"] == [int(one.supports[0]) for one in estimates]
+
+
+class TestPromised:
+    def test_disjoint_rounds_do_not_add_up(self):
+        guarantee = promised([ask("a", HALF), ask("b", REST, Fraction(2))])
+        assert (guarantee.epsilon, guarantee.delta, guarantee.model) == (2, 0, "local")
+        assert [charge.what for charge in guarantee.charges] == ["a", "b"]
+
+    def test_rounds_of_the_same_people_do(self):
+        guarantee = promised([ask("a", HALF), ask("b", Who(5, 9), Fraction(1, 3)), ask("c", REST)])
+        assert guarantee.epsilon == Fraction(4, 3)
+
+    def test_what_is_public(self):
+        assert promised([ask("a", HALF)]).public == ("the items",)
+        assert "been anything else" in promised([ask("a", HALF)]).in_words()
+
+
+def stored(name: str, wanted: Wanted, rounds: int | None = None):
+    _, estimates = converse(protocol(name).talk(wanted), heard)
+    return [json.loads(json.dumps(one.stored())) for one in estimates[:rounds]]
+
+
+WANTED = Wanted(items=40, top=3, epsilon=ONE)
+
+
+class TestReplay:
+    @pytest.mark.parametrize("name", ["svim", "svsm", "svim-better", "svsm-better", "ldpminer"])
+    def test_goes_on_where_it_stopped(self, name):
+        whole, estimates = converse(protocol(name).talk(WANTED), heard)
+        everything = stored(name, WANTED)
+        for many in range(len(everything)):
+            standing = replay(protocol(name).talk(WANTED), everything[:many])
+            assert standing.learnt is None
+            assert [one.ask.text() for one in standing.heard] == [one.ask.text() for one in estimates[:many]]
+            assert [one.text() for one in standing.open] == [estimates[many].ask.text()]
+        ended = replay(protocol(name).talk(WANTED), reversed(everything))
+        assert ended.open == ()
+        assert ended.learnt is not None
+        assert ended.learnt.itemsets == whole.itemsets
+        assert ended.learnt.values.tobytes() == whole.values.tobytes()
+
+    def test_other_answers_make_other_asks_and_stop(self):
+        everything = stored("svim", WANTED)
+        everything[0]["supports"] = everything[0]["supports"][::-1]
+        with pytest.raises(InputError) as error:
+            replay(protocol("svim").talk(WANTED), everything)
+        assert str(error.value) == (
+            "The round 'how many candidates' was answered, but is not what this protocol asks for after those answers: "
+            "go on with the protocol, the settings and the version of discreet that the conversation was begun with."
+        )
+
+    def test_other_settings_stop(self):
+        with pytest.raises(InputError, match="'which items' was answered, but is not"):
+            replay(protocol("svim", {"shares": "0 0.6 0.1 0.3"}).talk(WANTED), stored("svim", WANTED, 1))
+
+    def test_answers_beyond_the_end_stop(self):
+        with pytest.raises(InputError, match="'b' was answered, but is not"):
+            replay(talk_of(ask("a", HALF)), [heard(ask("a", HALF)).stored(), heard(ask("b", REST)).stored()])
+
+    def test_an_answer_of_another_length(self):
+        one = heard(ask("a", HALF)).stored() | {"supports": [1, 2]}
+        with pytest.raises(InputError) as error:
+            replay(talk_of(ask("a", HALF)), [one])
+        assert (
+            str(error.value) == "The stored answer to the round 'a' has not the numbers that such a round adds up to."
+        )
+
+    def test_some_of_several_at_once(self):
+        both = (ask("a", HALF), ask("b", REST))
+        standing = replay(talk_of(both), [heard(both[1]).stored()])
+        assert ([one.ask.name for one in standing.heard], [one.name for one in standing.open]) == (["b"], ["a"])
+        ended = replay(talk_of(both), [heard(one).stored() for one in reversed(both)])
+        assert ended.learnt is not None
+        assert ended.learnt.facts["told"] == [int(heard(one).supports[0]) for one in both]
+
+    def test_a_second_report_is_caught(self):
+        with pytest.raises(MisuseError, match="asks people again"):
+            replay(talk_of((ask("a", HALF), ask("b", HALF))), [])
+
+
+def test_a_round_is_known_by_one_line():
+    one = ask("a", HALF)
+    assert json.loads(one.text()) == {"name": "a", "who": [0, WORD // 2], "question": one.form}
+    assert (one.form["of"], one.form["epsilon"], one.form.get("delta")) == (4, "1", None)
+
+
+def test_too_many_patterns():
+    with pytest.raises(MisuseError) as error:
+        Wanted(items=5, top=100_001, epsilon=ONE)
+    assert str(error.value) == "A local protocol finds up to 100,000 patterns; 100,001 were wanted."
+
+
+def test_the_published_form_asks_everyone_twice():
+    plan = PublishedLDPMiner(padding=3)
+    _, estimates = converse(plan.talk(WANTED), heard, reports=plan.reports)
+    asks = [one.ask for one in estimates]
+    assert [(one.who, one.oracle.name, one.oracle.epsilon, one.oracle.pad) for one in asks] == [
+        (Who(0, WORD), "blh", Fraction(1, 2), 3),
+        (Who(0, WORD), "sue", Fraction(1, 2), 6),
+    ]
+    guarantee = promised(asks, plan.public)
+    assert guarantee.epsilon == 1
+    assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
+    with pytest.raises(MisuseError, match="asks people again"):
+        converse(plan.talk(WANTED), heard)

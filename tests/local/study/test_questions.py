@@ -1,0 +1,142 @@
+"""How baskets answer questions: as `local.device.client` has it for one device, for many at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.baskets.core import Baskets, Vocabulary
+from discreet.errors import MisuseError
+from discreet.local.device.answering import held
+from discreet.local.study.questions import Candidates, Cells, HowMany, Prefix, Question, Which
+
+quick = settings(derandomize=True, max_examples=80, deadline=None)
+
+KNOWN = 9  # items the data have; questions name up to 12
+ROWS = st.lists(st.sets(st.integers(0, KNOWN - 1), max_size=KNOWN).map(sorted), max_size=8)
+ITEMSETS = st.lists(
+    st.sets(st.integers(0, 11), min_size=1, max_size=4).map(lambda one: tuple(sorted(one))),
+    min_size=1,
+    max_size=10,
+    unique=True,
+).map(lambda many: Candidates(itemsets=tuple(many)))
+CANDIDATES = st.one_of(st.integers(1, 12).map(lambda many: Candidates(items=many)), ITEMSETS)
+
+
+def baskets_of(rows: list[list[int]]) -> Baskets:
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return Baskets(offsets, np.array([code for row in rows for code in row], np.int32), Vocabulary(list(range(KNOWN))))
+
+
+def agree(question: Question, rows: list[list[int]]) -> None:
+    """Everyone, in two orders, answers as their device does."""
+    baskets = baskets_of(rows)
+    for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
+        offsets, values = question.answers(baskets, people)
+        answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
+        assert answers == [held(question.form(), rows[person]) for person in people]
+        assert all(0 <= value < question.values for answer in answers for value in answer)
+        if question.single:
+            assert all(len(answer) == 1 for answer in answers)
+
+
+@quick
+@given(CANDIDATES, ROWS)
+def test_which(of, rows):
+    agree(Which(of), rows)
+
+
+@quick
+@given(CANDIDATES, ROWS, st.sets(st.integers(1, 12), min_size=1, max_size=5))
+def test_how_many(of, rows, bins):
+    agree(HowMany(of, (0, *sorted(bins))), rows)
+
+
+@quick
+@given(st.data(), ROWS)
+def test_prefix(data, rows):
+    order = data.draw(st.permutations(range(12)))[: data.draw(st.integers(1, 12))]
+    length = data.draw(st.integers(1, min(3, len(order))))
+    places = st.sets(st.integers(0, len(order) - 1), min_size=length, max_size=length)
+    prefix = places.map(lambda some: tuple(order[place] for place in sorted(some)))
+    of = data.draw(st.lists(prefix, min_size=1, max_size=6, unique=True))
+    agree(Prefix(tuple(order), tuple(of), length), rows)
+
+
+@quick
+@given(st.permutations(range(12)), st.integers(1, 6), ROWS)
+def test_cells(order, many, rows):
+    agree(Cells(tuple(order[:many])), rows)
+
+
+def test_items_beyond_the_list_are_ignored():
+    """A device may hold what the question does not know, and the data may lack what it asks about."""
+    for question in (Which(Candidates(items=3)), HowMany.up_to(Candidates(itemsets=((0,), (2, 11))), 2)):
+        inside = held(question.form(), [0, 2])
+        assert held(question.form(), [-4, 0, 2, 10, 99]) == inside
+        agree(question, [[0, 2, 8], [], [8]])
+
+
+def test_the_empty_handed_have_an_answer_to_a_count():
+    """A7: sizes begin at 0, and whoever holds nothing says so."""
+    question = HowMany.up_to(Candidates(items=6), 6)
+    assert question.values == 7
+    assert held(question.form(), []) == [0]
+    agree(question, [[], [0, 1, 2, 3, 4, 5]])
+
+
+def test_the_last_bin_takes_the_rest():
+    question = HowMany(Candidates(items=9), (0, 1, 4))
+    assert [held(question.form(), range(many)) for many in (0, 1, 3, 4, 9)] == [[0], [1], [1], [2], [2]]
+
+
+def test_candidates_as_they_travel():
+    assert Candidates(items=7).form() == 7
+    assert Candidates(itemsets=((3,), (1, 4))).form() == [3, [1, 4]]
+    assert (Candidates(items=7)[5], Candidates(itemsets=((3,), (1, 4)))[1]) == ((5,), (1, 4))
+    assert len(Candidates(itemsets=((3,), (1, 4)))) == 2
+
+
+NUMBER_OR_LIST = "A question is about a number of items, or about a list of itemsets, and about something."
+DIFFERENT = "The itemsets of a question are different from each other, and none is empty."
+BINS = "The bins of a count begin at 0 and ascend, and there are two or more."
+CELLS = "Cells are made of 1 to 16 different items."
+TWICE = "The order and the prefixes of a question name nothing twice, and there is a prefix."
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (Candidates, {}, NUMBER_OR_LIST),
+        (Candidates, {"items": -1}, NUMBER_OR_LIST),
+        (Candidates, {"items": 2, "itemsets": ((0,),)}, NUMBER_OR_LIST),
+        (Candidates, {"itemsets": ((0,), (0,))}, DIFFERENT),
+        (Candidates, {"itemsets": ((),)}, DIFFERENT),
+        (HowMany, {"of": Candidates(items=3), "bins": (0,)}, BINS),
+        (HowMany, {"of": Candidates(items=3), "bins": (1, 2)}, BINS),
+        (HowMany, {"of": Candidates(items=3), "bins": (0, 2, 2)}, BINS),
+        (Prefix, {"order": (1, 1), "of": ((1,),)}, TWICE),
+        (Prefix, {"order": (1, 2), "of": ()}, TWICE),
+        (Prefix, {"order": (), "of": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
+        (Prefix, {"order": (1, 2), "of": ((1,), (1,))}, TWICE),
+        (
+            Prefix,
+            {"order": (1, 2), "of": ((2, 1),), "length": 2},
+            "A prefix is 2 items of the order, in its order; (2, 1) is not.",
+        ),
+        (Prefix, {"order": (1, 2), "of": ((3,),)}, "A prefix is 1 items of the order, in its order; (3,) is not."),
+        (Cells, {"of": ()}, CELLS),
+        (Cells, {"of": (3, 3)}, CELLS),
+        (Cells, {"of": tuple(range(17))}, CELLS),
+    ],
+    ids=str,
+)
+def test_what_is_no_question(kind: Any, given: dict[str, Any], message: str):
+    with pytest.raises(MisuseError) as error:
+        kind(**given)
+    assert str(error.value) == message

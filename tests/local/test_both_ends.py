@@ -1,0 +1,97 @@
+"""Both ends joined: what devices send as bytes is what the collector estimates from, for every oracle and protocol.
+
+A simulation makes the same reports with compiled code. Here each device is `discreet.local.client` itself, with the
+random words that the simulated person has, and the collector is `collect`: both must end with the same numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from discreet import registry
+from discreet.auditing import holdings
+from discreet.local import client
+from discreet.local.device.loss import WORD
+from discreet.local.study import collect as collecting
+from discreet.local.study.collect import collect
+from discreet.local.study.conversation import Ask, Wanted, Who, converse
+from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.seeded_words import Stream, seed_of
+from discreet.local.study.simulate import Crowd
+
+ITEMS, PEOPLE, SEED = 12, 400, 7
+LIVE = [one.name for one in registry.oracles().values() if one.kind.live and one.answers == ("frequencies",)]
+PROTOCOLS = [one.name for one in registry.protocols().values() if one.kind.live]
+
+
+@pytest.fixture(scope="module")
+def people():
+    return holdings.crowd(ITEMS, PEOPLE, seed=3)
+
+
+@pytest.fixture(scope="module")
+def crowd(people):
+    return Crowd(baskets=holdings.as_baskets(people, ITEMS), seed=SEED, speed="person")
+
+
+def sent(ask, people, numbers):
+    """Return the bytes that the devices a round names send, each with the words of its simulated twin."""
+    seed = seed_of(SEED, f"{ask.name}:{ask.who.start}")
+    return [
+        client(
+            ask.form,
+            one.items,
+            most=ask.oracle.epsilon,
+            fail=ask.oracle.delta,
+            given=one.given,
+            after=one.after,
+            take=Stream(seed, person).take,
+        )
+        for person, one in enumerate(people)
+        if ask.who.start <= numbers[person] < ask.who.stop
+    ]
+
+
+@pytest.mark.parametrize("pad", [1, 3])
+@pytest.mark.parametrize("name", LIVE)
+def test_an_oracle(name, pad, people, crowd):
+    ask = Ask.of("which", Who(0, WORD), Which(Candidates(ITEMS)), name, Fraction(2), pad=pad)
+    collected = collect(ask, sent(ask, people, crowd.numbers()))
+    expected = crowd.hear(ask, crowd.numbers())
+    assert collected.refused == ()
+    assert (collected.estimate.people, expected.people) == (PEOPLE, PEOPLE)
+    assert collected.estimate.supports.tolist() == expected.supports.tolist()
+    assert collected.estimate.values.tolist() == expected.values.tolist()
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_protocol(name, people, crowd):
+    """The conversation goes the same way, and ends with the same patterns, whoever makes the reports."""
+    plan, numbers = registry.protocol(name), crowd.numbers()
+    wanted = Wanted(items=ITEMS, top=4, epsilon=Fraction(8))
+    learnt, heard = converse(
+        plan.talk(wanted), lambda ask: collect(ask, sent(ask, people, numbers)).estimate, reports=plan.reports
+    )
+    expected, rounds = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    assert [one.stored() for one in heard] == [one.stored() for one in rounds]
+    assert (learnt.itemsets, learnt.values.tolist()) == (expected.itemsets, expected.values.tolist())
+    assert sum(one.people for one in heard) == PEOPLE
+
+
+def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
+    ask = Ask.of("", Who(0, WORD), Which(Candidates(10)), "grr", Fraction(2))
+    good = [b'{"value":%d}' % (place % 11) for place in range(110)]
+    mixed = [b'{"value":11}', *good, b"x" * 1000]
+    for block in (1 << 15, 50):
+        monkeypatch.setattr(collecting, "_BLOCK", block)
+        collected = collect(ask, iter(mixed))
+        assert (collected.estimate.people, collected.estimate.supports.tolist()) == (110, [10] * 10)
+        assert [one.place for one in collected.refused] == [0, 111]
+
+
+def test_nobody_answered():
+    ask = Ask.of("", Who(0, WORD), Which(Candidates(4)), "olh", Fraction(1))
+    collected = collect(ask, [])
+    assert (collected.estimate.people, collected.estimate.values.tolist()) == (0, [0.0] * 4)

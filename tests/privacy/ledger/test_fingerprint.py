@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+from discreet.privacy.ledger.ledger.fingerprint import SKETCH, Rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import Baskets, Vocabulary
+from discreet.baskets.core import starts
+from discreet.baskets.generate import groceries
+from discreet.privacy.ledger.ledger import fingerprint
+
+KEY = bytes(range(32))
+
+rows_of_numbers = st.lists(st.frozensets(st.integers(0, 9), max_size=4), max_size=12)
+
+
+def baskets_of(rows) -> Baskets:
+    """Make baskets by hand, empty ones and none at all included."""
+    labels = sorted({item for row in rows for item in row})
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = [sorted(code_of[item] for item in row) for row in rows]
+    flat = np.array([code for row in codes for code in row], np.int32)
+    return Baskets(starts([len(row) for row in codes]), flat, Vocabulary(labels))
+
+
+def numbered(first: int, last: int) -> Baskets:
+    """One basket a number: all of them different."""
+    return baskets_of([{number} for number in range(first, last)])
+
+
+def naive(rows, key: bytes) -> list[int]:
+    """The hashes of rows in plain Python, with large whole numbers."""
+
+    def word(purpose, text=b""):
+        return int.from_bytes(blake2b(text, digest_size=8, key=key, person=purpose).digest(), "little")
+
+    def mixed(value):
+        value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+        return value ^ (value >> 31)
+
+    return [mixed((word(b"row") + sum(word(b"label", str(item).encode()) for item in row)) % 2**64) for row in rows]
+
+
+def likeness(known, now, key: bytes = KEY) -> str:
+    return Rows.of(now, key).likeness(Rows.of(known, key).fingerprint())
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(rows_of_numbers, st.binary(min_size=32, max_size=32), st.integers(1, 5))
+def test_as_plain_python_has_it(rows, key, block):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fingerprint, "_BLOCK", block)
+        made = Rows.of(baskets_of(rows), key)
+    hashes = naive(rows, key)
+    assert made.distinct.tolist() == sorted(set(hashes))
+    text = np.array(sorted(hashes), "<u8").tobytes()
+    assert made.digest == blake2b(text, digest_size=32, key=key, person=b"rows").digest()
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
+def test_neither_order_nor_codes_nor_how_numbers_were_read_matter(pair):
+    rows, shuffled = pair
+    known = Rows.of(baskets_of(rows), KEY).fingerprint()
+    assert Rows.of(baskets_of(shuffled), KEY).fingerprint() == known
+    assert Rows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == known
+    plain = baskets_of(rows)
+    labels = [-3, *plain.vocabulary, 99]  # labels that nobody holds shift the codes
+    shifted = Baskets(plain.offsets, (plain.codes + 1).astype(np.int32), Vocabulary(labels))
+    assert Rows.of(shifted, KEY).fingerprint() == known
+
+
+def test_names_of_many_letters_and_another_key():
+    baskets = discreet.read([["tea", "milk"], ["żółw", "tea"], ["milk" * 100]])
+    one, other = (Rows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
+    assert one.distinct == other.distinct == 3
+    assert one.digest != other.digest
+    assert not set(np.frombuffer(one.sketch, "<u8")) & set(np.frombuffer(other.sketch, "<u8"))
+
+
+def test_a_row_more_or_less_is_seen_even_if_it_is_a_repeat():
+    rows = [{1}, {1}, {1, 2}]
+    assert likeness(baskets_of(rows), baskets_of(rows)) == "same"
+    assert likeness(baskets_of(rows), baskets_of([*rows, {1}])) == "changed"
+    assert likeness(baskets_of(rows), baskets_of(rows[1:])) == "changed"
+    assert likeness(baskets_of(rows), baskets_of([*rows, set()])) == "changed"
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "expected"),
+    [
+        ([], [], "same"),
+        ([], [{1}], "changed"),
+        ([{1}], [], "changed"),
+        ([set()], [set()], "same"),
+        ([set()], [{1}], "other"),
+        ([{1}], [{2}], "other"),
+        ([{1}], [{1}, {2}], "changed"),
+        ([{1}, {2}], [{2}], "changed"),
+        ([{1}, {2}], [{2}, {3}], "changed"),
+        ([{1}, {2}, {3}], [{3}, {4}, {5}], "other"),
+        ([{1}, {2}, {3}], [{3}, {4}], "changed"),
+        ([{1, 2}], [{1}, {2}], "other"),
+    ],
+)
+def test_few_rows_are_compared_exactly(known, now, expected):
+    assert likeness(baskets_of(known), baskets_of(now)) == expected
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("last_known", "first", "last", "expected"),
+    [
+        # Over 30 keys each. The share among a sample of 256 has a deviation of 0.03 at most, so a wrong answer is 5
+        # deviations away: one alarm in 10^5 runs of all these.
+        (5_000, 0, 20_000, "changed"),  # grew fourfold
+        (5_000, 1_750, 6_750, "changed"),  # 65 % of both
+        (5_000, 3_250, 8_250, "other"),  # 35 % of both
+        (5_000, 3_250, 80_000, "other"),  # 35 % of the known ones in far more others
+        # Of 1,000 rows about 51 are in the sample: a deviation of 0.07 at most, and 85 % or 15 % are 7 of them away.
+        (5_000, 4_150, 5_150, "changed"),
+        (5_000, 4_850, 5_850, "other"),
+    ],
+)
+def test_many_rows_are_compared_by_a_sample(last_known, first, last, expected):
+    known, now = numbered(0, last_known), numbered(first, last)
+    for seed in range(30):
+        assert likeness(known, now, blake2b(bytes([seed]), digest_size=32).digest()) == expected
+
+
+def test_a_sketch_holds_no_more_than_it_should():
+    full = Rows.of(numbered(0, 1_000), KEY)
+    assert full.fingerprint().distinct == 1_000
+    assert full.fingerprint().sketch == full.distinct[:SKETCH].astype("<u8").tobytes()
+    few = Rows.of(numbered(0, 10), KEY)
+    assert len(few.fingerprint().sketch) == 80
+
+
+def test_realistic_baskets_grow_and_stay_themselves():
+    everyone = groceries(4_000, seed=3)
+    half = discreet.read([everyone[person] for person in range(0, len(everyone), 2)])
+    assert likeness(half, everyone) == "changed"
+    assert likeness(everyone, half) == "changed"
+    assert likeness(everyone, groceries(4_000, seed=3)) == "same"
+
+
+def test_nothing_of_it_is_printed():
+    rows = Rows.of(numbered(0, 3), KEY)
+    assert (repr(rows), repr(rows.fingerprint())) == ("Rows(…)", "Fingerprint(…)")

@@ -1,0 +1,298 @@
+"""What a caller of the door may get wrong, told before anything is spent; and what the door tells on the way."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet import MisuseError
+from discreet.baskets.recoding import CHOICES
+from discreet.cli.delivery import names_of
+from discreet.publish import answer, prepare, prepare_count
+from discreet.publish.payment import Receipt
+from discreet.registry import mechanism
+
+SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
+ASKED = {"top": 2, "epsilon": 1, "items": "public"}
+
+
+class Strange:
+    """Something that no argument is, with a name that stays the same."""
+
+    def __repr__(self):
+        return "<strange>"
+
+
+NAMED = "by has a name or a number for each person, such as 'north' or 3, and so has a list of segments."
+SEGMENTS = (
+    "Say which there are: list them, segments=['north', 'south'], also those nobody is in; or declare with "
+    "segments='public' that those found in the data are public knowledge."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            {"contains": [{"tea"}]},
+            "contains is an item or several items, each a name or a number; [{'tea'}] was given.",
+        ),
+        (
+            {"excludes": Strange()},
+            "excludes is an item or several items, each a name or a number; <strange> was given.",
+        ),
+        (
+            {"mechanism": None},
+            "mechanism is one of the names that discreet.mechanisms() lists, such as 'auto'; None was given.",
+        ),
+        ({"people": "x"}, "people is 'x', but it must be a whole number, 1 or more."),
+        ({"people": -5}, "people is -5, but it must be a whole number, 1 or more."),
+        ({"people": 10**19}, "people is at most 4,611,686,018,427,387,904; 10000000000000000000 was given."),
+        ({"progress": 3}, "progress is a function that takes a number from 0 to 1; 3 was given."),
+        ({"same_data": "no"}, "same_data is True or False; 'no' was given."),
+        ({"counts": "no"}, "counts is True or False; 'no' was given."),
+        (
+            {"contains": "tea\ud800"},
+            "contains has a name that is not text (a lone surrogate): correct it first.",
+        ),
+        (
+            {"by": "region"},
+            "by is 'region', but the baskets were read with no segments beside them: read them with "
+            "discreet.read(…, by='region'), or hand over a segment for each person as a list.",
+        ),
+        ({"epsilon": "1e-300"}, "epsilon is a number between 10^-60 and 10^60; 1e-300 was given."),
+        ({"epsilon": "1e400"}, "epsilon is a number between 10^-60 and 10^60; 1e400 was given."),
+        (
+            {"mechanism": "threshold", "delta": "1e-6", "lengths": 9, "items": ["tea", "milk"]},
+            "lengths asks for patterns of 9 items or more, but a pattern can have only 2 items: ask for less.",
+        ),
+        (
+            {"items": 100_000, "lengths": (1, 3_000), "mechanism": "exponential"},
+            "exponential chooses among all itemsets of the items, and of 1 to 3,000 items there are too many to draw "
+            "from: ask for shorter patterns (lengths=), or another mechanism.",
+        ),
+        (
+            {"items": 100_000, "lengths": 3_000},
+            "exponential chooses among all itemsets of the items, and of 3,000 to 3,000 items there are too many to "
+            "draw from: ask for shorter patterns (lengths=), or another mechanism.",
+        ),
+        (
+            {"items": ["tea", "milk"], "contains": "tea", "top": 3},
+            "top is 3, but 2 items have only 2 itemsets of 1 to 2 items with the given ones: ask for at most so many.",
+        ),
+        (
+            {"items": ["tea"], "top": 3},
+            "top is 3, but 1 item has only 1 itemset of 1 item: ask for at most so many.",
+        ),
+        (
+            {"ledger": 3},
+            "ledger is the path of a ledger, such as 'budget.db', or what Ledger.open returns; 3 was given.",
+        ),
+        (
+            {"settings": ["selecting"]},
+            "settings are values by name, such as {'selecting': '0.3'}; ['selecting'] was given.",
+        ),
+        ({"by": [{"north"}] * 120, "segments": "public"}, NAMED),
+        ({"by": [("a", "b")] * 120, "segments": "public"}, NAMED),
+        ({"by": ["a"] * 120, "segments": [("a", "b")]}, NAMED),
+        ({"by": ["a"] * 120, "segments": [["a"]]}, NAMED),
+        ({"by": ["a"] * 120, "segments": ["a", ""]}, NAMED),
+        ({"by": ["a"] * 120}, f"Segments that few people are in would give them away by their names. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": "north"}, f"segments is a list; 'north' was given. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": 3}, f"segments is a list; 3 was given. {SEGMENTS}"),
+        ({"by": ["a"] * 120, "segments": []}, f"There is no segment. {SEGMENTS}"),
+        (
+            {"items": ["tea", "milk"], "contains": "bread"},
+            "'bread' is not on the list of items that was given: add it there, or leave it out.",
+        ),
+        ({"contains": ["tea", "milk"], "lengths": 1}, "Patterns of at most 1 item cannot contain 2 items."),
+        (
+            {"mechanism": "count"},
+            "count counts itemsets that are named, and finds none: use discreet.count, on the command line `discreet "
+            "count FILE --itemsets WANTED`; or leave mechanism out.",
+        ),
+    ],
+)
+def test_what_a_question_may_not_be(question, message, tmp_path):
+    ledger = discreet.Ledger.create(tmp_path / "budget.db", epsilon=8, delta="1e-3" if "delta" in question else 0)
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **(ASKED | {"ledger": ledger} | question))
+    assert str(caught.value) == message
+    assert ledger.spends() == ()
+
+
+def test_a_list_of_lists_is_no_list_of_items():
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **(ASKED | {"items": [["tea"]]}))
+    assert str(caught.value) == f"items is a list of names or of numbers; ['tea'] is in it. {CHOICES}"
+
+
+def test_patterns_of_any_length_are_no_trouble_where_none_is_drawn():
+    # The lengths are typed: they must not decide how long a release takes.
+    for name, items in (("privbasis", None), ("threshold", None), ("auto", 10_000)):
+        made = discreet.release(
+            SHOP, top=2, lengths=(1, 3_000_000), epsilon=1, delta="1e-6", mechanism=name, items=items
+        )
+        assert made.guarantee.charges
+
+
+def test_a_release_says_where_it_can_be_kept(tmp_path):
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **ASKED).save(tmp_path / "x.txt")
+    assert str(caught.value) == (
+        f"{tmp_path / 'x.txt'} ends in .txt, but a release is kept in .csv, .json or .parquet files, or as an .html "
+        "report."
+    )
+
+
+@pytest.mark.parametrize(
+    ("itemsets", "message"),
+    [
+        (
+            "tea",
+            "itemsets is a list of sets of items; 'tea' was given. For the people who hold each item write [{'tea'}].",
+        ),
+        (
+            ["tea", "milk"],
+            "itemsets is a list of sets of items; ['tea', 'milk'] was given. For the people who hold each item write "
+            "[{'milk'}, {'tea'}], and for those who hold them together [{'milk', 'tea'}].",
+        ),
+        ({3}, "itemsets is a list of sets of items; {3} was given. For the people who hold each item write [{3}]."),
+        (7, "itemsets is a list of sets of items, as in [{'tea', 'milk'}]; 7 was given."),
+        (
+            [[{"tea"}]],
+            "an itemset is an item or several items, each a name or a number; [{'tea'}] was given.",
+        ),
+        ([], "There is no itemset to count: give at least one."),
+        ([{}], "itemsets has an empty itemset: everyone holds it. Leave it out."),
+    ],
+    ids=["a name", "names", "a set of numbers", "a number", "too deep", "none", "an empty one"],
+)
+def test_what_is_counted_is_a_list_of_sets(itemsets, message):
+    with pytest.raises(MisuseError) as caught:
+        discreet.count(SHOP, itemsets, epsilon=1)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("sales.csv", "sales.csv: which column is the person? A release protects people, and lines may repeat one. "),
+        (
+            pa.table({"customer": [1, 1], "items": [["tea"], ["milk"]]}),
+            "The table: which column is the person? A release protects people, and rows with columns beside the items "
+            "(customer) may repeat one. ",
+        ),
+    ],
+    ids=["file", "table"],
+)
+def test_the_person_is_asked_for(source, what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sales.csv").write_text("customer,product\n1,tea\n1,milk\n")
+    for ask in (discreet.release, lambda data, **asked: discreet.count(data, [{"tea"}], epsilon=asked["epsilon"])):
+        with pytest.raises(MisuseError) as caught:
+            ask(source, **ASKED | {"top": 1})
+        assert str(caught.value) == (
+            f'{what}Say who is who: person="customer", item="product", here or in discreet.read(…). '
+            "Without person= every row is taken for the whole basket of one person; if that is so, hand over what "
+            "discreet.read(…) returns."
+        )
+    options = {"format": "baskets"} if isinstance(source, str) else {}
+    assert len(discreet.release(discreet.read(source, **options), **ASKED | {"top": 1})) == 1
+
+
+def test_a_ledger_takes_the_relation_as_it_is_typed(tmp_path):
+    made = discreet.Ledger.create(tmp_path / "b.db", epsilon=1, neighbours="replace")
+    assert made.state().neighbours.value == "replace"
+    with pytest.raises(MisuseError) as caught:
+        discreet.Ledger.create(tmp_path / "c.db", epsilon=1, neighbours="swap")
+    assert str(caught.value) == "neighbours is 'add-remove' or 'replace'; 'swap' was given."
+
+
+def test_numbers_of_numpy_can_be_saved(tmp_path):
+    # A question that could not be written down would lose the result after it was paid for.
+    where = [np.int64(place % 2) for place in range(4)]
+    data = [{1, 2}, {1}, {2}, {1, 2}]
+    found = discreet.release(
+        data,
+        top=np.int64(1),
+        epsilon=1,
+        items="public",
+        contains=np.int64(1),
+        lengths=(np.int64(1), None),
+        by=where,
+        segments="public",
+    )
+    found[0].save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text())["asked"]["segment"] == 0
+
+
+def test_count_by_segment():
+    found = discreet.count(
+        SHOP, [{"tea"}, {"bread"}], epsilon=50, really=True, by=["north"] * 90 + ["south"] * 30, segments="public"
+    )
+    assert list(found) == ["north", "south"]
+    assert abs(found["north"].patterns.counts[0] - 90) < 5
+    assert abs(found["south"].patterns.counts[0]) < 5
+
+
+class TestStages:
+    def told(self, data, **question):
+        stages, shares = [], []
+        jobs = prepare(data, epsilon=1, items=["bread", "milk", "tea"], **question)
+        answer(discreet.read(data) if data else data, jobs, stage=stages.append, progress=shares.append)
+        return stages, shares
+
+    def test_they_are_named_as_they_are_charged(self):
+        stages, shares = self.told(SHOP, top=2, mechanism="exponential")
+        assert stages == ["counting the people", "choosing the patterns", "counting the patterns"]
+        assert shares == [0, 0.02, 0.51, 1]
+
+    @pytest.mark.parametrize("how", ["exponential", "laplace", "truncated-items"])
+    def test_they_do_not_tell_who_is_there(self, how):
+        question = {"top": 2, "mechanism": how, "lengths": 1}
+        assert self.told(SHOP, **question) == self.told([{"tea"}], **question)
+
+    def test_segments_follow_one_another(self):
+        jobs = prepare_count(SHOP, [{"tea"}], epsilon=1, by=[0] * 60 + [1] * 60, segments=[0, 1])
+        shares = []
+        answer(discreet.read(SHOP), jobs, progress=shares.append)
+        assert shares == [0, 0.01, 0.5, 0.51, 1]
+
+
+def test_the_receipt_comes_before_the_result(tmp_path):
+    ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=3)
+    jobs = prepare(SHOP, **ASKED, mechanism="exponential")
+    receipts = []
+    answer(discreet.read(SHOP), jobs, ledger=ledger, paid=receipts.append)
+    assert str(receipts[0]) == f"What was paid stays paid: spend 1 of {tmp_path / 'b.db'}, epsilon = 1."
+    assert ledger.spends()[0].state == "released"
+    assert str(Receipt()) == ""
+
+
+def test_what_was_chosen_is_cited_with_its_settings():
+    found = discreet.release(SHOP, **ASKED, lengths=1)
+    assert found.citations == (mechanism("clipped").citation, mechanism("auto").citation)
+    assert found.settings == {"pairs": 30}
+    assert discreet.count(SHOP, [{"tea"}], epsilon=1).citations == (mechanism("count").citation,)
+
+
+def test_the_report_speaks_plainly():
+    found = discreet.release(SHOP, **ASKED, mechanism="exponential")
+    page = found.report(title="The shop")
+    assert "<title>The shop</title>" in page
+    assert "<dt>gamma</dt>" not in page
+    assert "<dt>eta</dt>" not in page
+
+
+def test_names_of_files():
+    assert names_of([""]) == {"": ""}
+    assert names_of(["north", 3]) == {"north": "north", 3: "3"}
+    names = names_of(["a/b", "a_b", "a-b", "A-B", "ﬁ", "fi", "x" * 300, "漢" * 100, "..", "", "a\0"])
+    folded = {name.casefold() for name in names.values()}
+    assert len(folded) == len(names)
+    assert all(len(name.encode()) < 100 and "/" not in name and "\0" not in name for name in names.values())

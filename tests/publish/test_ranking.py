@@ -1,0 +1,399 @@
+"""Ranking by any scores: the grid, the law of the choice, the noise, promises, ledgers, and messages without scores."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from itertools import permutations, product
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import BudgetError, Ledger, MisuseError
+from discreet.exact.query import People
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+from discreet.privacy.sampling.samplers import short
+from discreet.privacy.sampling.sources import SimulationSource
+from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, Table, carry_out
+from discreet.publish.ranking import prepare as checked
+
+REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
+EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
+
+
+DECLARED = {"sensitivity": 1, "labels": "public", "really": True}
+
+
+def prepare(scores, **question):
+    return checked(scores, **DECLARED | question)
+
+
+def rank(scores, **question):
+    return discreet.rank(scores, **DECLARED | question)
+
+
+def tried(scores=REGIONS, seed=1, **question):
+    return carry_out(prepare(scores, **({"top": 2, "epsilon": 1} | question)), SimulationSource(seed))
+
+
+class TestGrid:
+    @settings(max_examples=100, derandomize=True, deadline=None)
+    @given(
+        score=st.fractions(-50, 50, max_denominator=10**6),
+        change=st.fractions(-1, 1, max_denominator=10**6),
+        sensitivity=st.fractions(Fraction(1, 50), 20, max_denominator=999),
+    )
+    def test_rounding_keeps_sensitivity_and_direction(self, score, change, sensitivity):
+        other = score + change * sensitivity
+        one, two = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
+        assert abs(one - two) <= FINENESS
+        assert (two >= one) if change >= 0 else (two <= one)
+        assert 0 <= score / (sensitivity / FINENESS) - one < 1
+
+    @settings(max_examples=300, derandomize=True, deadline=None)
+    @given(
+        digits=st.tuples(st.integers(-(10**70), 10**70), st.integers(-(10**70), 10**70)),
+        places=st.tuples(st.integers(-140, 140), st.integers(-140, 140)),
+        sensitivity=st.sampled_from(["1e-60", "0.003", "1", "1e57", "1e60", "1/7"]),
+    )
+    def test_long_decimals_keep_their_order_and_are_rounded_down(self, digits, places, sensitivity):
+        # On both sides of every limit: what is not written out comes to the same as what is.
+        written = [f"{number}e{place}" for number, place in zip(digits, places, strict=True)]
+        one, two = prepare(dict(enumerate(written)), top=1, epsilon=1, sensitivity=sensitivity).scores.tolist()
+        exact = [number * Fraction(10) ** place for number, place in zip(digits, places, strict=True)]
+        step = Fraction(sensitivity) / FINENESS
+        assert [one, two] == [max(-FARTHEST, min(FARTHEST, number // step)) for number in exact]
+        assert (one >= two) if exact[0] >= exact[1] else (one <= two)
+
+    @pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
+    @pytest.mark.parametrize("place", [-400, -61, -60, 59, 60, 61, 400])
+    def test_a_step_across_a_limit_stays_within_the_sensitivity(self, sensitivity, place):
+        for sign in ("", "-"):
+            score = Decimal(f"{sign}9.999e{place}")
+            other = Fraction(score) + Fraction(sensitivity)
+            contest = prepare({"a": score, "b": other}, top=1, epsilon=1, sensitivity=sensitivity)
+            one, two = contest.scores.tolist()
+            assert 0 <= two - one <= FINENESS
+
+    def test_the_grid_does_not_come_from_the_scores(self):
+        # A common denominator of the scores would show in the noisy ones.
+        for scores in ({"a": "1/3", "b": "1/7"}, {"a": 1, "b": 2}, {"a": "0.000001", "b": 10**12}):
+            contest = prepare(scores, top=1, epsilon=1, sensitivity="1/2")
+            assert contest.grid == Fraction(1, 2000)
+            made = carry_out(contest, SimulationSource(3))
+            assert all(Fraction(repr(score)) % Fraction(1, 2000) == 0 for score in made.scores)
+
+    @pytest.mark.parametrize(
+        ("score", "steps"),
+        [
+            (7, 7000),
+            ("7", 7000),
+            ("-1/3", -334),
+            (Fraction(1, 3), 333),
+            (Decimal("0.0015"), 1),
+            (0.1, 100),
+            (10**40, FARTHEST),
+            (-(10**40), -FARTHEST),
+            (Decimal("1e999999"), FARTHEST),
+            (Decimal("-1e999999"), -FARTHEST),
+            (Decimal("-1e-999999"), -1),
+            (Decimal("1e-999999"), 0),
+            ("0e999999999", 0),
+            ("-0e-999999999", 0),
+            ("1e999999999999", FARTHEST),
+            (np.int64(5), 5000),
+        ],
+    )
+    def test_numbers_of_all_kinds(self, score, steps):
+        assert prepare({"a": score}, top=1, epsilon=1).scores.tolist() == [steps]
+
+
+def law(scores, rate, picks) -> dict[tuple, float]:
+    told = {}
+    for order in permutations(range(len(scores)), picks):
+        chance, left = 1.0, dict(enumerate(scores))
+        for one in order:
+            weights = {place: exp(float(rate) * (score - max(scores))) for place, score in left.items()}
+            chance *= weights[one] / sum(weights.values())
+            del left[one]
+        told[order] = chance
+    return told
+
+
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("neighbours", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
+def test_the_enumerated_choice_loses_no_more_than_it_costs(neighbours, monotone):
+    # Every way one person can move three scores by nothing or all of the sensitivity, in the directions allowed.
+    epsilon = 2.0
+    moves = (0, 1) if monotone else (-1, 0, 1)
+    one_person = [np.array(move) * FINENESS for move in product(moves, repeat=3)]
+    if neighbours is Neighbours.ADD_REMOVE:
+        changes = [*one_person, *(-move for move in one_person)]
+    else:
+        changes = [come - go for come in one_person for go in one_person]
+    base = np.array([2, 1, 0]) * FINENESS
+    meter = Meter(Budget.of(2), neighbours, SimulationSource(1))
+    rate = meter.rate(2, Fraction(1), "exponential", monotone=monotone, step=FINENESS)
+    before = law(base.tolist(), rate, 2)
+    worst = 0.0
+    for change in changes:
+        after = law((base + change).tolist(), rate, 2)
+        worst = max(worst, *(abs(log(before[key] / after[key])) for key in before))
+    assert 0.55 * epsilon < worst <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_noise_covers_every_way_scores_can_move(neighbours, monotone, delta, monkeypatch):
+    drawn = {}
+    right = Meter.count
+
+    def watched(self, what, engine, query, share):
+        drawn.update(zip(("scale", "variance"), self.scale(query, share), strict=True), total=self.total)
+        return right(self, what, engine, query, share)
+
+    monkeypatch.setattr(Meter, "count", watched)
+    tried(top=3, delta=delta, monotone=monotone, neighbours=neighbours)
+    moves = (0, 1) if monotone else (-1, 1)
+    person = [np.array(move) for move in product(moves, repeat=3)]
+    replaced = neighbours == "replace"
+    changes = [come - go for come in person for go in person] if replaced else person
+    most = max(int(np.abs(change).sum()) for change in changes) * FINENESS
+    squared = max(int((change**2).sum()) for change in changes) * FINENESS**2
+    if delta == 0:
+        assert most / drawn["scale"] == Fraction(1, 2)
+    else:
+        assert squared / (2 * drawn["variance"]) == drawn["total"] / 2
+
+
+@pytest.mark.parametrize("sensitivity", ["1e-60", "1", "1e60"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("epsilon", ["0.000001", 10**60])
+@pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
+def test_the_smallest_and_the_largest_of_everything_succeed(mechanism, epsilon, delta, sensitivity):
+    scores = {"a": "1e300", "b": "-1e300", "c": 0, "d": 7}
+    made = tried(
+        scores, top=4, epsilon=epsilon, delta=delta, sensitivity=sensitivity, mechanism=mechanism, neighbours="replace"
+    )
+    assert set(made.labels) == set(scores)
+    assert all(low <= score <= high for low, score, high in zip(made.low, made.scores, made.high, strict=True))
+
+
+def test_no_question_that_is_let_through_needs_more_noise_than_can_be_drawn():
+    contest = prepare(
+        dict.fromkeys(range(100_000), 0), top=100_000, epsilon=Fraction(1_000_001, 10**12), neighbours="replace"
+    )
+    meter = Meter(contest.budget, contest.neighbours, SimulationSource(1))
+    scale, _ = meter.scale(contest.query(tuple(range(100_000))), 1 - SELECTING)
+    assert short(scale) >= scale
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
+@pytest.mark.parametrize("counts", [True, False])
+class TestCharges:
+    @pytest.mark.parametrize("epsilon", EPSILONS)
+    def test_they_add_up(self, epsilon, mechanism, neighbours, counts):
+        made = tried(epsilon=epsilon, mechanism=mechanism, neighbours=neighbours, counts=counts)
+        assert made.guarantee.epsilon == Fraction(epsilon)
+        halves = [Fraction(epsilon) / 2] * 2 if counts else [Fraction(epsilon)]
+        assert [charge.epsilon for charge in made.guarantee.charges] == halves
+
+    @pytest.mark.parametrize("epsilon", ["0.05", "1", "8"])
+    def test_zcdp(self, epsilon, mechanism, neighbours, counts):
+        made = tried(epsilon=epsilon, delta="1e-6", mechanism=mechanism, neighbours=neighbours, counts=counts)
+        assert made.guarantee.epsilon == Fraction(epsilon)
+        assert made.guarantee.delta == Fraction("1e-6")
+        assert made.guarantee.neighbours.value == neighbours
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "laplace"])
+class TestResults:
+    def test_without_noise_it_is_the_truth(self, mechanism):
+        made = tried(top=5, epsilon=10**9, mechanism=mechanism)
+        assert made.labels == ("north", "east", "south", "west", "nowhere")
+        assert made.scores == pytest.approx(list(REGIONS.values()), abs=0.01)
+        assert made.gamma < 0.01
+        assert made.eta < 0.01
+
+    def test_labels_alone(self, mechanism):
+        made = tried(counts=False, mechanism=mechanism)
+        assert set(made.labels) == {"north", "east"}
+        assert (made.scores, made.low, made.high, made.eta) == (None, None, None, None)
+        assert len(made) == 2
+
+    def test_degenerate_scores(self, mechanism):
+        for scores in (
+            {"a": 0},
+            dict.fromkeys("abc", 0),
+            {"a": -5, "b": -7},
+            {1: 10**30, 2: -(10**30)},
+            {(1, 2): "1/3", None: 0},
+        ):
+            for epsilon in ("0.01", "8"):
+                made = tried(scores, top=len(scores), epsilon=epsilon, mechanism=mechanism)
+                assert set(made.labels) == set(scores)
+                assert all(
+                    low <= score <= high for low, score, high in zip(made.low, made.scores, made.high, strict=True)
+                )
+
+    def test_scores_fall_and_lie_in_their_intervals(self, mechanism):
+        made = tried(top=4, sensitivity=60, mechanism=mechanism, monotone=True)
+        assert list(made.scores) == sorted(made.scores, reverse=True)
+        assert all(low < score < high for low, score, high in zip(made.low, made.scores, made.high, strict=True))
+
+    @pytest.mark.statistical
+    def test_the_promise_is_kept(self, mechanism):
+        # Each sentence may fail in one run of ten. Of 300, more than 60 fail with a probability below 1e-7.
+        scores = {label: 40 * label for label in range(30)}
+        fifth = 40 * 25
+        failed = np.zeros(3)
+        for seed in range(300):
+            made = tried(scores, top=5, epsilon=4, mechanism=mechanism, seed=seed)
+            true = [scores[label] for label in made.labels]
+            failed[0] += min(true) < fifth - made.gamma
+            failed[1] += any(score > fifth + made.gamma and label not in made.labels for label, score in scores.items())
+            failed[2] += max(abs(one - other) for one, other in zip(true, made.scores, strict=True)) > made.eta
+            assert made.gamma < 400
+        assert (failed <= 60).all()
+
+    @pytest.mark.statistical
+    def test_intervals_cover(self, mechanism):
+        # 1200 intervals of 95 %: fewer than 1100 hold the score with a probability below 1e-7.
+        held = 0
+        for seed in range(400):
+            made = tried(top=3, sensitivity=5, mechanism=mechanism, monotone=True, seed=seed)
+            held += sum(
+                low <= REGIONS[label] <= high for label, low, high in zip(made.labels, made.low, made.high, strict=True)
+            )
+        assert 1100 < held < 1190
+
+
+def test_what_is_told_can_be_written_down():
+    made = tried()
+    told = made.to_dict()
+    assert json.loads(json.dumps(told, default=str))["labels"] == list(made.labels)
+    assert told["guarantee"]["public"] == ["which 5 labels there are, as given with the scores"]
+    assert told["simulated"] is True
+    assert made.digest() == tried().digest()
+    assert made.digest() != tried(seed=2).digest()
+
+
+class TestLedger:
+    @pytest.fixture
+    def path(self, tmp_path):
+        Ledger.create(tmp_path / "budget.db", epsilon=1)
+        return tmp_path / "budget.db"
+
+    def test_it_pays_first_and_records_after(self, path):
+        made = rank(REGIONS, top=2, epsilon="0.75", ledger=path, who="me", sensitivity="1/3", monotone=True)
+        assert not made.simulated
+        (spend,) = Ledger.open(path).spends()
+        assert (spend.what, spend.epsilon, spend.state, spend.release) == (
+            "rank",
+            Fraction(3, 4),
+            "released",
+            made.digest(),
+        )
+        assert spend.parameters == {
+            "top": 2, "labels": 5, "sensitivity": "1/3", "monotone": True, "mechanism": "exponential", "counts": True,
+        }  # fmt: skip
+
+    def test_without_enough_nothing_happens(self, path):
+        with pytest.raises(BudgetError):
+            rank(REGIONS, top=2, epsilon=2, ledger=path, who="me")
+        with pytest.raises(MisuseError):
+            rank({"a": "what"}, top=1, epsilon=1, ledger=path, who="me")
+        assert Ledger.open(path).spends() == ()
+
+    @pytest.mark.parametrize("epsilon", ["1e-7", "1e-30", 10**400])
+    def test_what_could_only_fail_after_paying_is_refused_before(self, path, epsilon):
+        with pytest.raises(MisuseError):
+            rank(REGIONS, top=2, epsilon=epsilon, ledger=path, who="me")
+        assert Ledger.open(path).spends() == ()
+
+    def test_a_release_is_not_lost_where_it_cannot_be_recorded(self, path, monkeypatch):
+        def broken(self, spend, digest):
+            raise MisuseError("the disk is full")
+
+        monkeypatch.setattr(Ledger, "record", broken)
+        assert len(rank(REGIONS, top=2, epsilon=1, ledger=path, who="me")) == 2
+        assert Ledger.open(path).spends()[0].state == "spent"
+
+
+@pytest.mark.parametrize(
+    ("scores", "question", "message"),
+    [
+        ({"north": 3}, {"top": 2}, "top is 2, but there is only 1 label: ask for at most so many."),
+        (
+            [3, 4],
+            {},
+            "scores is a score for each label, such as {'north': 48, 'south': 21}; what was given is of the type list.",
+        ),
+        (REGIONS, {"monotone": "no"}, "monotone is True or False; 'no' was given."),
+        (REGIONS, {"top": 6}, "top is 6, but there are only 5 labels: ask for at most so many."),
+        (REGIONS, {"top": 0}, "top is 0, but it must be a whole number, 1 or more."),
+        (REGIONS, {"epsilon": 0}, "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
+        (
+            REGIONS,
+            {"sensitivity": 0},
+            "sensitivity is by how much one person can change a score, over 0; 0 was given.",
+        ),
+        (REGIONS, {"epsilon": "1e-9"}, "epsilon must lie between 0.000001 and 10^60 in a ranking; 1e-9 was given."),
+        (
+            REGIONS,
+            {"epsilon": 10**400},
+            f"epsilon must lie between 0.000001 and 10^60 in a ranking; 1{'0' * 59} was given.",
+        ),
+        (
+            REGIONS,
+            {"epsilon": "0.000001", "delta": "1e-12"},
+            "With a delta of 1e-12, an epsilon of 0.000001 leaves nothing to spend: raise either.",
+        ),
+        (
+            REGIONS,
+            {"sensitivity": 10**400},
+            "sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.",
+        ),
+        (
+            REGIONS,
+            {"sensitivity": Fraction(1, 10**61)},
+            "sensitivity lies between 10^-60 and 10^60: give scores and sensitivity in another unit.",
+        ),
+        (dict.fromkeys(range(100_001), 0), {"top": 100_001}, "top is at most 100,000 in a ranking; 100,001 was given."),
+        (REGIONS, {"mechanism": "gauss"}, "mechanism is 'exponential' or 'laplace'; 'gauss' was given."),
+        (REGIONS, {"neighbours": "both"}, "neighbours is 'add-remove' or 'replace'; 'both' was given."),
+        ({}, {}, "scores is a score for each label, such as {'north': 48, 'south': 21}; there is none."),
+        *(
+            (
+                {"ann": bad, "bob": 2},
+                {},
+                "The score of 'ann' is not a number: a score is a whole number, a fraction such as '1/3' or a decimal "
+                "number such as '0.25'.",
+            )
+            for bad in ("secret", float("nan"), float("inf"), None, True, [1], "1/0")
+        ),
+    ],
+)
+def test_what_is_refused_and_no_score_in_the_message(scores, question, message):
+    with pytest.raises(MisuseError) as caught:
+        tried(scores, **question)
+    assert str(caught.value) == message
+
+
+def test_a_table_answers_for_scores_only():
+    table = Table(np.array([5, 7, 9]))
+    assert table.answer(Entries((2, 0), 1, False)).tolist() == [9, 5]
+    with pytest.raises(MisuseError) as caught:
+        table.answer(People())
+    assert str(caught.value) == "A table of scores cannot answer People."
+    with pytest.raises(MisuseError) as caught:
+        table.above(0, 1, 1, 5)
+    assert str(caught.value) == "A table of scores has no itemsets."

@@ -1,0 +1,102 @@
+"""Files in the making: for their owner alone until they are complete, and swept when their process is dead."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from discreet.privacy.ledger.ledger.anchor import File
+
+from discreet.atomic_write import check_place, written
+
+
+@contextmanager
+def umask(value: int):
+    before = os.umask(value)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".*.part"))
+
+
+@pytest.mark.parametrize(("mask", "complete"), [(0o022, 0o644), (0o000, 0o666), (0o077, 0o600)])
+def test_nobody_else_reads_a_file_before_it_is_complete(tmp_path, mask, complete):
+    with umask(mask):
+        with written(tmp_path / "exact.csv") as stream:
+            stream.write(b"private")
+            stream.flush()
+            assert [mode(part) for part in parts(tmp_path)] == [0o600]
+        assert mode(tmp_path / "exact.csv") == complete
+    assert parts(tmp_path) == []
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
+    path = tmp_path / "exact.csv"
+    path.write_text("before")
+    path.chmod(0o640)
+    with umask(0o000), written(path) as stream:
+        stream.write(b"after")
+        stream.flush()
+        assert [mode(part) for part in parts(tmp_path)] == [0o600]
+    assert (mode(path), path.read_text()) == (0o640, "after")
+
+
+def test_an_anchor_is_its_owners(tmp_path):
+    with umask(0o000):
+        File(tmp_path / "budget.head").keep("0" * 64)
+    assert mode(tmp_path / "budget.head") == 0o600
+
+
+def test_long_names_in_any_letters_are_written(tmp_path):
+    path = tmp_path / ("茶" * 80 + ".csv")  # 244 bytes of the 255 that a name may have
+    with written(path) as stream:
+        stream.write(b"tea")
+    assert path.read_bytes() == b"tea"
+
+
+HALF = """
+import sys, time
+from discreet.atomic_write import written
+with written(sys.argv[1]) as stream:
+    stream.write(b"private")
+    stream.flush()
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(tmp_path):
+    path = tmp_path / "exact.csv"
+    other = tmp_path / ".exact.csv.0123456789ab.part"  # not a name of ours: who knows whose
+    other.write_text("")
+    alive, dead = (subprocess.Popen([sys.executable, "-c", HALF, path], stdout=subprocess.PIPE) for _ in range(2))
+    try:
+        for process in (alive, dead):
+            assert process.stdout.readline() == b"half\n"
+        dead.kill()
+        assert dead.wait() == -signal.SIGKILL
+        assert len(parts(tmp_path)) == 3
+        check_place(path)
+        (left,) = set(parts(tmp_path)) - {other}
+        assert left.name.split(".")[-2].startswith(f"{alive.pid}-")
+    finally:
+        for process in (alive, dead):
+            process.kill()
+            process.communicate()
+    with written(path) as stream:
+        stream.write(b"whole")
+    assert sorted(tmp_path.iterdir()) == [other, path]

@@ -1,0 +1,84 @@
+"""Temporary folders: for their owner alone, gone afterwards, and swept when their process was killed."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.temporary import passing_folder, sweep_folders
+
+HOLD = """
+import time
+from discreet.temporary import passing_folder
+with passing_folder("try-") as folder:
+    (folder / "private").write_text("tea")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def holding(folder: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(folder)}
+    )
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_it_is_the_owners_and_gone_afterwards(folder):
+    before = os.umask(0)
+    try:
+        with passing_folder() as inside:
+            assert stat.S_IMODE(inside.stat().st_mode) == 0o700
+            assert inside.name.startswith("discreet-")
+            sweep_folders()
+            assert inside.exists()
+    finally:
+        os.umask(before)
+    with pytest.raises(FileNotFoundError), passing_folder() as inside:
+        (inside / "nowhere" / "copy").write_text("tea")
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_live_one_has_is_not(folder):
+    (alive, kept), (dead, left) = holding(folder), holding(folder)
+    try:
+        dead.kill()
+        dead.wait()
+        assert (left / "private").exists()
+        strange = folder / "discreet-of-somebody"  # without our lock: who knows
+        strange.mkdir()
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / ".lock").write_text("")
+        (folder / "discreet-link").symlink_to(elsewhere)
+        sweep_folders()
+        assert sorted(folder.iterdir()) == sorted([kept, strange, elsewhere, folder / "discreet-link"])
+        assert (kept / "private").exists()
+        assert (elsewhere / ".lock").exists()
+    finally:
+        for process in (alive, dead):
+            process.kill()
+            process.communicate()
+    with passing_folder():
+        assert not kept.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_is_anothers_stays(folder):
+    (folder / "discreet-other").mkdir()
+    (folder / "discreet-other" / ".lock").write_text("")
+    os.chown(folder / "discreet-other", 1234, 1234)
+    os.chown(folder / "discreet-other" / ".lock", 1234, 1234)
+    sweep_folders()
+    assert (folder / "discreet-other" / ".lock").exists()
