@@ -11,7 +11,7 @@ from fractions import Fraction
 from discreet.local.device.client import client
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.questions import CandidateList, Which
 
 ITEMS = 42_000
 BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
@@ -35,7 +35,7 @@ def main() -> None:
             continue  # kept for comparison: no device answers for it
         items = 2_000 if name in ("subset", "privset") else ITEMS  # their reports grow with the list
         oracle = kind.make(Fraction(1), items, pad=5)
-        ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(items)), oracle=oracle)
+        ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
         print(f"{name:10} {items:10,} {oracle.bits:14,.0f} {speed(ask.form):17,.0f}")
 
 

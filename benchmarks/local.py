@@ -73,10 +73,10 @@ def covered(baskets: Any, patterns: Any) -> float:
     """Return the share of the patterns whose interval holds the true count."""
     import numpy as np
 
-    from discreet.local.study.questions import Candidates
+    from discreet.local.study.questions import CandidateList
 
     edges = zip(patterns.offsets, patterns.offsets[1:], strict=False)
-    of = Candidates(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
+    of = CandidateList(itemsets=tuple(tuple(sorted(map(int, patterns.codes[a:b]))) for a, b in edges))
     held = of.answers(baskets, np.arange(len(baskets)))[1]
     counts = np.bincount(held, minlength=len(of))
     return float(np.mean((patterns.low - 0.5 <= counts) & (counts <= patterns.high + 0.5)))

@@ -79,11 +79,11 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
     """Return the half interval, and in percent the smallest visible support and the precision, on real data."""
     from fractions import Fraction
 
-    from discreet.planning.crowd import Crowd
-    from discreet.planning.trying import Asked, Tried, judged, truth, visible
+    from discreet.planning.crowd import ImaginedCrowd
+    from discreet.planning.trying import ForecastTask, Tried, judged, truth, visible
     from discreet.privacy.budget import Budget, Neighbours
 
-    asked = Asked(
+    asked = ForecastTask(
         top=question.get("top"),
         min_support=Fraction(str(question["min_support"])) if "min_support" in question else None,
         least=1,
@@ -91,7 +91,7 @@ def measured(baskets: Any, side: str, name: str, question: dict[str, Any]) -> tu
         budget=Budget.of(question["epsilon"], question.get("delta", 0)),
         neighbours=Neighbours.ADD_REMOVE,
     )
-    true = truth(Crowd(baskets=baskets, people=len(baskets)), asked)
+    true = truth(ImaginedCrowd(baskets=baskets, people=len(baskets)), asked)
     runs = []
     for seed in range(RUNS):
         found, interval = _found(baskets, side, name, question, seed)

@@ -123,11 +123,11 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
 
     from discreet.local.study.conversation import Wanted, converse
     from discreet.local.study.outcome import as_rules
-    from discreet.local.study.simulate import Crowd
+    from discreet.local.study.simulate import SimulatedPeople
 
     wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
     plan.check(wanted)
-    crowd = Crowd(baskets=baskets, seed=seed, speed="aggregated")
+    crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
     numbers = crowd.numbers()
     learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
     assert learnt.related is not None

@@ -122,3 +122,12 @@ def test_every_public_name_is_there():
     assert set(dir(discreet)) == set(discreet.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'mien'"):
         discreet.mien  # noqa: B018
+
+
+def test_no_class_name_stands_for_two_things():
+    homes: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.baskets.recoding import only
-from discreet.curator.mechanism import Answers, Asked, Found, Mechanism, Plan
+from discreet.curator.mechanism import Answers, Found, Mechanism, Plan, Task
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact.engine import Engine, LocalEngine
 from discreet.exact.query import Query, Sizes, Supports, Truncation
@@ -37,10 +37,10 @@ class Planted(Mechanism):
     def __init_subclass__(cls) -> None:
         cls.proof = "planted.md"  # a page of its own, or the audit would not run it
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         return [("counting", ALL)]
 
-    def query(self, engine: Engine, asked: Asked, meter) -> Query:
+    def query(self, engine: Engine, asked: Task, meter) -> Query:
         return Supports(every_item(asked.items))
 
     def run(self, engine, asked, meter):

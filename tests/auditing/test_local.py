@@ -13,7 +13,7 @@ import pytest
 from discreet import MisuseError
 from discreet.auditing import audit, local_laws
 from discreet.auditing.local import cases_of, exact, hard
-from discreet.auditing.local_laws import Law, largest, law, subsets
+from discreet.auditing.local_laws import ReportLaw, largest, law, subsets
 from discreet.local.device.client import ANSWERS
 from discreet.local.device.loss import WIDE, WORD
 from discreet.local.oracle import Answered, weighed
@@ -22,8 +22,8 @@ from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.privset import PrivSet
 from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Learnt, Line, Who
-from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.conversation import Ask, Learnt, Partition, Who
+from discreet.local.study.questions import CandidateList, Which
 from discreet.registry import protocols
 from naive import enumerating
 
@@ -166,10 +166,10 @@ class Asking(Protocol):
 
     def ask(self, name, who, wanted, epsilon=None):
         made = self.oracle.make(epsilon or wanted.epsilon, wanted.items)
-        return Ask(name=name, who=who, question=Which(Candidates(items=wanted.items)), oracle=made)
+        return Ask(name=name, who=who, question=Which(CandidateList(items=wanted.items)), oracle=made)
 
     def talk(self, wanted):
-        yield self.ask("first", Line().next(ONE), wanted)
+        yield self.ask("first", Partition().next(ONE), wanted)
         return NOTHING
 
 
@@ -413,10 +413,10 @@ class TestLaws:
         assert found.single['{"value": 0}'] + found.left / 2 == Fraction(1, 2)
 
     def test_what_was_left_out_is_no_loss(self):
-        whole = Law(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
-        part = Law(single={"a": Fraction(1, 2)}, left=Fraction(1, 2))
+        whole = ReportLaw(single={"a": Fraction(1, 2), "b": Fraction(1, 2)})
+        part = ReportLaw(single={"a": Fraction(1, 2)}, left=Fraction(1, 2))
         assert largest({"one": whole, "other": part}).ratio == 1
-        assert largest({"one": whole, "other": Law(single={"a": Fraction(1)})}).ratio is None
+        assert largest({"one": whole, "other": ReportLaw(single={"a": Fraction(1)})}).ratio is None
 
     def test_subsets_and_hard_ones(self):
         assert subsets(range(2)) == [(), (0,), (1,), (0, 1)]

@@ -28,7 +28,7 @@ from discreet.curator.mechanisms.exponential import Exponential
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.steps import threshold_levels
 from discreet.curator.steps.itemset_choice import Choosing
-from discreet.curator.steps.threshold_levels import LONGEST, Levels
+from discreet.curator.steps.threshold_levels import LONGEST, ThresholdLevels
 from discreet.curator.steps.truncation import Spread
 from discreet.exact import engine, search
 from discreet.exact.engine import LocalEngine
@@ -38,8 +38,8 @@ from discreet.local.device.loss import WIDE, WORD
 from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.olh import OLH
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.study.conversation import Line, Who
-from discreet.local.study.simulate import Crowd
+from discreet.local.study.conversation import Partition, Who
+from discreet.local.study.simulate import SimulatedPeople
 from discreet.privacy import meter as meters
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
@@ -116,12 +116,12 @@ def no_size_of_zero(patch: Patch) -> None:
 
 
 def groups_by_basket(patch: Patch) -> None:
-    right = Crowd.numbers
-    patch.setattr(Crowd, "numbers", lambda self: np.sort(right(self)) ^ self.baskets.sizes.astype(np.uint32))
+    right = SimulatedPeople.numbers
+    patch.setattr(SimulatedPeople, "numbers", lambda self: np.sort(right(self)) ^ self.baskets.sizes.astype(np.uint32))
 
 
 def asked_again(patch: Patch) -> None:
-    patch.setattr(Line, "next", lambda self, share: Who(0, int(share * WORD)))
+    patch.setattr(Partition, "next", lambda self, share: Who(0, int(share * WORD)))
 
 
 def everything_goes_along(patch: Patch) -> None:
@@ -193,13 +193,13 @@ def too_few_comparisons(patch: Patch) -> None:
 def looking(patch: Patch) -> list[Any]:
     """Let what is planted in the mechanisms of cut baskets see the data, which none of them does."""
     seen: list[Any] = []
-    right = Levels.run
+    right = ThresholdLevels.run
 
     def run(self, given, asked, meter):
         seen[:] = [given]
         return right(self, given, asked, meter)
 
-    patch.setattr(Levels, "run", run)
+    patch.setattr(ThresholdLevels, "run", run)
     return seen
 
 
@@ -279,7 +279,7 @@ def smallest_mined(patch: Patch) -> None:
     def mined(rows, rank, least, most, work):
         if found := right(rows, rank, least, most, work):
             return found
-        counts = search.search(rows, search.Wanted(count=1, least=least, most=most, limit=10**6))[2]
+        counts = search.search(rows, search.SearchBounds(count=1, least=least, most=most, limit=10**6))[2]
         return int(counts.min(initial=rows.people)) if len(counts) else 0
 
     patch.setattr(engine, "count_of_rank", mined)
@@ -308,7 +308,9 @@ MUTATIONS = [
     Mutation(
         "X3", "local.device.client.client", silent, by_audit("svim"), "sends nothing: silence tells what it holds"
     ),
-    Mutation("X4", "local.study.simulate.Crowd.numbers", groups_by_basket, by_audit("svim"), "so does who is asked"),
+    Mutation(
+        "X4", "local.study.simulate.SimulatedPeople.numbers", groups_by_basket, by_audit("svim"), "so does who is asked"
+    ),
     Mutation(
         "X5", "publish.run", everything_goes_along, lambda: whole(OCCURRING, LOOSE, ADDED, 1).why, "in their items"
     ),
@@ -372,7 +374,7 @@ MUTATIONS = [
     Mutation(
         "D5", "local.device.client._clipped", unclipped_by_the_oracle, by_audit("pm"), "likelier for|Only one of them"
     ),
-    Mutation("D12", "local.study.conversation.Line.next", asked_again, by_audit("svsm"), "ask the same people"),
+    Mutation("D12", "local.study.conversation.Partition.next", asked_again, by_audit("svsm"), "ask the same people"),
     Mutation(
         "E7",
         "privacy.sampling.samplers._MARGIN",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet import MisuseError
-from discreet.auditing.neighbours import Pair, Question, baskets, battery, questions, small
+from discreet.auditing.neighbours import AuditQuestion, NeighbourPair, baskets, battery, questions, small
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy.budget import Budget, Neighbours
@@ -14,17 +14,19 @@ ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
 
 def test_a_pair_is_told_in_words():
-    assert str(Pair(rows=(), more=(0, 2))) == "nobody else; with and without one person who holds {0, 2}"
+    assert str(NeighbourPair(rows=(), more=(0, 2))) == "nobody else; with and without one person who holds {0, 2}"
     rows = (((0,), 1000), ((1, 2), 4))
-    assert str(Pair(rows=rows, more=())) == ("1,000 × {0}, 4 × {1, 2}; with and without one person who holds {}")
-    assert str(Pair(rows=rows, more=(0,), instead=tuple(range(8)))) == (
+    assert str(NeighbourPair(rows=rows, more=())) == (
+        "1,000 × {0}, 4 × {1, 2}; with and without one person who holds {}"
+    )
+    assert str(NeighbourPair(rows=rows, more=(0,), instead=tuple(range(8)))) == (
         "1,000 × {0}, 4 × {1, 2}; one person who holds {0, 1 … 7} (8 items), or {0} instead"
     )
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_pairs_differ_in_one_person(neighbours):
-    question = Question(items=3, words={"min_count": 20})
+    question = AuditQuestion(items=3, words={"min_count": 20})
     seen = set()
     for pair in battery(question, neighbours, 1):
         one, other = pair.databases
@@ -37,7 +39,7 @@ def test_pairs_differ_in_one_person(neighbours):
 
 
 def test_counts_around_thresholds_are_there():
-    question = Question(items=3, words={"min_count": 100})
+    question = AuditQuestion(items=3, words={"min_count": 100})
     assert question.marks == [1, 2, 5, 100]
     counts = {times for pair in battery(question, ADDED, 1) for _, times in pair.rows}
     assert {4, 5, 99, 100} <= counts
@@ -50,7 +52,7 @@ def test_the_questions_share_all_small_databases():
         met = {pair.databases for question in of_these for pair in battery(question, ADDED, 1)}
         for rows, changes in small(items, ADDED):
             for more in changes:
-                assert Pair(rows=rows, more=more).databases in met
+                assert NeighbourPair(rows=rows, more=more).databases in met
 
 
 def test_questions_without_a_list_need_a_delta():
@@ -61,7 +63,7 @@ def test_questions_without_a_list_need_a_delta():
 
 
 def test_the_items_of_the_data_are_those_up_to_the_last_one_held():
-    question = Question(items=4, words={"top": 1}, listed=False)
+    question = AuditQuestion(items=4, words={"top": 1}, listed=False)
     job = question.job(Exponential(), Budget.of(1, "1e-6"), ADDED, (((0, 2), 1),))
     assert list(job.baskets.vocabulary) == ["0", "1", "2"]
     assert job.finding
@@ -105,4 +107,4 @@ def test_baskets_with_more_subsets_than_could_be_listed():
 
 def test_a_question_that_is_refused_is_refused_by_its_own_error():
     with pytest.raises(MisuseError, match="top is 5, but 1 item has only 1 itemset of 1 item"):
-        Question(items=1, words={"top": 5, "lengths": 1}).job(Exponential(), Budget.of(1), ADDED, ())
+        AuditQuestion(items=1, words={"top": 5, "lengths": 1}).job(Exponential(), Budget.of(1), ADDED, ())

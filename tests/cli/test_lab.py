@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from discreet import lab
 from discreet.cli.app import app
-from discreet.cli.progress import Bar
+from discreet.cli.progress import ProgressBar
 from discreet.cli.run import Interrupted
 from discreet.lab.papers import experiments
 
@@ -164,7 +164,7 @@ def test_mistakes(words, said):
 def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
-    bar = Bar("running")
+    bar = ProgressBar("running")
     bar._show()
     try:
         for share in (0.1, 0.2, 0.3):

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
 from discreet.exact import rows as layout
-from discreet.exact.rows import Rows, largest
+from discreet.exact.rows import RowLayout, largest
 
 ITEMS = 9
 quick = settings(derandomize=True, max_examples=80, deadline=None)
 baskets_of = st.lists(st.frozensets(st.integers(0, ITEMS - 1)), max_size=150)
 
 
-def laid(people, ahead=0) -> Rows:
+def laid(people, ahead=0) -> RowLayout:
     ordered = [sorted(basket) for basket in people]
-    return Rows.plain(starts(list(map(len, ordered))), np.array(list(chain(*ordered)), np.int32), ITEMS, ahead)
+    return RowLayout.plain(starts(list(map(len, ordered))), np.array(list(chain(*ordered)), np.int32), ITEMS, ahead)
 
 
 def bits(people, code) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
 from discreet.exact.clipping import Family
-from discreet.exact.rows import Rows
+from discreet.exact.rows import RowLayout
 from discreet.kernels.clipping import add_weights, count_members, plant
 from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
@@ -53,7 +53,7 @@ def test_kernels(baskets, family, random):
 @given(BASKETS, FAMILY)
 def test_a_family_lays_itself_out(baskets, family):
     rows = column(baskets)
-    laid = Family(Rows.plain(rows.offsets, rows.codes, ITEMS), column(family))
+    laid = Family(RowLayout.plain(rows.offsets, rows.codes, ITEMS), column(family))
     held = [naive.held(basket, family) for basket in baskets]
     assert laid.held.tolist() == held
     assert laid.histogram((1, 2, 4)).tolist() == [

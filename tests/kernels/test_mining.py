@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.exact import search
-from discreet.exact.rows import Rows
+from discreet.exact.rows import RowLayout
 from discreet.kernels import assemble, counting, mining, row_layout
 from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
@@ -93,7 +93,7 @@ def test_choices(free, least, most, enough):
 )
 def test_the_count_of_a_rank(dense, rows, rank, least, more, work):
     offsets, codes = csr([sorted(row) for row in rows])
-    held = Rows.plain(offsets, codes, 10)
+    held = RowLayout.plain(offsets, codes, 10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_is_dense", lambda rows, counts: dense)
         patch.setattr(search, "_FEW", 3)

@@ -17,9 +17,9 @@ from discreet.local.device.loss import WORD
 from discreet.local.study import collect as collecting
 from discreet.local.study.collect import collect
 from discreet.local.study.conversation import Ask, Wanted, Who, converse
-from discreet.local.study.questions import Candidates, Which
-from discreet.local.study.seeded_words import Stream, seed_of
-from discreet.local.study.simulate import Crowd
+from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study.seeded_words import SeededWords, seed_of
+from discreet.local.study.simulate import SimulatedPeople
 
 ITEMS, PEOPLE, SEED = 12, 400, 7
 LIVE = [one.name for one in registry.oracles().values() if one.kind.live and one.answers == ("frequencies",)]
@@ -33,7 +33,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def crowd(people):
-    return Crowd(baskets=holdings.as_baskets(people, ITEMS), seed=SEED, speed="person")
+    return SimulatedPeople(baskets=holdings.as_baskets(people, ITEMS), seed=SEED, speed="person")
 
 
 def sent(ask, people, numbers):
@@ -47,7 +47,7 @@ def sent(ask, people, numbers):
             fail=ask.oracle.delta,
             given=one.given,
             after=one.after,
-            take=Stream(seed, person).take,
+            take=SeededWords(seed, person).take,
         )
         for person, one in enumerate(people)
         if ask.who.start <= numbers[person] < ask.who.stop
@@ -57,7 +57,7 @@ def sent(ask, people, numbers):
 @pytest.mark.parametrize("pad", [1, 3])
 @pytest.mark.parametrize("name", LIVE)
 def test_an_oracle(name, pad, people, crowd):
-    ask = Ask.of("which", Who(0, WORD), Which(Candidates(ITEMS)), name, Fraction(2), pad=pad)
+    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=pad)
     collected = collect(ask, sent(ask, people, crowd.numbers()))
     expected = crowd.hear(ask, crowd.numbers())
     assert collected.refused == ()
@@ -81,7 +81,7 @@ def test_a_protocol(name, people, crowd):
 
 
 def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
-    ask = Ask.of("", Who(0, WORD), Which(Candidates(10)), "grr", Fraction(2))
+    ask = Ask.of("", Who(0, WORD), Which(CandidateList(10)), "grr", Fraction(2))
     good = [b'{"value":%d}' % (place % 11) for place in range(110)]
     mixed = [b'{"value":11}', *good, b"x" * 1000]
     for block in (1 << 15, 50):
@@ -92,6 +92,6 @@ def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
 
 
 def test_nobody_answered():
-    ask = Ask.of("", Who(0, WORD), Which(Candidates(4)), "olh", Fraction(1))
+    ask = Ask.of("", Who(0, WORD), Which(CandidateList(4)), "olh", Fraction(1))
     collected = collect(ask, [])
     assert (collected.estimate.people, collected.estimate.values.tolist()) == (0, [0.0] * 4)

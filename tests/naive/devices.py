@@ -5,24 +5,24 @@ from __future__ import annotations
 from discreet.local.device.client import sampled
 from discreet.local.device.draws import Draws
 from discreet.local.oracle import EVERY_ANSWER
-from discreet.local.study.seeded_words import Stream
+from discreet.local.study.seeded_words import SeededWords
 
 
 def words(seed, person, many):
-    stream = Stream(seed, person)
+    stream = SeededWords(seed, person)
     return [int.from_bytes(stream.take(4), "little") for _ in range(many)]
 
 
 def reports(form, rows, people, seed):
     return [
-        EVERY_ANSWER[form["oracle"]](form, row, Draws(Stream(seed, person).take))
+        EVERY_ANSWER[form["oracle"]](form, row, Draws(SeededWords(seed, person).take))
         for row, person in zip(rows, people, strict=True)
     ]
 
 
 def symbols(form, rows, people, seed):
-    return [sampled(form, row, Draws(Stream(seed, person).take)) for row, person in zip(rows, people, strict=True)]
+    return [sampled(form, row, Draws(SeededWords(seed, person).take)) for row, person in zip(rows, people, strict=True)]
 
 
 def cut(rows, people, seed, pad):
-    return [Draws(Stream(seed, person).take).some(pad, row) for row, person in zip(rows, people, strict=True)]
+    return [Draws(SeededWords(seed, person).take).some(pad, row) for row, person in zip(rows, people, strict=True)]

@@ -11,7 +11,7 @@ from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Kth, Largest, People, Sizes, Supports
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.questions import CandidateList, Which
 from discreet.planning.crowd import BASKETS, ScaledEngine, _drawn, imagine, sizes_of, zipf
 from discreet.results.itemsets import Itemsets
 
@@ -145,7 +145,7 @@ def test_the_engine_answers_for_everybody():
 def test_what_a_round_hears_is_right_on_average_and_as_noisy_as_its_oracle_says(oracle, pad):
     # The mean over 200 rounds is off by five deviations once in 10^6; a variance of 200 lies within half of the truth.
     there = crowd(items=12, mean=1.0, people=40_000)[1]
-    ask = Ask.of("which", Who(0, WORD // 2), Which(Candidates(items=12)), oracle, Fraction(2), pad=pad)
+    ask = Ask.of("which", Who(0, WORD // 2), Which(CandidateList(items=12)), oracle, Fraction(2), pad=pad)
     generator = np.random.default_rng(5)
     heard = [there.hear(ask, generator) for _ in range(200)]
     assert {one.people for one in heard} == {20_000}

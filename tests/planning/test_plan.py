@@ -23,10 +23,10 @@ from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
 from discreet.lab.run.trial import trial
 from discreet.planning.bounds import bounds
-from discreet.planning.crowd import Crowd
+from discreet.planning.crowd import ImaginedCrowd
 from discreet.planning.forecast import Forecast, Outlook
 from discreet.planning.planner import _entries
-from discreet.planning.trying import Asked, Tried, Truth, interval_of, itemsets_of, judged, truth, visible
+from discreet.planning.trying import CrowdTruth, ForecastTask, Tried, interval_of, itemsets_of, judged, truth, visible
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.registry import Entry, entries
 
@@ -270,7 +270,9 @@ def test_what_is_recommended(outlooks, best):
 
 
 def test_what_is_visible():
-    true = Truth(itemsets=[(0,), (1,), (2,), (0, 1)], counts=np.array([50.0, 40.0, 20.0, 10.0]), last=10, people=100)
+    true = CrowdTruth(
+        itemsets=[(0,), (1,), (2,), (0, 1)], counts=np.array([50.0, 40.0, 20.0, 10.0]), last=10, people=100
+    )
 
     def seen(*found, interval=1.0):
         return visible([Tried(precision=1, recall=1, interval=interval, found=found)], true)
@@ -284,7 +286,7 @@ def test_what_is_visible():
 
 
 def test_ties_are_not_held_against_anyone():
-    true = Truth(itemsets=[(0,), (1,)], counts=np.array([9.0, 5.0]), last=5.0, people=10)
+    true = CrowdTruth(itemsets=[(0,), (1,)], counts=np.array([9.0, 5.0]), last=5.0, people=10)
     assert judged([(0,), (2,)], np.array([9.0, 5.0]), true) == (1.0, 1.0, (True, False))
     assert judged([], np.empty(0), true)[:2] == (0.0, 0.0)
 
@@ -299,10 +301,10 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
         people=len(numbered), items=numbered.items, epsilon=1, top=20, sizes=typical, names=[name],
         frequencies=numbered.item_counts / len(numbered),
     )[name]  # fmt: skip
-    asked = Asked(
+    asked = ForecastTask(
         top=20, min_support=None, least=1, longest=None, budget=Budget.of(1), neighbours=Neighbours.ADD_REMOVE
     )
-    true = truth(Crowd(baskets=numbered, people=len(numbered)), asked)
+    true = truth(ImaginedCrowd(baskets=numbered, people=len(numbered)), asked)
     runs = []
     for seed in range(3):
         patterns = trial(

@@ -20,7 +20,7 @@ from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.samplers import short
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, Table, carry_out
+from discreet.publish.ranking import FARTHEST, FINENESS, SELECTING, Entries, ScoreTable, carry_out
 from discreet.publish.ranking import prepare as checked
 
 REGIONS = {"north": 48_210, "east": 30_922, "south": 21_007, "west": 1_204, "nowhere": 0}
@@ -389,7 +389,7 @@ def test_what_is_refused_and_no_score_in_the_message(scores, question, message):
 
 
 def test_a_table_answers_for_scores_only():
-    table = Table(np.array([5, 7, 9]))
+    table = ScoreTable(np.array([5, 7, 9]))
     assert table.answer(Entries((2, 0), 1, False)).tolist() == [9, 5]
     with pytest.raises(MisuseError) as caught:
         table.answer(People())

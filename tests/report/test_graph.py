@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.report.graph import Picture, graph
+from discreet.report.graph import GraphPicture, graph
 from discreet.report.layout import beside, settle
 from naive.rules import make_patterns
 
@@ -30,7 +30,7 @@ def bare(text):
 
 def test_only_what_was_released_is_drawn():
     patterns = make_patterns(sets({"a": 50, "b": 40, "ab": 30, "bcd": 20, "abcd": 5, "e": 60}), 100)
-    picture = Picture.of(patterns)
+    picture = GraphPicture.of(patterns)
     drawn = graph(picture)
     assert [bare(told) for told in titles(drawn, "line")] == ["a, b: 30 (30.0\u202f%), lift 1.50"]
     assert [bare(told) for told in titles(drawn, "polygon")] == ["b, c, d: 20 (20.0\u202f%)"]
@@ -45,7 +45,7 @@ def test_only_what_was_released_is_drawn():
 
 
 def test_the_colour_is_not_the_only_sign_of_a_lift_under_one():
-    drawn = graph(Picture.of(make_patterns(sets({"a": 50, "b": 50, "ab": 10, "c": 10, "ac": 9}), 100)))
+    drawn = graph(GraphPicture.of(make_patterns(sets({"a": 50, "b": 50, "ab": 10, "c": 10, "ac": 9}), 100)))
     lines = ElementTree.fromstring(drawn).findall(f"{SVG}line")
     assert [line.get("stroke-dasharray") for line in lines] == ["6 4", None]
     assert "lift under 1" in drawn
@@ -55,20 +55,20 @@ def test_the_colour_is_not_the_only_sign_of_a_lift_under_one():
 
 def test_without_counts_or_people_no_number_is_drawn():
     names = sets({"a": 0, "ab": 0, "abc": 0})
-    drawn = graph(Picture.of(make_patterns(names, 100, counted=False)))
+    drawn = graph(GraphPicture.of(make_patterns(names, 100, counted=False)))
     assert not any(letter.isdigit() for told in titles(drawn, "line") + titles(drawn, "polygon") for letter in told)
     assert "lift" not in drawn
-    assert titles(graph(Picture.of(make_patterns(sets({"a": 5, "b": 5, "ab": 5}), 0))), "line")[0].endswith(": 5")
+    assert titles(graph(GraphPicture.of(make_patterns(sets({"a": 5, "b": 5, "ab": 5}), 0))), "line")[0].endswith(": 5")
 
 
 def test_nothing_to_draw():
     for counts in ({}, {"a": 5, "b": 3}, {"abcd": 3}):
-        assert Picture.of(make_patterns(sets(counts), 10)).items == ()
+        assert GraphPicture.of(make_patterns(sets(counts), 10)).items == ()
 
 
 def test_what_does_not_fit_is_counted():
     pairs = {frozenset(pair): 1000 - place for place, pair in enumerate(combinations(range(40), 2))}
-    picture = Picture.of(make_patterns(pairs, 2000))
+    picture = GraphPicture.of(make_patterns(pairs, 2000))
     assert len(picture.items) <= 26
     assert len(picture.pairs) + picture.left_out == len(pairs)
     assert picture.pairs == tuple(sorted(picture.pairs))
@@ -76,19 +76,19 @@ def test_what_does_not_fit_is_counted():
 
 def test_the_same_patterns_give_the_same_picture():
     counts = sets({"a": 9, "b": 8, "ab": 7, "bc": 6, "cd": 5, "ad": 4, "abc": 3, "ef": 2})
-    assert graph(Picture.of(make_patterns(counts, 10))) == graph(Picture.of(make_patterns(counts, 10)))
+    assert graph(GraphPicture.of(make_patterns(counts, 10))) == graph(GraphPicture.of(make_patterns(counts, 10)))
 
 
 def test_noise_may_turn_counts_over():
     counts = sets({"a": -3, "b": 0, "ab": 12, "bc": -7, "abc": -2})
-    drawn = graph(Picture.of(make_patterns(counts, 10)))
+    drawn = graph(GraphPicture.of(make_patterns(counts, 10)))
     widths = [float(line.get("stroke-width")) for line in ElementTree.fromstring(drawn).findall(f"{SVG}line")]
     assert widths == [7.2, 1.2]
 
 
 def test_names_are_escaped_and_short():
     names = sets({("<script>", 'a"b'): 5, ("x" * 400, "<script>"): 4})
-    drawn = graph(Picture.of(make_patterns(names, 10)))
+    drawn = graph(GraphPicture.of(make_patterns(names, 10)))
     assert "<script>" not in drawn
     assert "x" * 121 not in drawn
     ElementTree.fromstring(drawn)

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
-from discreet.report.page import Told
+from discreet.report.page import ReportContents
 from naive.rules import make_patterns
 
 PROMISE = Guarantee.of(
@@ -48,4 +48,4 @@ def tell(**changes):
         "when": "2026-11-20",
         "version": "0.1",
     }
-    return Told(**(told | changes))
+    return ReportContents(**(told | changes))

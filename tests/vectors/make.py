@@ -45,8 +45,8 @@ from discreet.local.study.pair_questions import (
     Valued,
     WhichRelations,
 )
-from discreet.local.study.questions import Candidates, Cells, HowMany, Prefix, Question, Which
-from discreet.local.study.seeded_words import Stream, seed_of
+from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
+from discreet.local.study.seeded_words import SeededWords, seed_of
 from vectors.reading import asked_in
 
 Case = dict[str, Any]
@@ -63,7 +63,7 @@ class Recorded:
     """Some words, and then those of a stream, remembered as bytes; every other one of the stream may be the largest."""
 
     def __init__(self, what: str, words: Sequence[int] = (), *, every_other: bool = False) -> None:
-        self.stream, self.bytes = Stream(seed_of(1, what), 0), b""
+        self.stream, self.bytes = SeededWords(seed_of(1, what), 0), b""
         self.words, self.every_other = [word.to_bytes(4, "little") for word in words], every_other
 
     def take(self, count: int) -> bytes:
@@ -94,12 +94,12 @@ def told(
 
 
 def questions(name: str) -> list[Ask]:
-    some = Candidates(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
+    some = CandidateList(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
     asked = [
-        (Which(Candidates(10)), 1, "1"),
-        (Which(Candidates(70)), 3, "1/2"),
+        (Which(CandidateList(10)), 1, "1"),
+        (Which(CandidateList(70)), 3, "1/2"),
         (Which(some), 2, "2"),
-        (HowMany.up_to(Candidates(10), 4), 1, "1"),
+        (HowMany.up_to(CandidateList(10), 4), 1, "1"),
         (HowMany(some, (0, 1, 3)), 1, "4"),
         (Prefix(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
     ]
@@ -110,7 +110,7 @@ def good(name: str) -> list[Case]:
     asks = questions(name)
     if name == "olh":
         sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-        asks.append(Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled))
+        asks.append(Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled))
     return [
         told(ask.form, basket, Recorded(f"{name} {number} {basket}"), **({"fail": "0.01"} if ask.oracle.delta else {}))
         for number, ask in enumerate(asks)
@@ -141,7 +141,7 @@ def numbers(name: str) -> list[Case]:
 
 def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
-    cells = Cells((4, 1, 2))
+    cells = CellOfBlock((4, 1, 2))
     together, own = (Relations(Items((1, 2, 4), how), ((1, 2), (2, 1), (4, 1))) for how in ("together", "given"))
     asked: list[tuple[Question, str, int]] = [
         (cells, "grr", 1),
@@ -200,26 +200,26 @@ def edges() -> list[Case]:
     # below(n): words from 2^32 - 2^32 mod n on are drawn again.
     for pad in (3, 5, 6, 7, 10, 1000, 3 << 29, MOST_SYMBOLS - 10, MOST_SYMBOLS):
         last = WORD - WORD % pad - 1
-        ask = Ask.of("", WHO, Which(Candidates(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
+        ask = Ask.of("", WHO, Which(CandidateList(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
         form = ask.form if ask else _with(questions("olh")[0].form, pad=pad)
         for words in ([last], [WORD - 1, last], [min(last + 1, WORD - 1), WORD - 1, last - 1, 0], [last, last, 0, 0]):
             cases.append(told(form, [1, 4], Recorded(f"below {pad} {words}", words)))
     for name in ("grr", "subset", "privset", "wheel"):
         for size, pad in ((10, 3), (6, 2), (37, 5)):
-            form = Ask.of("", WHO, Which(Candidates(size)), name, Fraction(1), pad=pad).form
+            form = Ask.of("", WHO, Which(CandidateList(size)), name, Fraction(1), pad=pad).form
             for basket in ([], [1], range(size)):
                 source = Recorded(f"every other {name} {size} {len(basket)}", every_other=True)
                 cases.append(told(form, basket, source))
     # place(w, i, o) and chance(t): the last number inside, and the first outside.
     for size, pad in ((10, 1), (40, 1)):
-        form = Ask.of("", WHO, Which(Candidates(size)), "grr", Fraction(2), pad=pad).form
+        form = Ask.of("", WHO, Which(CandidateList(size)), "grr", Fraction(2), pad=pad).form
         weight = int(form["oracle"]["inside"])
         for number in (0, weight - 1, weight, weight + 1, weight + size - 1, weight + size, (1 << 64) - 1):
             cases.append(told(form, [3], Recorded(f"place {size} {number}", [number % WORD, number // WORD])))
-    form = Ask.of("", WHO, Which(Candidates(10)), "subset", Fraction(1)).form
+    form = Ask.of("", WHO, Which(CandidateList(10)), "subset", Fraction(1)).form
     for word in (form["oracle"]["hit"] - 1, form["oracle"]["hit"], form["oracle"]["hit"] + 1):
         cases.append(told(form, [3], Recorded(f"chance {word}", [word])))
-    form = Ask.of("", WHO, Which(Candidates(50)), "wheel", Fraction(1), pad=3).form
+    form = Ask.of("", WHO, Which(CandidateList(50)), "wheel", Fraction(1), pad=3).form
     for basket in ([], [3], [3, 4, 5, 6]):
         for seed in ([0, 0], [WORD - 1, WORD - 1], [WORD - 2, 7]):
             drawn = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
@@ -233,10 +233,10 @@ def edges() -> list[Case]:
         ("wheel", 3, "1"),
         ("grr", 1, "20"),
     ):
-        form = Ask.of("", WHO, Which(Candidates(most)), name, Fraction(epsilon), pad=pad).form
+        form = Ask.of("", WHO, Which(CandidateList(most)), name, Fraction(epsilon), pad=pad).form
         for basket in ([], [most - 1], [1 << 21, (1 << 27) + 12_345, most - 1, most, MOST_ITEM]):
             cases.append(told(form, basket, Recorded(f"large {name} {epsilon} {basket}")))
-    itemsets = Which(Candidates(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM))))
+    itemsets = Which(CandidateList(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM))))
     form = Ask.of("", WHO, itemsets, "wheel", Fraction(1), pad=2).form
     cases.append(told(form, [5, 1 << 21, 1 << 27, (1 << 28) + 1, MOST_ITEM], Recorded("large itemsets")))
     # Sums of the largest weights, in the widest range and in a narrow one, and the ends of the grid.
@@ -251,7 +251,7 @@ def edges() -> list[Case]:
                     source = Recorded(f"range {name} {low} {how} {basket}")
                     cases.append(told(form, basket, source, given))
     # Subsets that meet several of the own values, of which one in as many is kept.
-    form = _loose(_with({**Ask.of("", WHO, Which(Candidates(20)), "privset", Fraction(1), pad=10).form}, many=9))
+    form = _loose(_with({**Ask.of("", WHO, Which(CandidateList(20)), "privset", Fraction(1), pad=10).form}, many=9))
     for basket in ([], [3], range(20)):
         for word in (0, WORD // 2 - 1, WORD // 2):
             drawn = [0] * 10 * (len(basket) > 10) + [word]
@@ -272,15 +272,15 @@ def _with(form: Case, **numbers: Any) -> Case:
 
 def limits() -> list[Case]:
     """Return a question at every limit, which is answered, and one beyond it, which is not."""
-    which, wheel = questions("olh")[0].form, Ask.of("", WHO, Which(Candidates(10)), "wheel", Fraction(1)).form
+    which, wheel = questions("olh")[0].form, Ask.of("", WHO, Which(CandidateList(10)), "wheel", Fraction(1)).form
     many = {"question": _with({**which, "of": []}, size=MOST_NUMBERS), "lists": {"of": [0, MOST_NUMBERS]}}
     more = {"question": _with({**which, "of": []}, size=MOST_NUMBERS + 1), "lists": {"of": [0, MOST_NUMBERS + 1]}}
-    cells = Ask.of("", WHO, Cells(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
+    cells = Ask.of("", WHO, CellOfBlock(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    share = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
+    share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
     fewer = Ask.mean("", WHO, Folded(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)).form
-    subset = Ask.of("", WHO, Which(Candidates(MOST_SUBSET - 1)), "subset", Fraction(20)).form
-    privset = Ask.of("", WHO, Which(Candidates(9)), "privset", Fraction(1), pad=3).form
+    subset = Ask.of("", WHO, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
+    privset = Ask.of("", WHO, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
     # 12 bytes around them, and 6 a symbol of five digits with its comma.
     longest = (MOST_REPORT - 12) // 6
     long = _loose(_with({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
@@ -398,7 +398,7 @@ def bad() -> list[Case]:
     single = questions("grr")[3].form
     fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    failing = Ask(name="", who=WHO, question=Which(Candidates(10)), oracle=sampled).form
+    failing = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
     number = {
         **{key: grr[key] for key in ("format", "epsilon")},
         "ask": "projection",

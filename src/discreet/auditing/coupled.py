@@ -26,7 +26,7 @@ from ..privacy.sampling.sources import SimulationSource, Source
 from ..publish import Job, metered
 from ..publish.result import Release
 from .engines import NAME, Engines
-from .neighbours import Database, Pair, Question, battery, questions
+from .neighbours import AuditQuestion, Database, NeighbourPair, battery, questions
 from .steps import Differs, Step
 from .tape import MOODS, Recorder, Replayer, Unlikely
 from .verdict import Attempt
@@ -84,9 +84,9 @@ class _Trial:
         self.pairs = self.steps = 0
         self.refused: list[MisuseError] = []
         self.loss = 0.0
-        self.worst: tuple[Pair, Question] | None = None
+        self.worst: tuple[NeighbourPair, AuditQuestion] | None = None
 
-    def ask(self, question: Question) -> tuple[Pair, str] | None:
+    def ask(self, question: AuditQuestion) -> tuple[NeighbourPair, str] | None:
         """Go through all pairs for one question; return the first that breaks the claim, and how."""
         jobs: dict[Database, Job] = {}
         tapes: dict[Database, tuple[list[Step], dict[str, Any]]] = {}

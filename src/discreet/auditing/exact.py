@@ -33,7 +33,7 @@ from ..results.itemsets import Itemsets
 from .coupled import ended
 from .engines import NAME, Engines
 from .laws import DIGITS, ONE, ZERO, law, noise
-from .neighbours import Database, Pair, Question, pairs, planned, small
+from .neighbours import AuditQuestion, Database, NeighbourPair, pairs, planned, small
 from .steps import Differs
 from .verdict import Attempt
 
@@ -46,7 +46,7 @@ _SMALL = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results:
+class ExactOutcomes:
     """Results as text with their chances; `whole` says that they are all there are."""
 
     chances: dict[str, Interval]
@@ -157,7 +157,7 @@ class Walker(Meter):
         raise Endless
 
 
-def results(job: Job, engines: Engines) -> Results:
+def results(job: Job, engines: Engines) -> ExactOutcomes:
     """Return every result of a job that was followed, as text, with its chance."""
     found: dict[str, Interval] = {}
     whole = True
@@ -170,10 +170,10 @@ def results(job: Job, engines: Engines) -> Results:
         found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)
         pending += meter.others
         whole = whole and meter.whole[0]
-    return Results(chances=found, whole=whole)
+    return ExactOutcomes(chances=found, whole=whole)
 
 
-def loss_between(one: Results, other: Results, delta: Fraction) -> float:
+def loss_between(one: ExactOutcomes, other: ExactOutcomes, delta: Fraction) -> float:
     """Return an epsilon that the first of two laws certainly exceeds over the other one, allowing for a delta."""
     if delta:
         return _at_delta(one, other, float(delta))
@@ -188,7 +188,7 @@ def loss_between(one: Results, other: Results, delta: Fraction) -> float:
     return worst
 
 
-def _at_delta(one: Results, other: Results, delta: float) -> float:
+def _at_delta(one: ExactOutcomes, other: ExactOutcomes, delta: float) -> float:
     """Return the smallest epsilon at which no event is likelier by more than its exponential and delta."""
     chances = ((low, other.chances.get(result, ZERO)[1]) for result, (low, _) in one.chances.items())
     pairs = np.array([(float(mine), float(yours)) for mine, yours in chances])
@@ -209,11 +209,11 @@ def _at_delta(one: Results, other: Results, delta: float) -> float:
 def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attempt:
     """Enumerate the results of small questions on pairs of neighbours, and return the largest loss."""
     begun = perf_counter()
-    worst: tuple[float, Pair | None, Question | None] = (0.0, None, None)
+    worst: tuple[float, NeighbourPair | None, AuditQuestion | None] = (0.0, None, None)
     tried = many = 0
     for question in _questions(mechanism, neighbours):
         engines = Engines()
-        known: dict[Database, Results] = {}
+        known: dict[Database, ExactOutcomes] = {}
         try:
             for pair in _chosen(question, neighbours):
                 for database in pair.databases:
@@ -245,7 +245,7 @@ def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attem
     )
 
 
-def _questions(mechanism: Mechanism, neighbours: Neighbours) -> list[Question]:
+def _questions(mechanism: Mechanism, neighbours: Neighbours) -> list[AuditQuestion]:
     """Return questions whose results can be listed: patterns alone, and no more people than are public."""
     public: dict[str, Any] = {} if neighbours is Neighbours.REPLACE else {"people": 5}
     asked: list[tuple[int, dict[str, Any]]] = []
@@ -253,13 +253,13 @@ def _questions(mechanism: Mechanism, neighbours: Neighbours) -> list[Question]:
         asked += [(2, {"top": 1}), (2, {"top": 2}), (3, {"top": 1}), (3, {"top": 2, "lengths": (1, 2)})]
     if "threshold" in mechanism.answers:
         asked += [(1, {"min_count": 2}), (2, {"min_count": 1})]
-    patterns = [Question(items=items, words={**words, **public, "counts": False}) for items, words in asked]
+    patterns = [AuditQuestion(items=items, words={**words, **public, "counts": False}) for items, words in asked]
     if "itemsets" in mechanism.answers:
-        patterns.append(Question(items=1, words={"itemsets": [[0]], **public}))
+        patterns.append(AuditQuestion(items=1, words={"itemsets": [[0]], **public}))
     return patterns
 
 
-def _chosen(question: Question, neighbours: Neighbours) -> list[Pair]:
+def _chosen(question: AuditQuestion, neighbours: Neighbours) -> list[NeighbourPair]:
     """Return the planned pairs, and so many small ones, evenly spread."""
     every = list(pairs(small(question.items, neighbours), neighbours))
     return [*pairs(planned(question.items, question.marks), neighbours), *every[:: max(1, len(every) // _SMALL)]]

@@ -25,10 +25,10 @@ from ..local.device.trust import check
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import EVERY_ANSWER, EVERY_LOSS, Oracle
 from ..local.study.conversation import Ask
-from ..local.study.seeded_words import Stream, seed_of
+from ..local.study.seeded_words import SeededWords, seed_of
 from .holdings import Holding, shown
-from .local_laws import Loss, Way, largest, law, subsets
-from .statistical import Event, Told, bound, events, promise
+from .local_laws import ChoicePath, ReportLoss, largest, law, subsets
+from .statistical import Event, Features, bound, events, promise
 from .verdict import Attempt
 
 AnyOracle: TypeAlias = Oracle | MeanOracle
@@ -48,7 +48,7 @@ _LONGEST = 60  # letters of a report that a verdict shows
 
 
 @dataclass(frozen=True)
-class Case:
+class DeviceCase:
     """One question that a device is asked, and the baskets it is tried on.
 
     Parameters
@@ -91,15 +91,15 @@ class Case:
         answer, form, values = EVERY_ANSWER[self.oracle.name], self.oracle.form, list(self.baskets[basket])
         return lambda draws: answer(form, values, draws)
 
-    def loss(self) -> Loss:
+    def loss(self) -> ReportLoss:
         """Return the largest loss between any two of the baskets, enumerated."""
         return largest({basket: law(self.device(basket)) for basket in self.baskets})
 
-    def told(self, report: Any, lean: tuple[str, str]) -> Told:
+    def told(self, report: Any, lean: tuple[str, str]) -> Features:
         """Return what a report shows, as numbers by name: its own, and which candidates it speaks for."""
         if report is None or "stops" in report:
             return {"no report": 1.0}
-        found: Told = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
+        found: Features = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         try:
             self.oracle.read([report])
         except InputError:  # the basket made it one that nobody else can send
@@ -135,7 +135,7 @@ def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> An
             answers=_With(draws),
             losses=EVERY_LOSS,
         )
-    except (Way, MisuseError):
+    except (ChoicePath, MisuseError):
         raise
     except Exception as error:
         return {"stops": f"{type(error).__name__}: {error}"}
@@ -151,7 +151,7 @@ def known(oracle: AnyOracle) -> None:
         )
 
 
-def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Case]:
+def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[DeviceCase]:
     """Return small questions for an oracle, or the one question that an oracle was made for."""
     if isinstance(oracle, type):
         made: list[AnyOracle] = []
@@ -180,8 +180,8 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
         question = f"a mean of numbers up to {span:,} by {oracle.name}"
         # Whoever asks gives a range, to which a device clips; the oracle does so too, whatever it is handed.
         return [
-            Case(question, oracle, baskets, epsilon, _weighing(oracle, numbers), people),
-            Case(f"{question}, handed over as they are", oracle, baskets, epsilon),
+            DeviceCase(question, oracle, baskets, epsilon, _weighing(oracle, numbers), people),
+            DeviceCase(f"{question}, handed over as they are", oracle, baskets, epsilon),
         ]
     if getattr(oracle, "delta", 0):
         raise MisuseError(f"This {oracle.name} has a delta, and the audit of oracles is for pure epsilon.")
@@ -197,7 +197,7 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Cas
     if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
         asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
     people = {shown(one): Holding(tuple(range(one[0])) if oracle.single else one) for one in sets}
-    return [Case(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
+    return [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
 
 
 def _written(oracle: AnyOracle, asked: Mapping[str, Any]) -> Form:
@@ -212,7 +212,7 @@ def _weighing(oracle: MeanOracle, numbers: Sequence[int]) -> Form:
     return _written(oracle, {"ask": "projection", "pairs": "folded", "of": side * side, **ends})
 
 
-def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> Case:
+def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> DeviceCase:
     """Return the question of a round, with the values that these people answer it with, each once.
 
     Of an oracle whose reports are of very many kinds, it is the question about the few candidates that it says lose as
@@ -231,7 +231,9 @@ def case_of(ask: Ask, people: Sequence[Holding], epsilon: Fraction) -> Case:
     kept = spread(list(found)) if isinstance(oracle, MeanOracle) else hard(list(found), oracle.pad)
     question = f"the round {ask.name!r}: {oracle.size} values by {oracle.name}, padded to {oracle.pad}"
     baskets = {found[values].shown(form): values for values in kept}
-    return Case(question, oracle, baskets, epsilon, form, {name: found[values] for name, values in baskets.items()})
+    return DeviceCase(
+        question, oracle, baskets, epsilon, form, {name: found[values] for name, values in baskets.items()}
+    )
 
 
 def countable(oracle: AnyOracle) -> bool:
@@ -267,7 +269,7 @@ def spread(numbers: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return [ordered[place] for place in sorted({last * step // (_NUMBERS - 1) for step in range(_NUMBERS)})]
 
 
-def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
+def exact(cases: Sequence[DeviceCase]) -> tuple[Attempt, list[ReportLoss]]:
     """Enumerate the law of every case's report, and return the largest loss; also that of each case."""
     begun = perf_counter()
     if not cases:
@@ -303,7 +305,7 @@ def exact(cases: Sequence[Case]) -> tuple[Attempt, list[Loss]]:
     return attempt, losses
 
 
-def _share(loss: Loss, case: Case) -> float:
+def _share(loss: ReportLoss, case: DeviceCase) -> float:
     return inf if loss.ratio is None else loss.epsilon / float(case.epsilon)
 
 
@@ -311,7 +313,7 @@ def _pair(one: str, other: str) -> str:
     return f"one person who holds {one}, or {other} instead" if one != other else ""
 
 
-def statistical(cases: Sequence[Case], losses: Sequence[Loss], runs: int, seed: int) -> Attempt:
+def statistical(cases: Sequence[DeviceCase], losses: Sequence[ReportLoss], runs: int, seed: int) -> Attempt:
     """Run the device of each case some times on the two baskets that differ most, the most promising one again."""
     begun = perf_counter()
     tried = [(case, (loss.one, loss.other)) for case, loss in zip(cases, losses, strict=True) if loss.one != loss.other]
@@ -354,6 +356,6 @@ def statistical(cases: Sequence[Case], losses: Sequence[Loss], runs: int, seed: 
     )
 
 
-def _results(case: Case, basket: str, pair: tuple[str, str], many: int, seed: int, what: str) -> list[Told]:
+def _results(case: DeviceCase, basket: str, pair: tuple[str, str], many: int, seed: int, what: str) -> list[Features]:
     stream, device = seed_of(seed, f"{case.question} {basket} {what}"), case.device(basket)
-    return [case.told(device(Draws(Stream(stream, run).take)), pair) for run in range(many)]
+    return [case.told(device(Draws(SeededWords(stream, run).take)), pair) for run in range(many)]

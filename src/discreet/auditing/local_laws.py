@@ -36,25 +36,25 @@ _BITS = 12  # more of them than these cannot be enumerated
 NOTHING = "nothing"  # what a silent device says
 
 
-class Way(Exception):  # noqa: N818
+class ChoicePath(Exception):  # noqa: N818
     """The device is stopped to be followed further: nothing of it may catch this."""
 
 
-class _Fork(Way):
+class _Fork(ChoicePath):
     """The device comes to a choice that was not made for it: how many ways there are, and how likely each is."""
 
     def __init__(self, chances: list[Fraction]) -> None:
         self.chances = chances
 
 
-class _Wide(Way):
+class _Wide(ChoicePath):
     """The device comes to a place among very many: stretches of places, first and behind the last, each as likely."""
 
     def __init__(self, stretches: list[tuple[int, int, Fraction]]) -> None:
         self.stretches = stretches
 
 
-class _Again(Way):
+class _Again(ChoicePath):
     """An attempt of the device failed, and it would make another."""
 
     def __init__(self, loop: _Loop) -> None:
@@ -132,11 +132,11 @@ class _Chosen(Draws):
 
 
 def _no_bytes(_: int) -> bytes:
-    raise Way("every choice is made through the methods above")
+    raise ChoicePath("every choice is made through the methods above")
 
 
 @dataclass
-class Law:
+class ReportLaw:
     """The probabilities of reports.
 
     Parameters
@@ -164,7 +164,7 @@ class Law:
         return found
 
 
-def law(device: Device) -> Law:
+def law(device: Device) -> ReportLaw:
     """Return the law of a device's report. The likeliest ways are followed first."""
     ends: list[_End] = []
     order = count()
@@ -206,7 +206,7 @@ class _End:
     again: _Loop | None = None
 
 
-def _told_in_the_end(ends: list[_End], reached: Mapping[tuple[int, ...], Fraction]) -> Law:
+def _told_in_the_end(ends: list[_End], reached: Mapping[tuple[int, ...], Fraction]) -> ReportLaw:
     """Return the law of the reports, where the device goes back to the first of its attempts as often as one fails.
 
     Attempts within attempts come first. What was not followed counts as if it never failed, so that no report is given
@@ -225,7 +225,7 @@ def _told_in_the_end(ends: list[_End], reached: Mapping[tuple[int, ...], Fractio
     for loop in sorted(failing, key=lambda one: (len(one[0]), one[1]), reverse=True):
         failed = sum((raised(end, loop) for end in failing[loop]), Fraction(0)) / reached[loop[0]]
         more[loop] = 1 / (1 - failed) if failed < 1 else Fraction(0)
-    found = Law(left=Fraction(1))
+    found = ReportLaw(left=Fraction(1))
     for end in ends:
         if end.again is not None:
             continue
@@ -277,7 +277,7 @@ def _told(report: Any) -> tuple[str, int | None]:
 
 
 @dataclass(frozen=True)
-class Loss:
+class ReportLoss:
     """The largest ratio of the chances of one report under two baskets, and where it is.
 
     Parameters
@@ -304,7 +304,7 @@ class Loss:
         return inf if self.ratio is None else log(self.ratio)
 
 
-def largest(laws: Mapping[str, Law]) -> Loss:
+def largest(laws: Mapping[str, ReportLaw]) -> ReportLoss:
     """Return the largest loss between any two of the laws, by the names of baskets.
 
     Where something was left out of a law, it counts against finding a loss: what is returned is really lost.
@@ -322,17 +322,17 @@ def largest(laws: Mapping[str, Law]) -> Loss:
     for report in highest:
         lowest[report] = min(((flat.get(report, Fraction(0)) + laws[name].left, name) for name, flat in flats.items()))
     left = max(one.left for one in laws.values())
-    best = Loss(Fraction(1), left=left)
+    best = ReportLoss(Fraction(1), left=left)
     for report, (likely, one) in highest.items():
         least, other = lowest[report]
         if not least:
-            return Loss(None, one, other, report, left)
+            return ReportLoss(None, one, other, report, left)
         if best.ratio is not None and likely / least > best.ratio:
-            best = Loss(likely / least, one, other, report, left)
+            best = ReportLoss(likely / least, one, other, report, left)
     return best
 
 
-def _edges(one: Law, rest: str) -> Iterator[int]:
+def _edges(one: ReportLaw, rest: str) -> Iterator[int]:
     for start, stop, _ in one.stretched.get(rest, ()):
         yield start
         yield stop

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from ..local.device.draws import Draws
 from ..local.device.trust import check
-from ..local.oracle import EVERY_LOSS, Answered, Columns
+from ..local.oracle import EVERY_LOSS, Answered, ReportColumns
 from ..local.protocol import Protocol
 from ..local.study.conversation import Ask, Estimate, Wanted, promised
-from ..local.study.seeded_words import Stream, seed_of
-from ..local.study.simulate import Crowd
+from ..local.study.seeded_words import SeededWords, seed_of
+from ..local.study.simulate import SimulatedPeople
 from ..privacy.budget import shown as number
 from .holdings import Holding, as_baskets, crowd, small
-from .local import NAME, Case, case_of, countable, reported
+from .local import NAME, DeviceCase, case_of, countable, reported
 from .verdict import Attempt
 
 Heard: TypeAlias = Callable[[Ask], Estimate]
@@ -58,11 +58,11 @@ class Talked:
         return f"top={self.wanted.top} over {self.wanted.items} items, {self.answers}"
 
 
-def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, list[Case]]:
+def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, list[DeviceCase]]:
     """Lead small conversations and look at all but the reports; return also every question that was asked."""
     begun = perf_counter()
     protocol = _narrowed(protocol)
-    cases: dict[str, Case] = {}
+    cases: dict[str, DeviceCase] = {}
     tried, worst, why, where = 0, Fraction(0), "", ""
     for items, top in _WANTED:
         wanted = Wanted(items=items, top=top, epsilon=epsilon)
@@ -189,7 +189,7 @@ class _Crowd:
     def __init__(self, items: int, seed: int) -> None:
         self._rows = crowd(items, _PEOPLE, seed)
         self._crowds = [
-            Crowd(baskets=as_baskets(rows, items), seed=seed, speed="person")
+            SimulatedPeople(baskets=as_baskets(rows, items), seed=seed, speed="person")
             for rows in (self._rows, [self._rows[-1], *self._rows[1:]])
         ]
         self._seen: Counter[tuple[str, str, int]] = Counter()
@@ -209,7 +209,7 @@ class _Crowd:
         self._compare(ask, whole, both)
         return self._crowds[0].hear(ask, first)
 
-    def _reports(self, crowd: Crowd, ask: Ask, people: NDArray[np.int64]) -> Columns:
+    def _reports(self, crowd: SimulatedPeople, ask: Ask, people: NDArray[np.int64]) -> ReportColumns:
         offsets, values = ask.question.answers(crowd.baskets, people)
         answered = Answered(offsets=offsets, held=values, people=people)
         columns = ask.oracle.reports(answered, seed_of(crowd.seed, f"{ask.name}:{ask.who.start}"))
@@ -221,7 +221,7 @@ class _Crowd:
                 )
         return columns
 
-    def _compare(self, ask: Ask, people: NDArray[np.int64], both: list[Columns]) -> None:
+    def _compare(self, ask: Ask, people: NDArray[np.int64], both: list[ReportColumns]) -> None:
         """See that devices send what the simulation says, and that one person's basket moves no other's report."""
         form, seed = ask.form, seed_of(self._crowds[0].seed, f"{ask.name}:{ask.who.start}")
         for row, person in enumerate(people[:_COMPARED].tolist()):
@@ -229,7 +229,7 @@ class _Crowd:
             if row and report != other:
                 raise Broken(f"In the round {ask.name!r}, somebody's report depends on another person's basket.")
             holding: Holding = self._rows[person]
-            sent = reported(form, holding, ask.oracle.epsilon, Draws(Stream(seed, person).take))
+            sent = reported(form, holding, ask.oracle.epsilon, Draws(SeededWords(seed, person).take))
             if sent != report:
                 held = f"In the round {ask.name!r}, a device that holds {holding.shown(form)}"
                 if not sent:

@@ -38,7 +38,7 @@ RELATIONS: dict[Relation, Neighbours] = {"add-remove": Neighbours.ADD_REMOVE, "r
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class NeighbourPair:
     """Two data sets that differ in one person: the one who holds `more`, or held `instead` before.
 
     `rows` are the baskets of all others, each with how many people hold it.
@@ -62,7 +62,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class AuditQuestion:
     """A question as a user would put it, over items that are numbered from 0.
 
     `listed` says that the list of items is public; otherwise it has to be found in the data, where the items carry
@@ -136,7 +136,7 @@ def _shown(basket: Basket) -> str:
     return f"{{{', '.join(map(str, basket))}}}"
 
 
-def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
+def questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
     """Return the questions this kind of mechanism answers, from the smallest on."""
     asked: list[tuple[int, dict[str, Any]]] = []
     if "top" in mechanism.answers:
@@ -166,15 +166,15 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
             (3, {"itemsets": [[0], [1, 2], [0, 1, 2]]}),
             (8, {"itemsets": [[item] for item in range(8)]}),
         ]
-    found = [Question(items=items, words=words) for items, words in asked]
+    found = [AuditQuestion(items=items, words=words) for items, words in asked]
     if not budget.pure:
         hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
-        found += [Question(items=3, words=words, listed=False) for words in hidden]
+        found += [AuditQuestion(items=3, words=words, listed=False) for words in hidden]
         # More items than a basket may bring in where they are found, so that baskets are cut there.
         short = [{**words, "lengths": 1} for words in hidden[:1]]
-        found += [Question(items=12, words=words, listed=False, backwards=True) for words in short]
+        found += [AuditQuestion(items=12, words=words, listed=False, backwards=True) for words in short]
         # A few items, so that their order as text is that of the numbers.
-        found += [Question(items=4, words=words, listed=False, mixed=True) for words in hidden[:1]]
+        found += [AuditQuestion(items=4, words=words, listed=False, mixed=True) for words in hidden[:1]]
     sizes = [question.items for question in found]
     return [
         replace(question, turn=(sizes[:place].count(question.items), sizes.count(question.items)))
@@ -182,7 +182,7 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[Question]:
     ]
 
 
-def battery(question: Question, neighbours: Neighbours, seed: int) -> Iterator[Pair]:
+def battery(question: AuditQuestion, neighbours: Neighbours, seed: int) -> Iterator[NeighbourPair]:
     """Yield pairs of neighbours for a question: small ones, then planned ones, then some drawn at random."""
     generator = np.random.default_rng(seed)
     if question.items == _CROWDED:
@@ -194,14 +194,14 @@ def battery(question: Question, neighbours: Neighbours, seed: int) -> Iterator[P
     return pairs(cases, neighbours)
 
 
-def pairs(cases: Sequence[Case], neighbours: Neighbours) -> Iterator[Pair]:
+def pairs(cases: Sequence[Case], neighbours: Neighbours) -> Iterator[NeighbourPair]:
     """Yield all pairs that the cases stand for."""
     for rows, changes in cases:
         if neighbours is Neighbours.ADD_REMOVE:
-            yield from (Pair(rows=rows, more=more) for more in changes)
+            yield from (NeighbourPair(rows=rows, more=more) for more in changes)
         else:
             either = combinations(dict.fromkeys([(), *changes]), 2)
-            yield from (Pair(rows=rows, more=more, instead=instead) for instead, more in either)
+            yield from (NeighbourPair(rows=rows, more=more, instead=instead) for instead, more in either)
 
 
 def small(items: int, neighbours: Neighbours) -> list[Case]:

@@ -24,10 +24,10 @@ from ..privacy.sampling.sources import SimulationSource
 from ..publish import Job, metered
 from ..publish.result import Release
 from .engines import NAME, Engines
-from .neighbours import Pair, Question
+from .neighbours import AuditQuestion, NeighbourPair
 from .verdict import Attempt
 
-Told: TypeAlias = dict[str, float]
+Features: TypeAlias = dict[str, float]
 
 CONFIDENCE = 0.99
 _CUTS = 25  # events a number is cut into at most
@@ -42,7 +42,7 @@ class Event:
     cut: float
     least: bool
 
-    def among(self, results: Sequence[Told]) -> int:
+    def among(self, results: Sequence[Features]) -> int:
         """Return how many of the results are in it."""
         values = [told.get(self.name, 0.0) for told in results]
         return sum(value >= self.cut if self.least else value <= self.cut for value in values)
@@ -51,9 +51,9 @@ class Event:
         return f"{self.name} is at {'least' if self.least else 'most'} {self.cut:g}"
 
 
-def told(release: Release) -> Told:
+def told(release: Release) -> Features:
     """Return what a release shows, as numbers by name; what it does not show is 0."""
-    found: Told = {"the number of patterns": float(len(release.patterns)), "the number of people": release.people}
+    found: Features = {"the number of patterns": float(len(release.patterns)), "the number of people": release.people}
     total = 0.0
     for rank, pattern in enumerate(release.patterns):
         name = f"{{{', '.join(map(str, sorted(pattern.items, key=str)))}}}"
@@ -78,7 +78,7 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     source = SimulationSource(seed)
     engines = Engines()
 
-    def run(job: Job) -> Told:
+    def run(job: Job) -> Features:
         meter = Meter(job.budget, job.neighbours, source, finding=job.own_delta)
         try:
             return told(metered(job, meter, engines))
@@ -191,7 +191,7 @@ def promise(one: int, other: int, runs: int, delta: float) -> float:
     return log(least / most) if least > 0 else -inf
 
 
-def events(results: Sequence[Sequence[Told]]) -> Iterator[Event]:
+def events(results: Sequence[Sequence[Features]]) -> Iterator[Event]:
     """Yield events that cut the numbers told in two, at places where there are results."""
     names = sorted({name for side in results for one in side for name in one})
     for name in names:
@@ -204,7 +204,7 @@ def events(results: Sequence[Sequence[Told]]) -> Iterator[Event]:
 
 def _cases(
     mechanism: Mechanism, budget: Budget, neighbours: Neighbours
-) -> Iterator[tuple[Question, Pair, tuple[Job, Job]]]:
+) -> Iterator[tuple[AuditQuestion, NeighbourPair, tuple[Job, Job]]]:
     """Yield a few questions with neighbours who differ as much as they can."""
     public: dict[str, Any] = {} if neighbours is Neighbours.REPLACE else {"people": 5}
     asked: list[tuple[int, dict[str, Any]]] = []
@@ -215,11 +215,11 @@ def _cases(
     if "itemsets" in mechanism.answers:
         asked += [(1, {"itemsets": [[0]]}), (2, {"itemsets": [[0], [1]]})]
     for items, words in asked:
-        question = Question(items=items, words={**words, **public})
+        question = AuditQuestion(items=items, words={**words, **public})
         for rows in ((), (((0,), 3), (tuple(range(items)), 3))):
             instead = None if neighbours is Neighbours.ADD_REMOVE else (items - 1,) if items > 1 else ()
             more = tuple(range(items)) if instead is None else (0,)
-            pair = Pair(rows=rows, more=more, instead=instead)
+            pair = NeighbourPair(rows=rows, more=more, instead=instead)
             first, second = pair.databases
             try:
                 jobs = tuple(question.job(mechanism, budget, neighbours, database) for database in (first, second))

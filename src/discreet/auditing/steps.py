@@ -31,7 +31,7 @@ class Differs(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class StepLoss:
     """What one step reveals about the person: in pure epsilon (None for Gaussian noise), in rho, and delta."""
 
     epsilon: Fraction | None = Fraction(0)
@@ -97,13 +97,13 @@ def named(candidates: Candidates) -> list[Name]:
     return list(to_tuples(candidates.itemsets))
 
 
-def compare(one: Step, other: Step, neighbours: Neighbours) -> Loss:
+def compare(one: Step, other: Step, neighbours: Neighbours) -> StepLoss:
     """Return what a step reveals by the difference of two runs; `Differs` says what is wrong with it."""
     if type(one) is not type(other) or one.what != other.what:
         raise Differs(f"One run goes on with {one}, the other with {other}.")
     if one.share != other.share:
         raise Differs(f"{one.what}: one run pays a share of {one.share} for it, the other {other.share}.")
-    loss = Loss()
+    loss = StepLoss()
     match one, other:
         case Counted(), Counted():
             loss = _counted(one, other, neighbours)
@@ -127,7 +127,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> Loss:
+def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> StepLoss:
     if not same(one.query, other.query) or one.exact.shape != other.exact.shape:
         raise Differs(f"{one.what}: the two runs ask different queries ({_query(one)} and {_query(other)}).")
     query, noisy, charge = one.query, one.noisy, _charge(one)
@@ -141,16 +141,16 @@ def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> Loss:
         if norm > said:
             raise Differs(f"{one.what}: one person moves the answer by a {name} of {norm}; the query says {said}.")
     if noisy.variance == 0:
-        return Loss()  # a query that nobody can move
+        return StepLoss()  # a query that nobody can move
     if noisy.scale is None:
         _covers(one, Fraction(most_squared) / (2 * noisy.variance), charge.rho)
-        return Loss(epsilon=None, rho=squares / (2 * noisy.variance))
+        return StepLoss(epsilon=None, rho=squares / (2 * noisy.variance))
     _covers(one, Fraction(most) / noisy.scale, charge.epsilon)
     epsilon = total / noisy.scale
-    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+    return StepLoss(epsilon=epsilon, rho=epsilon**2 / 2)
 
 
-def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> Loss:
+def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> StepLoss:
     mine, yours = one.candidates, other.candidates
     if (one.picks, one.way, one.rate) != (other.picks, other.way, other.rate):
         raise Differs(f"{one.what}: the two runs choose in different ways ({_way(one)}; {_way(other)}).")
@@ -176,7 +176,7 @@ def _chose(one: Chose, other: Chose, neighbours: Neighbours) -> Loss:
     charge = _charge(one)
     _covers(one, one.picks * one.rate * allowed, charge.epsilon)
     _covers(one, _rho(one, allowed), charge.rho)
-    return Loss(epsilon=one.picks * one.rate * spread, rho=_rho(one, spread))
+    return StepLoss(epsilon=one.picks * one.rate * spread, rho=_rho(one, spread))
 
 
 def _changes(one: Chose, other: Chose) -> list[int]:
@@ -203,7 +203,7 @@ def _rho(step: Chose, spread: int) -> Fraction:
     return step.picks * each**2 / (8 if step.way in ("exponential", "gumbel") else 2)
 
 
-def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> Loss:
+def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> StepLoss:
     if (one.most, one.least, one.scale, one.threshold) != (other.most, other.least, other.scale, other.threshold):
         raise Differs(f"{one.what}: the two runs look for things in different ways.")
     swap = 2 if neighbours is Neighbours.REPLACE else 1
@@ -223,7 +223,7 @@ def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> Loss:
             f"{float(charge.delta):.3g} was charged."
         )
     epsilon = sum(abs(one.counts[name] - other.counts[name]) for name in both) / one.scale
-    return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=alone)
+    return StepLoss(epsilon=epsilon, rho=epsilon**2 / 2, delta=alone)
 
 
 def _passes(count: int, step: Kept) -> float:

@@ -21,7 +21,7 @@ from ..exact.query import Query
 from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
 from ..privacy.sampling.selection import Chosen
 from ..results.itemsets import Itemsets
-from .steps import Chose, Counted, Differs, Drew, Kept, Loss, Name, Step, compare, named
+from .steps import Chose, Counted, Differs, Drew, Kept, Name, Step, StepLoss, compare, named
 
 Mood: TypeAlias = Literal["fair", "close", "any"]
 MOODS: tuple[Mood, ...] = ("close", "fair", "any")
@@ -34,7 +34,7 @@ class Unlikely(Exception):  # noqa: N818
     """The other run can say this only in the event that is charged as delta: there is nothing to compare."""
 
 
-class Heard(Engine):
+class RecordedAnswer(Engine):
     """An engine whose last answer is remembered."""
 
     def __init__(self, engine: Engine) -> None:
@@ -71,7 +71,7 @@ class Recorder(Meter):
 
     def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
         """Count, and write it down."""
-        heard = Heard(engine)
+        heard = RecordedAnswer(engine)
         noisy = super().count(what, heard, query, share)
         values = noisy.values
         if self.mood == "close":
@@ -187,7 +187,7 @@ class Replayer(Recorder):
         """Begin at the first step of a tape."""
         self.record("fair", generator, labels)
         self.before = tape
-        self.losses: list[Loss] = []
+        self.losses: list[StepLoss] = []
 
     def _next(self) -> Step:
         """Return the step that the last one of this run goes with, and note what the two reveal."""

@@ -37,7 +37,7 @@ from .verdict import Attempt
 
 Basket: TypeAlias = tuple[Item, ...]
 # Who holds what, and in which segment.
-People: TypeAlias = list[tuple[Basket, str]]
+PeopleRows: TypeAlias = list[tuple[Basket, str]]
 
 READERS = ("csv", "dat", "parquet")
 SAVED = ("json", "csv", "parquet", "html")
@@ -70,7 +70,7 @@ SHOPS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class FileCase:
     """One question about a file, by segment or not, and the person who is more or another in it."""
 
     shop: Shop
@@ -102,7 +102,7 @@ class Case:
         asked = "by segment" if self.by else "all people"
         return f"read from .{self.reader}", asked, *(f"saved as .{suffix}" for suffix in SAVED)
 
-    def people(self, neighbours: Neighbours) -> tuple[People, People]:
+    def people(self, neighbours: Neighbours) -> tuple[PeopleRows, PeopleRows]:
         """Return who is in the one file and in the other. The person who differs comes first."""
         alike = [(basket, SEGMENTS[place % 2]) for basket, times in self.shop.others for place in range(times)]
         before = [(self.shop.others[1][0], self.segment)] if neighbours is Neighbours.REPLACE else []
@@ -156,7 +156,7 @@ class _Run:
     source: SimulationSource
     generator: np.random.Generator
 
-    def both(self, case: Case, place: int) -> tuple[float, int]:
+    def both(self, case: FileCase, place: int) -> tuple[float, int]:
         """Return what a case reveals, in epsilon, and how many steps that took; `Differs` says what is wrong."""
         one, other = (self._jobs(case, people) for people in case.people(self.neighbours))
         if list(one) != list(other):
@@ -177,7 +177,7 @@ class _Run:
             total, steps = max(total, lost(again)), steps + len(tape)  # everyone is in one segment
         return total, steps
 
-    def _jobs(self, case: Case, people: People) -> dict[Item, Job]:
+    def _jobs(self, case: FileCase, people: PeopleRows) -> dict[Item, Job]:
         segments: dict[str, Any] = {"by": "region", "segments": list(SEGMENTS)} if case.by else {}
         baskets = read_back(case.reader, tuple(people), case.by)
         if case.by and case.reader == "dat":
@@ -239,7 +239,7 @@ def _same(one: Baskets, other: Baskets) -> bool:
     return alike and np.array_equal(one.codes, other.codes)
 
 
-def _cases(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Iterator[Case]:
+def _cases(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Iterator[FileCase]:
     """Yield the questions that this kind of mechanism answers, each change of a shop with one reader after the other.
 
     Where the number of people is not public, one of the changes is asked about by segment too: that of a person in a
@@ -256,7 +256,7 @@ def _cases(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Iter
                 for turn, (segment, by) in enumerate(turns):
                     reader = READERS[(place + turn) % len(READERS)]
                     spaced = reader == "dat" and any(" " in str(item) for basket in shop.others for item in basket[0])
-                    yield Case(
+                    yield FileCase(
                         shop=shop,
                         words=words,
                         listed=listed,

@@ -16,7 +16,7 @@ from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
 from .databases import public_name
-from .frames import Stream, arrow_stream
+from .frames import ArrowStream, arrow_stream
 from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
 from .streams import COMPRESSIONS, Progress, check_file
 
@@ -386,7 +386,7 @@ class Call:
             raise MisuseError(told("{labels=} of a sparse matrix is the list of its columns' names."))
         return self.labels
 
-    def _frame(self, found: Stream) -> tuple[str, Rows]:
+    def _frame(self, found: ArrowStream) -> tuple[str, Rows]:
         from .databases import workspace
         from .tables import is_one_hot, one_hot
 

@@ -10,7 +10,7 @@ from ..errors import InputError, told
 
 
 @dataclass(frozen=True)
-class Stream:
+class ArrowStream:
     """A table as a stream of Arrow batches; `single` if it was one column of lists."""
 
     name: str
@@ -18,7 +18,7 @@ class Stream:
     single: bool = False
 
 
-def arrow_stream(source: Any, wanted: list[str]) -> Stream | None:
+def arrow_stream(source: Any, wanted: list[str]) -> ArrowStream | None:
     """Return the rows of a data frame, or of a single column of lists; None for what is neither."""
     if hasattr(source, "collect_schema"):
         source = _narrowed(source, wanted)
@@ -29,7 +29,7 @@ def arrow_stream(source: Any, wanted: list[str]) -> Stream | None:
     streamed = hasattr(source, "__arrow_c_stream__")
     try:
         if streamed:
-            return Stream("The table", pa.RecordBatchReader.from_stream(_narrowed(source, wanted)))
+            return ArrowStream("The table", pa.RecordBatchReader.from_stream(_narrowed(source, wanted)))
     except (TypeError, ValueError, OverflowError) as error:
         if hasattr(source, "columns"):
             raise _unreadable(str(error)) from None
@@ -38,12 +38,12 @@ def arrow_stream(source: Any, wanted: list[str]) -> Stream | None:
     except (TypeError, ValueError):
         return None
     if pa.types.is_struct(column.type):
-        return Stream("The table", pa.Table.from_struct_array(column).to_reader())
+        return ArrowStream("The table", pa.Table.from_struct_array(column).to_reader())
     from .databases import is_list_type
 
     if not len(column) or not is_list_type(column.type):
         return None
-    return Stream("The baskets given", pa.table({"items": column}).to_reader(), single=True)
+    return ArrowStream("The baskets given", pa.table({"items": column}).to_reader(), single=True)
 
 
 def _narrowed(source: Any, wanted: list[str]) -> Any:

@@ -39,7 +39,7 @@ class _Names:
         return f"{self.what} {self.numbers[row]}"
 
 
-class _Items:
+class _ItemReader:
     """Feeds Python values to a collector and says where the first unfit one is."""
 
     def __init__(self, name: str, allowed: Allowance, labels: Labels) -> None:
@@ -112,7 +112,7 @@ def _sizes(rows: Sequence[Any]) -> NDArray[np.int64]:
 
 def read_iterable(source: Iterable[Any], allowed: Allowance, *, labels: Labels, ordered: bool) -> Rows:
     """Read an iterable of sets, lists, tuples or other iterables of items."""
-    items = _Items("The baskets given", allowed, labels)
+    items = _ItemReader("The baskets given", allowed, labels)
     baskets = iter(source)
     done = 0
     while batch := list(islice(baskets, _BATCH)):
@@ -221,7 +221,7 @@ def read_json_lines(
 
     Returns the names of the other fields too: they do not enter the baskets.
     """
-    items = _Items(str(path), allowed, labels)
+    items = _ItemReader(str(path), allowed, labels)
     line = 0
     people = 0
     others: dict[str, None] = {}

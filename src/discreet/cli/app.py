@@ -13,14 +13,14 @@ from ..errors import DiscreetError, MisuseError
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
-from .groups import Reading, Writing, grouped
+from .groups import ReadingOptions, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
 from .numbers import whole
 from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
-from .progress import Bar
+from .progress import ProgressBar
 from .rank import app as rank
 from .release import app as curator
 from .run import exited
@@ -112,10 +112,10 @@ def mine(
     lengths: given.Lengths = None,
     contains: given.Contains = None,
     excludes: given.Excludes = None,
-    kind: given.KindOption = given.Kind.all,
+    kind: given.KindOption = "all",
     limit: given.Limit = 10_000_000,
     *,
-    reading: Reading,
+    reading: ReadingOptions,
     writing: Writing,
 ) -> None:
     """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
@@ -129,7 +129,7 @@ def mine(
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
     baskets = reading.baskets()
     wanted = read_itemsets(itemsets, baskets) if itemsets is not None else None
-    with Bar("mining") as bar:
+    with ProgressBar("mining") as bar:
         patterns = find(
             baskets,
             min_support=min_support,
@@ -139,7 +139,7 @@ def mine(
             lengths=spans,
             contains=labels(contains, baskets),
             excludes=labels(excludes, baskets),
-            kind=kind.value,
+            kind=kind,
             limit=limit,
             progress=bar,
         )
@@ -163,7 +163,7 @@ def rules(
     lengths: given.Lengths = None,
     limit: given.Limit = 10_000_000,
     *,
-    reading: Reading,
+    reading: ReadingOptions,
     writing: Writing,
 ) -> None:
     """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].
@@ -183,13 +183,13 @@ def rules(
             patterns = patterns.where(min_support=float(support(min_support)))
         if min_count is not None:
             patterns = patterns.where(min_count=min_count)
-        with Bar("finding rules"):
+        with ProgressBar("finding rules"):
             found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
             found = found if spans is None else found.where(lengths=spans)
     else:
         threshold_of_rules(min_support, min_count)
         baskets = reading.baskets()
-        with Bar("mining") as bar:
+        with ProgressBar("mining") as bar:
             found = find(
                 baskets,
                 min_support=min_support,

@@ -33,30 +33,30 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    neighbours: given.RelationOption = given.Relation.added,
+    neighbours: given.RelationOption = "add-remove",
     settings: given.Settings = None,
     runs: Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on each of two neighbours.")] = 1000,
     seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="The same seed tries the same.")] = 1,
-    form: given.ViewOption = given.View.table,
+    form: given.ViewOption = "table",
 ) -> None:
     """Try to break the claim of a mechanism, a protocol or an oracle, on made-up neighbours.
 
     Ends with status 0 where the claim stands and with 1 where it was broken. No data are read, nothing is spent.
     """
     from ..auditing import audit as judge
-    from .progress import Bar
+    from .progress import ProgressBar
 
-    with Bar("auditing"):
+    with ProgressBar("auditing"):
         verdict = judge(
             name,
             epsilon=epsilon,
             delta=delta,
-            neighbours=neighbours.value,
+            neighbours=neighbours,
             runs=runs,
             seed=seed,
             settings=settings_of(settings),
         )
-    if form is given.View.json:
+    if form == "json":
         typer.echo(verdict.to_json())
     else:
         console().print(verdict)

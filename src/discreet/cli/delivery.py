@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DiscreetError, MisuseError
-from .groups import Reading, Writing
+from .groups import ReadingOptions, Writing
 from .options import Format
 from .output import emit
 from .run import Interrupted, exited
@@ -65,9 +65,9 @@ class Delivery:
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise MisuseError(f"A report is a page: give a name that ends in .html instead of {self.report}.")
         named = names_of(segments)
-        if list(named) != [_ALL] and self.writing.output is None and self._form in (Format.csv, Format.parquet):
+        if list(named) != [_ALL] and self.writing.output is None and self._form in ("csv", "parquet"):
             raise MisuseError(
-                f"Tables of several segments cannot follow one another as {self._form.value}: add -o FILE for a file "
+                f"Tables of several segments cannot follow one another as {self._form}: add -o FILE for a file "
                 "each, or take --format json."
             )
         taken = set()
@@ -114,13 +114,13 @@ class Delivery:
         named = names_of(done)
         self._written = "not everything was written"
         try:
-            if self.writing.output is None and self._form is Format.json and list(done) != [_ALL]:
+            if self.writing.output is None and self._form == "json" and list(done) != [_ALL]:
                 _print(done)
                 left.clear()
             else:
                 for segment, made in done.items():
                     self._write(segment, made, named[segment])
-                    if self.writing.output is not None or self._form is not Format.table:
+                    if self.writing.output is not None or self._form != "table":
                         del left[segment]
             for segment, made in done.items():
                 self._write_report(segment, made, named[segment])
@@ -132,7 +132,7 @@ class Delivery:
 
     @property
     def _form(self) -> Format:
-        return self.writing.format or Format.table
+        return self.writing.format or "table"
 
     def _write(self, segment: Item, made: Release, name: str) -> None:
         output = self.writing.output
@@ -140,7 +140,7 @@ class Delivery:
             say(f"\n{segment}")
         emit(made.patterns, self._form, None if output is None else _beside(output, name))
         # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
-        if output is not None or self._form is Format.table:
+        if output is not None or self._form == "table":
             for note in made.notes:
                 say(f"\n{note}", err=output is not None)
 
@@ -154,7 +154,7 @@ class Delivery:
     def _rescued(self, left: Mapping[Item, Release]) -> str:
         if not left:
             return "The result itself was written."
-        if self.writing.output is None and self._form is not Format.table:
+        if self.writing.output is None and self._form != "table":
             return "The result is lost."  # it is standard output that cannot be written
         try:
             _print(left)
@@ -187,12 +187,12 @@ def names_of(segments: Iterable[Item]) -> dict[Item, str]:
     return names
 
 
-def places_read(reading: Reading, *others: Path | str | None) -> tuple[Path, ...]:
+def places_read(reading: ReadingOptions, *others: Path | str | None) -> tuple[Path, ...]:
     """Return the files that are read, as far as they are named."""
     return tuple(Path(place) for place in (reading.file, *others) if place is not None)
 
 
-def title_of(typed: str | None, reading: Reading) -> str:
+def title_of(typed: str | None, reading: ReadingOptions) -> str:
     """Return the title of a report: as typed, or with the name of the file."""
     from ..publish.result import TITLE
 

@@ -1,7 +1,7 @@
 """Options that belong together, written once and given to every command that wants them.
 
-A command takes a parameter whose type is a group, such as `Reading`; `grouped` puts the group's fields in its place as
-options, and hands the filled group to the command.
+A command takes a parameter whose type is a group, such as `ReadingOptions`; `grouped` puts the group's fields in its
+place as options, and hands the filled group to the command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typer
 from . import options as given
 from .input import given_input
 from .output import check, emit
-from .progress import Bar
+from .progress import ProgressBar
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """Which data to read, and how."""
 
     file: given.File = None
@@ -39,7 +39,7 @@ class Reading:
     max_items: given.MaxItems = None
     seed: given.Seed = None
     memory: given.Memory = "2GB"
-    nulls: given.NullsOption = given.Nulls.error
+    nulls: given.NullsOption = "error"
 
     def result(self) -> str | None:
         """Return the file if it holds patterns or rules instead of data."""
@@ -49,7 +49,7 @@ class Reading:
 
     def is_plain(self) -> bool:
         """Say whether nothing but the file was given."""
-        return self == Reading(file=self.file)
+        return self == ReadingOptions(file=self.file)
 
     def beside(self) -> dict[str, Any]:
         """Return what the data have beside baskets, where the command wants it."""
@@ -61,7 +61,7 @@ class Reading:
 
         if self.file is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
-        with given_input(self.file, self.input_format) as file, Bar("reading") as bar:
+        with given_input(self.file, self.input_format) as file, ProgressBar("reading") as bar:
             options: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
@@ -70,11 +70,11 @@ class Reading:
                 "format": self.input_format,
                 "delimiter": self.delimiter,
                 "encoding": self.encoding,
-                "labels": self.labels.value if self.labels is not None else None,
+                "labels": self.labels,
                 "max_items": self.max_items,
                 "seed": self.seed,
                 "memory": self.memory,
-                "nulls": self.nulls.value,
+                "nulls": self.nulls,
                 "progress": bar,
                 **self.beside(),
             }
@@ -93,7 +93,7 @@ class Writing:
 
     def write(self, result: Patterns | Rules) -> None:
         """Write the result."""
-        emit(result, self.format or given.Format.table, self.output)
+        emit(result, self.format or "table", self.output)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

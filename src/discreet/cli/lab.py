@@ -14,7 +14,7 @@ from ..errors import MisuseError
 from ..temporary import passing_folder
 from . import options as given
 from .groups import grouped
-from .progress import Bar
+from .progress import ProgressBar
 from .run import Interrupted
 from .terminal import console, say
 
@@ -129,7 +129,7 @@ def run(
     from ..lab.run.runner import run as carry_out
 
     chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
-    with _kept_if_interrupted(), Bar("running") as bar:
+    with _kept_if_interrupted(), ProgressBar("running") as bar:
         results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
     out = console()
     for one in results:
@@ -176,7 +176,7 @@ def page(
     if kept:
         results = what_is_kept(chosen, folder, quick=quick)
     else:
-        with _kept_if_interrupted(), Bar("running") as bar:
+        with _kept_if_interrupted(), ProgressBar("running") as bar:
             results = carry_out(chosen, folder, quick=quick, progress=bar)
     whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
     every = judged(claims(), whole)

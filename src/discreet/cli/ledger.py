@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -17,6 +16,8 @@ from .terminal import say
 if TYPE_CHECKING:
     from ..privacy.ledger.ledger import Ledger, Spend, State
 
+
+ExportFormat: TypeAlias = Literal["json", "csv"]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -24,13 +25,6 @@ app = typer.Typer(
 )
 
 _WIDEST = 60  # characters of the parameters of a spend
-
-
-class Export(StrEnum):
-    """How a ledger is handed on."""
-
-    json = "json"
-    csv = "csv"
 
 
 Place = Annotated[Path, typer.Argument(metavar="LEDGER", show_default=False, help="The file of the ledger.")]
@@ -56,9 +50,7 @@ def create(
         str,
         typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
     ] = "0",
-    neighbours: Annotated[
-        given.Relation, typer.Option(help="Which two data sets are told apart.")
-    ] = given.Relation.added,
+    neighbours: Annotated[given.Neighbouring, typer.Option(help="Which two data sets are told apart.")] = "add-remove",
     most: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),
@@ -81,7 +73,7 @@ def create(
         path,
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours.typed,
+        neighbours=neighbours,
         most=most,
         name=name,
         anchor=anchor,
@@ -95,7 +87,7 @@ def create(
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet ledger show budget.db")
 def show(
     path: Place,
-    view: given.ViewOption = given.View.table,
+    view: given.ViewOption = "table",
     anchor: AnchorOption = None,
 ) -> None:
     """Check the chain, and show the budget, what is spent and what remains, the head, and each spend."""
@@ -103,7 +95,7 @@ def show(
 
     ledger = Ledger.open(path, anchor=anchor)
     state, spends = ledger.state(), ledger.spends()
-    if view is given.View.json:
+    if view == "json":
         each = [spend.to_dict() | {"changed": spend.changed} for spend in spends]
         typer.echo(json.dumps({"ledger": state.to_dict(), "spends": each}, ensure_ascii=False, indent=1))
         return
@@ -119,7 +111,7 @@ def show(
 def export(
     path: Place,
     form: Annotated[
-        Export | None,
+        ExportFormat | None,
         typer.Option(
             "--format", help="How to write it.  \\[default: by the suffix of -o, else json]", show_default=False
         ),
@@ -137,7 +129,7 @@ def export(
     ledger = Ledger.open(path, anchor=anchor)
     if output is None:
         text = io.BytesIO()
-        ledger.export(text, (form or Export.json).value)
+        ledger.export(text, form or "json")
         typer.echo(text.getvalue(), nl=False)
         return
     chosen = _export_format(form, output)
@@ -146,7 +138,7 @@ def export(
     if str(output.absolute()) in (anchor, ledger.state().anchor):
         raise MisuseError(f"{output} holds the head of the ledger: write to another file.")
     with written(output) as stream:
-        ledger.export(stream, chosen.value)
+        ledger.export(stream, chosen)
 
 
 @app.command(
@@ -198,15 +190,15 @@ def tell_head(ledger: Ledger | None) -> None:
         say(f"The head of {ledger} is {ledger.head}", err=True)
 
 
-def _export_format(form: Export | None, output: Path) -> Export:
+def _export_format(form: ExportFormat | None, output: Path) -> ExportFormat:
     suffix = output.suffix.lower().removeprefix(".")
-    if suffix not in Export.__members__:
+    if suffix not in ("json", "csv"):
         if form is None:
             raise MisuseError(f"{output} ends in neither .json nor .csv: add --format json or --format csv.")
         return form
     if form is not None and suffix != form:
-        raise MisuseError(f"{output} would hold {form.value}, not {suffix}: leave --format out, or use .{form.value}.")
-    return Export(suffix)
+        raise MisuseError(f"{output} would hold {form}, not {suffix}: leave --format out, or use .{form}.")
+    return "json" if suffix == "json" else "csv"
 
 
 def _account(path: Path, state: State) -> list[str]:

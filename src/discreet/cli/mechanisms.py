@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from . import options as given
 from .terminal import console
 
+EntryKind: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 app = typer.Typer()
-
-
-class What(StrEnum):
-    """What is listed."""
-
-    mechanism = "mechanism"
-    protocol = "protocol"
-    oracle = "oracle"
 
 
 @app.command()
@@ -28,15 +20,15 @@ def mechanisms(
         str | None, typer.Argument(metavar="NAME", help="Tell everything about one.", show_default=False)
     ] = None,
     kind: Annotated[
-        What | None, typer.Option("--kind", help="List only mechanisms, protocols or oracles.", show_default=False)
+        EntryKind | None, typer.Option("--kind", help="List only mechanisms, protocols or oracles.", show_default=False)
     ] = None,
-    form: given.ViewOption = given.View.table,
+    form: given.ViewOption = "table",
 ) -> None:
     """List the mechanisms, protocols and oracles: what they answer, what they promise, where they come from."""
     from ..registry import Listing, entry, everything, told_of
 
     entries = [entry(name)] if name is not None else list(everything().values())
-    entries = [one for one in entries if kind is None or name is not None or one.what == kind.value]
+    entries = [one for one in entries if kind is None or name is not None or one.what == kind]
     told: list[dict[str, Any]] = [
         {
             "name": one.name,
@@ -52,7 +44,7 @@ def mechanisms(
         }
         for one in entries
     ]
-    if form is given.View.json:
+    if form == "json":
         typer.echo(json.dumps(told, indent=2))
         return
     shown = console()

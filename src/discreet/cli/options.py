@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -15,55 +14,13 @@ _WHAT = "What to find"
 OUT = "Where the result goes"
 HOW = "How it is done"
 
-
-class Format(StrEnum):
-    """How a result is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    parquet = "parquet"
-
-
-class Kind(StrEnum):
-    """Which patterns are kept."""
-
-    all = "all"
-    closed = "closed"
-    maximal = "maximal"
-
-
-class Labels(StrEnum):
-    """What items are."""
-
-    numbers = "numbers"
-    names = "names"
-
-
-class Nulls(StrEnum):
-    """What to do with rows of nobody."""
-
-    error = "error"
-    drop = "drop"
-
-
-class Relation(StrEnum):
-    """Which two data sets the promise is about."""
-
-    added = "add-remove"
-    replaced = "replace"
-
-    @property
-    def typed(self) -> Literal["add-remove", "replace"]:
-        """The word that functions take."""
-        return "add-remove" if self is Relation.added else "replace"
-
-
-class View(StrEnum):
-    """How something that is no table of results is shown."""
-
-    table = "table"
-    json = "json"
+# What may be typed for an option; the parser refuses anything else.
+Format: TypeAlias = Literal["table", "json", "csv", "parquet"]
+PatternKind: TypeAlias = Literal["all", "closed", "maximal"]
+LabelKind: TypeAlias = Literal["numbers", "names"]
+Nulls: TypeAlias = Literal["error", "drop"]
+Neighbouring: TypeAlias = Literal["add-remove", "replace"]
+PageFormat: TypeAlias = Literal["table", "json"]
 
 
 File = Annotated[
@@ -148,7 +105,7 @@ Encoding = Annotated[
     ),
 ]
 LabelsOption = Annotated[
-    Labels | None,
+    LabelKind | None,
     typer.Option(
         "--labels",
         help="What items are, where the first line should not decide.",
@@ -250,7 +207,8 @@ Excludes = Annotated[
     ),
 ]
 KindOption = Annotated[
-    Kind, typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=_WHAT)
+    PatternKind,
+    typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=_WHAT),
 ]
 Limit = Annotated[
     int, typer.Option(parser=whole, metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)
@@ -363,6 +321,6 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
 ]
 RelationOption = Annotated[
-    Relation, typer.Option("--neighbours", help="Adding or removing one person, or replacing one.")
+    Neighbouring, typer.Option("--neighbours", help="Adding or removing one person, or replacing one.")
 ]
-ViewOption = Annotated[View, typer.Option("--format", help="How to show it.")]
+ViewOption = Annotated[PageFormat, typer.Option("--format", help="How to show it.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, get_args
 
 from ..errors import MisuseError
 from .options import Format as Chosen
@@ -23,41 +23,41 @@ def check(form: Chosen | None, output: Path | None) -> Chosen:
     if output is None:
         if sys.stdout is None:
             raise MisuseError("There is no standard output to write to: add -o FILE.")
-        if form is Chosen.parquet and sys.stdout.isatty():
+        if form == "parquet" and sys.stdout.isatty():
             raise MisuseError(
                 "Parquet is not for the eye: add -o FILE.parquet, or send the output to a file or a pipe."
             )
-        return form or Chosen.table
+        return form or "table"
     from ..atomic_write import check_place
     from ..results.files import format_of
 
     suffix = output.suffix.lower().removeprefix(".")
     if form is None:
-        form = Chosen.table if suffix == "txt" else Chosen(format_of(output))
-    elif suffix in Chosen.__members__ and suffix != form:
-        raise MisuseError(f"{output} would hold {form.value}, not {suffix}: leave --format out, or use .{form.value}.")
+        form = "table" if suffix == "txt" else format_of(output)
+    elif suffix in get_args(Chosen) and suffix != form:
+        raise MisuseError(f"{output} would hold {form}, not {suffix}: leave --format out, or use .{form}.")
     check_place(output)
     return form
 
 
 def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
     """Write a result where the user wants it."""
-    from ..results.files import Format, write, written
+    from ..results.files import write, written
 
     if output is not None:
         with written(output) as stream:
-            if form is Chosen.table:
+            if form == "table":
                 stream.write(_plain(result).encode())
             else:
-                write(result, stream, cast(Format, form.value))
+                write(result, stream, form)
         if sys.stderr is not None:
             say(f"{len(result):,} {_word(result)} written to {output}", err=True)
         return
     try:
-        if form is Chosen.table:
+        if form == "table":
             console(highlight=True).print(result.show(_ROWS))
         else:
-            write(result, sys.stdout.buffer, cast(Format, form.value))
+            write(result, sys.stdout.buffer, form)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough; python would complain once more when it closes the stream.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -12,28 +11,15 @@ from ..errors import InputError, MisuseError
 from . import options as given
 from .numbers import whole
 from .parsing import lengths_of
-from .progress import Bar
+from .progress import ProgressBar
 from .terminal import console
 
+Side: TypeAlias = Literal["curator", "local", "both"]
+
+ForecastFormat: TypeAlias = Literal["table", "json", "svg"]
 app = typer.Typer()
 
 _KNOWN = "What is known about the data"
-
-
-class Side(StrEnum):
-    """Who holds the baskets."""
-
-    curator = "curator"
-    local = "local"
-    both = "both"
-
-
-class Shown(StrEnum):
-    """How a forecast is shown."""
-
-    table = "table"
-    json = "json"
-    svg = "svg"
 
 
 @app.command(
@@ -106,10 +92,10 @@ def plan(
     delta: Annotated[
         str, typer.Option(metavar="NUMBER", help="The delta of a curator's release.", rich_help_panel=given.HOW)
     ] = "0",
-    neighbours: given.RelationOption = given.Relation.added,
+    neighbours: given.RelationOption = "add-remove",
     side: Annotated[
         Side, typer.Option(help="A curator holds the baskets, or devices keep them.", rich_help_panel=given.HOW)
-    ] = Side.both,
+    ] = "both",
     names: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,7 +107,7 @@ def plan(
         ),
     ] = None,
     form: Annotated[
-        Shown | None,
+        ForecastFormat | None,
         typer.Option(
             "--format",
             help="How to show it.  \\[default: by the suffix of -o, else table]",
@@ -142,7 +128,7 @@ def plan(
     if items is None:
         raise MisuseError("Say how many items there are: --items 1000.")
     kind = _form(form, output)
-    with Bar("planning") as bar:
+    with ProgressBar("planning") as bar:
         made = forecast(
             items=items,
             people=people,
@@ -154,27 +140,27 @@ def plan(
             sizes=_sizes(sizes),
             exponent=exponent,
             frequencies=None if frequencies is None else _frequencies(frequencies),
-            side=side.value,
+            side=side,
             names=names or None,
-            neighbours=neighbours.typed,
+            neighbours=neighbours,
             progress=bar.stage,
         )
-    text = made.to_json() if kind is Shown.json else made.chart() if kind is Shown.svg else str(made)
+    text = made.to_json() if kind == "json" else made.chart() if kind == "svg" else str(made)
     if output is not None:
         from ..atomic_write import written
 
         with written(output) as stream:
             stream.write(f"{text.rstrip()}\n".encode())
-    elif kind is Shown.table:
+    elif kind == "table":
         console().print(made)
     else:
         typer.echo(text)
 
 
-def _form(form: Shown | None, output: Path | None) -> Shown:
+def _form(form: ForecastFormat | None, output: Path | None) -> ForecastFormat:
     if form is not None or output is None:
-        return form or Shown.table
-    known = {".json": Shown.json, ".svg": Shown.svg, ".txt": Shown.table}
+        return form or "table"
+    known: dict[str, ForecastFormat] = {".json": "json", ".svg": "svg", ".txt": "table"}
     if output.suffix.lower() not in known:
         raise MisuseError(f"A forecast is written to .json, .svg or .txt files; {output} was given: add --format.")
     return known[output.suffix.lower()]

@@ -14,7 +14,7 @@ _PATIENCE = 1.0
 _LOOKED_BACK = 600.0
 
 
-class Bar:
+class ProgressBar:
     """Called with the share that is done; shows itself once a second has passed, and leaves nothing behind.
 
     The bar is drawn by a thread of its own, so it appears even where the first share comes late.
@@ -64,7 +64,7 @@ class Bar:
             self._task = self._progress.add_task(self._what, completed=self._share or 0.0, total=total)
             self._progress.start()
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         if sys.stderr is not None and sys.stderr.isatty():
             self._timer.start()
         return self

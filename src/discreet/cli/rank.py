@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -21,14 +20,9 @@ if TYPE_CHECKING:
     from ..privacy.ledger.ledger import Ledger
     from ..publish.ranking import Contest
 
+
+RankWay: TypeAlias = Literal["exponential", "laplace"]
 app = typer.Typer()
-
-
-class Way(StrEnum):
-    """How labels are chosen."""
-
-    exponential = "exponential"
-    laplace = "laplace"
 
 
 @app.command(
@@ -61,9 +55,9 @@ def rank(
     monotone: Annotated[
         bool, typer.Option("--monotone", help="One person more never lowers a score, as with counts: half the noise.")
     ] = False,
-    mechanism: Annotated[Way, typer.Option(help="How labels are chosen.")] = Way.exponential,
+    mechanism: Annotated[RankWay, typer.Option(help="How labels are chosen.")] = "exponential",
     scores: Annotated[bool, typer.Option(help="Publish noisy scores too, or spend all on choosing.")] = True,
-    neighbours: given.RelationOption = given.Relation.added,
+    neighbours: given.RelationOption = "add-remove",
     really: given.Really = False,
     ledger: Annotated[
         Path | None, typer.Option(metavar="LEDGER", help="The account that pays.", show_default=False)
@@ -75,7 +69,7 @@ def rank(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing. No score is looked at.")
     ] = False,
-    form: given.ViewOption = given.View.table,
+    form: given.ViewOption = "table",
 ) -> None:
     """Choose the labels with the largest scores, under differential privacy."""
     from ..publish.ranking import met, prepare
@@ -89,9 +83,9 @@ def rank(
         "labels": _listed(labels),
         "really": really,
         "monotone": monotone,
-        "mechanism": mechanism.value,
+        "mechanism": mechanism,
         "counts": scores,
-        "neighbours": neighbours.value,
+        "neighbours": neighbours,
     }
     account = paying_ledger(ledger, anchor)
     if dry_run:
@@ -111,7 +105,7 @@ def rank(
             ledger=account,
             who=(who or user()) if account is not None else "",
         )
-        if form is given.View.json:
+        if form == "json":
             typer.echo(json.dumps(made.to_dict(), indent=2))
         else:
             console().print(made)
@@ -164,13 +158,13 @@ def _column(file: Path, label: str, score: str) -> dict[str, str]:
     return found
 
 
-def _forecast(contest: Contest, ledger: Ledger | None, form: given.View) -> None:
+def _forecast(contest: Contest, ledger: Ledger | None, form: given.PageFormat) -> None:
     """Say what a ranking would spend."""
     from ..privacy.budget import shown
 
     budget = contest.budget
     left = None if ledger is None else shown(contest.left(ledger))
-    if form is given.View.json:
+    if form == "json":
         told = {
             "epsilon": shown(budget.epsilon),
             "delta": shown(budget.delta),

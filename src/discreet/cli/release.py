@@ -13,11 +13,11 @@ import typer
 from ..errors import MisuseError, NobodyError
 from . import options as given
 from .delivery import Delivery, places_read, title_of
-from .groups import Reading, Writing, grouped
+from .groups import ReadingOptions, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, typed
-from .progress import Bar
+from .progress import ProgressBar
 from .terminal import at_terminal, console, say
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class Paying:
         ),
     ] = None
     neighbours: Annotated[
-        given.Relation,
+        given.Neighbouring,
         typer.Option(help="Adding or removing one person, or replacing one.", rich_help_panel=_PRIVACY),
-    ] = given.Relation.added
+    ] = "add-remove"
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -124,7 +124,7 @@ class Paying:
         ),
     ] = False
 
-    def baskets(self, reading: Reading, by: str | None) -> Baskets:
+    def baskets(self, reading: ReadingOptions, by: str | None) -> Baskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
@@ -147,7 +147,7 @@ class Paying:
             "delta": self.delta,
             "items": items,
             "people": self.people,
-            "neighbours": self.neighbours.typed,
+            "neighbours": self.neighbours,
             "really": self.really,
         }
 
@@ -218,7 +218,7 @@ def release(
     dry_run: given.DryRun = False,
     *,
     paying: Paying,
-    reading: Reading,
+    reading: ReadingOptions,
     writing: Writing,
 ) -> None:
     """Publish what people hold together, under differential privacy.
@@ -263,7 +263,7 @@ def count(
     dry_run: given.DryRun = False,
     *,
     paying: Paying,
-    reading: Reading,
+    reading: ReadingOptions,
     writing: Writing,
 ) -> None:
     """Count given itemsets under differential privacy: --itemsets names a file with one a line.
@@ -295,7 +295,7 @@ def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery
 
     account = paying.account()
     with delivery.guarded():
-        with Bar("releasing") as bar:
+        with ProgressBar("releasing") as bar:
             done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)
         delivery.hand_over(done)
         tell_head(account.get("ledger"))

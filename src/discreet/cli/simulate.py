@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from ..errors import MisuseError
 from . import options as given
-from .groups import Reading, Writing, grouped
+from .groups import ReadingOptions, Writing, grouped
 from .numbers import whole
-from .progress import Bar
+from .progress import ProgressBar
 from .release import settings_of
 from .terminal import say
 
 if TYPE_CHECKING:
     from ..local.study.outcome import Outcome, Round
 
+
+Speed: TypeAlias = Literal["person", "aggregated"]
 _NAMES = 24  # letters that the name of a round takes, so that lines stand below each other
 
 app = typer.Typer()
 
 
-class Speed(StrEnum):
-    """How reports are simulated."""
-
-    person = "person"
-    aggregated = "aggregated"
-
-
 @dataclass(frozen=True)
-class Known(Reading):
+class Known(ReadingOptions):
     """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
 
     time: given.Time = None
@@ -67,7 +61,7 @@ class Transcript:
 
     def __init__(self, lines: bool, err: bool) -> None:
         self._lines, self._err = lines, err
-        self._bar = Bar("simulating").__enter__()
+        self._bar = ProgressBar("simulating").__enter__()
 
     def __enter__(self) -> Transcript:
         return self
@@ -89,7 +83,7 @@ class Transcript:
                 f"padding {line.pad:<3}  {line.bits:g} bits a report{'' if line.people else ', but nobody was asked'}",
                 err=self._err,
             )
-        self._bar = Bar("simulating").__enter__()
+        self._bar = ProgressBar("simulating").__enter__()
 
 
 @app.command(
@@ -123,7 +117,7 @@ def simulate(
     speed: Annotated[
         Speed,
         typer.Option(help="Make every report, or draw what they add up to.", rich_help_panel=given.HOW),
-    ] = Speed.person,
+    ] = "person",
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
     *,
@@ -148,7 +142,7 @@ def simulate(
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
     seeded = reading.seeded()
     baskets = (seeded if reading.max_items is not None else replace(seeded, seed=None)).baskets()
-    table = writing.format is given.Format.table
+    table = writing.format == "table"
     with Transcript(lines=table or writing.output is not None, err=writing.output is not None) as lines:
         outcome = run(
             baskets,
@@ -157,7 +151,7 @@ def simulate(
             least=least,
             epsilon=epsilon,
             seed=seeded.seed or 0,
-            speed=speed.value,
+            speed=speed,
             score=score,
             progress=lines.progress,
             transcript=lines.heard,
@@ -167,7 +161,7 @@ def simulate(
 
 def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:
     """Write what was looked for; beside a table, or a file, say all that JSON holds."""
-    plain = writing.output is None and writing.format is given.Format.table
+    plain = writing.output is None and writing.format == "table"
     if plain:
         say()
     writing.write(outcome.found)

@@ -106,14 +106,14 @@ def _ask() -> None:
     from ..local.oracle import Answered
     from ..local.oracle_steps.choice import means, oracles
     from ..local.study.conversation import Ask, Who
-    from ..local.study.questions import Candidates, HowMany, Prefix, Which
-    from ..local.study.simulate import Crowd
+    from ..local.study.questions import CandidateList, HowMany, Prefix, Which
+    from ..local.study.simulate import SimulatedPeople
 
     baskets = groceries(300, seed=1)
-    whole, some = Candidates(items=baskets.items), Candidates(itemsets=((0,), (1, 2)))
+    whole, some = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
     questions = (Which(whole), Which(some), HowMany(some, (0, 1, 2)), Prefix((0, 1), ((0,), (1,)), 1))
     for speed in ("person", "aggregated"):
-        crowd = Crowd(baskets=baskets, seed=1, speed=speed)
+        crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
         for question in questions:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())

@@ -27,7 +27,7 @@ Plan: TypeAlias = list[tuple[str, Fraction]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Task:
     """The question, in public and released values only.
 
     Parameters
@@ -125,7 +125,7 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         settle(self)
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse what this mechanism cannot do, from public values alone and before anything is spent."""
         if asked.top is not None and "top" not in self.answers:
             raise MisuseError(
@@ -146,11 +146,11 @@ class Mechanism(ABC):
             )
 
     @abstractmethod
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Return what the budget will be spent on: shares by name, known before the data are looked at."""
 
     @abstractmethod
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Find the patterns. From here on nothing but what the meter returns may depend on the data."""
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..kernels.clipping import add_weights, count_members, plant
 from ..kernels.jit import in_threads
 from ..results.itemsets import Itemsets
-from .rows import Rows
+from .rows import RowLayout
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -22,7 +22,7 @@ I64 = NDArray[np.int64]
 class Family:
     """Itemsets to be counted in rows, and how many of them each row holds."""
 
-    def __init__(self, rows: Rows, itemsets: Itemsets) -> None:
+    def __init__(self, rows: RowLayout, itemsets: Itemsets) -> None:
         self._rows = rows
         self._many = len(itemsets)
         self._trees = _planted(rows, itemsets)
@@ -52,7 +52,7 @@ class Family:
         return sum(in_threads(added, rows.pieces()), np.zeros(self._many, np.int64))
 
 
-def _planted(rows: Rows, itemsets: Itemsets) -> tuple[I64, I32, I32, I32]:
+def _planted(rows: RowLayout, itemsets: Itemsets) -> tuple[I64, I32, I32, I32]:
     """Lay a family out as trees that begin with the rarest items: few rows hold them, and those are all that go on."""
     sets = np.repeat(np.arange(len(itemsets)), itemsets.sizes)
     rank = np.empty(len(rows.held), np.int64)

@@ -22,8 +22,8 @@ from ..kernels.truncate_smart import keep_smart, trim_columns
 from ..results.itemsets import Itemsets
 from .clipping import Family
 from .query import LOOKED_AT, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
-from .rows import Rows
-from .search import Wanted, count_columns, count_of_rank, count_sets, search
+from .rows import RowLayout
+from .search import SearchBounds, count_columns, count_of_rank, count_sets, search
 
 I64 = NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class LocalEngine(Engine):
     def __init__(self, baskets: Baskets) -> None:
         self.baskets = baskets
         self.items = baskets.items
-        self._rows = Rows.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
+        self._rows = RowLayout.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
         if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
             raise LimitError(
                 told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
@@ -109,7 +109,7 @@ class LocalEngine(Engine):
         bound = max(bound, 0)
         # The miner finds shorter itemsets on the way: they count towards its limit.
         work = limit if least <= 1 else max(limit, LOOKED_AT)
-        wanted = Wanted(count=bound + 1, least=least, most=longest, limit=work)
+        wanted = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
         try:
             offsets, codes, counts = search(self._rows, wanted)
         except LimitError:
@@ -188,7 +188,7 @@ class LocalEngine(Engine):
         """
         return number_equal(self._rows.offsets, self._rows.codes, key)
 
-    def _truncated(self, truncation: Truncation) -> Rows:
+    def _truncated(self, truncation: Truncation) -> RowLayout:
         rows, longest, key = self._rows, truncation.longest, truncation.key
         if truncation.sets is None or truncation.scores is None:
             # The numbering of items that were read from the data depends on everyone: their labels do not.
@@ -199,4 +199,4 @@ class LocalEngine(Engine):
             offsets, codes = keep_smart(
                 rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, self._copies(key)
             )
-        return Rows.plain(offsets, codes, self.items)
+        return RowLayout.plain(offsets, codes, self.items)

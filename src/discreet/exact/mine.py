@@ -17,8 +17,8 @@ from ..kernels.counting import rows_holding
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
 from ..wording import hinted
-from .rows import Rows
-from .search import Kind, Progress, Wanted, count_sets, search
+from .rows import RowLayout
+from .search import Kind, Progress, SearchBounds, count_sets, search
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
@@ -106,7 +106,7 @@ def mine(
     count = _threshold(held, min_support, min_count, top)
     rows = _rows(held, several(contains, "contains"), several(excludes, "excludes"))
     fixed = len(rows.prefix)
-    wanted = Wanted(
+    wanted = SearchBounds(
         count=count,
         least=least - fixed,
         most=most - fixed,
@@ -230,7 +230,7 @@ def _count_threshold(min_count: Any, people: int) -> int:
     return int(min_count)
 
 
-def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
+def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> RowLayout:
     """Leave the rows that hold `contains`, and rule out both those items and `excludes`."""
     prefix = np.unique(baskets.vocabulary.codes(contains))
     without = baskets.vocabulary.codes(excludes)
@@ -248,7 +248,7 @@ def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> Rows:
     if len(prefix):
         kept = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
         offsets, codes = kept.offsets, kept.codes
-    return Rows(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix)
+    return RowLayout(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix)
 
 
 def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
@@ -257,7 +257,7 @@ def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
         raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
-    rows = Rows.plain(baskets.offsets, baskets.codes, len(baskets.vocabulary))
+    rows = RowLayout.plain(baskets.offsets, baskets.codes, len(baskets.vocabulary))
     counts = count_sets(rows, offsets, codes)
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=baskets.vocabulary, people=len(baskets))
 

@@ -32,7 +32,7 @@ _SMALL = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class RowLayout:
     """The rows to search, and how: which codes may occur, which codes every pattern has besides.
 
     Where many questions are to come, `ahead` says how many of the most frequent items get columns with the first ones.
@@ -45,7 +45,7 @@ class Rows:
     ahead: int = 0
 
     @classmethod
-    def plain(cls, offsets: I64, codes: I32, items: int, ahead: int = 0) -> Rows:
+    def plain(cls, offsets: I64, codes: I32, items: int, ahead: int = 0) -> RowLayout:
         """Return rows in which all of so many codes may occur."""
         allowed, prefix = np.ones(items, np.bool_), np.empty(0, np.int32)
         return cls(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix, ahead=ahead)
@@ -72,19 +72,19 @@ class Rows:
         return held
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> BitColumns:
         """The bitmaps of items."""
-        return Columns(self)
+        return BitColumns(self)
 
     def frequent(self, count: int) -> I32:
         """Return the codes that may occur in a pattern, most frequent first, ties by code: the code of each rank."""
         return by_count(self.held, np.flatnonzero(self.allowed & (self.held >= max(count, 1))))
 
 
-class Columns:
+class BitColumns:
     """Bitmaps over all rows, one an item, made in one pass for all items that are asked for and not there yet."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: RowLayout) -> None:
         self._rows = rows
         self._place = np.full(len(rows.allowed), -1, np.int32)
         self._bits = np.zeros((0, (rows.people + 63) // 64), np.uint64)
@@ -153,7 +153,7 @@ def narrow(rank: I32, ranks: int) -> Ranks:
     return rank.astype(np.int16) if ranks < 2**15 else rank
 
 
-def lay_out(rows: Rows, labels: I32) -> tuple[Ranks, I32, I64]:
+def lay_out(rows: RowLayout, labels: I32) -> tuple[Ranks, I32, I64]:
     """Lay the rows out flat (see `kernels.mining`), and list for each rank its positions."""
     rank = narrow(ranks_of(labels, len(rows.allowed)), len(labels))
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)

@@ -21,11 +21,11 @@ from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
 from ..kernels.pieces import pieces
 from ..results.itemsets import Itemsets
-from .rows import Rows, by_count, largest, lay_out, ranks_of
+from .rows import RowLayout, by_count, largest, lay_out, ranks_of
 
 Kind: TypeAlias = Literal["all", "closed", "maximal"]
 Progress: TypeAlias = Callable[[float], object]
-Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+FoundArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
@@ -41,7 +41,7 @@ _WORDS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class SearchBounds:
     """What is to be found: at least `count` people, between `least` and `most` items (without the prefix).
 
     With `work` only a count is: that of rank `top`, or where that is more, of rank `work` among the patterns of any
@@ -74,7 +74,7 @@ class Wanted:
         return numbers
 
 
-def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Found:
+def search(rows: RowLayout, wanted: SearchBounds, progress: Progress | None = None) -> FoundArrays:
     """Find patterns and return them in order as offsets, codes and counts.
 
     The order: falling count, then rising size, then the items compared from the rarest to the most frequent.
@@ -98,24 +98,24 @@ def search(rows: Rows, wanted: Wanted, progress: Progress | None = None) -> Foun
     return _first(found, wanted.top) if wanted.top else found
 
 
-def count_of_rank(rows: Rows, rank: int, least: int, most: int, work: int) -> int:
+def count_of_rank(rows: RowLayout, rank: int, least: int, most: int, work: int) -> int:
     """Return the count of a rank among all patterns of these lengths; 0 where fewer occur.
 
     It is not less than the count of rank `work`, at least as large a number, among those of 1 to `most` items: however
     long the patterns, no more of their parts have to be looked at. Ties are counted and not listed.
     """
-    wanted = Wanted(count=1, least=least, most=most, limit=LARGEST, top=rank, work=work)
+    wanted = SearchBounds(count=1, least=least, most=most, limit=LARGEST, top=rank, work=work)
     wanted = _raised(rows, wanted)
     return _records(rows, rows.frequent(wanted.count), wanted, None)[1] - 1
 
 
-def _first(found: Found, top: int) -> Found:
+def _first(found: FoundArrays, top: int) -> FoundArrays:
     offsets, codes, counts = found
     offsets = offsets[: top + 1]
     return offsets, codes[: offsets[-1]], counts[:top]
 
 
-def _top_closed(rows: Rows, wanted: Wanted, progress: Progress | None) -> Found:
+def _top_closed(rows: RowLayout, wanted: SearchBounds, progress: Progress | None) -> FoundArrays:
     """Lower the threshold until enough closed patterns reach it; a threshold that enough patterns reach is a start."""
     alone = search(rows, replace(wanted, kind="all"))
     count = int(alone[2].min(initial=rows.people)) if len(alone[2]) == wanted.top else 1
@@ -126,7 +126,7 @@ def _top_closed(rows: Rows, wanted: Wanted, progress: Progress | None) -> Found:
         count //= 2
 
 
-def _prefix_first(found: Found, rows: Rows) -> Found:
+def _prefix_first(found: FoundArrays, rows: RowLayout) -> FoundArrays:
     offsets, codes, counts = found
     size = len(rows.prefix)
     return (
@@ -136,7 +136,7 @@ def _prefix_first(found: Found, rows: Rows) -> Found:
     )
 
 
-def _records(rows: Rows, labels: I32, wanted: Wanted, progress: Progress | None) -> tuple[list[I32], int]:
+def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progress | None) -> tuple[list[I32], int]:
     """Run the kernels; return their records in depth-first order, and the threshold reached."""
     counts = rows.held[labels]
     if not len(labels):
@@ -184,7 +184,7 @@ def _records(rows: Rows, labels: I32, wanted: Wanted, progress: Progress | None)
     return batches, int(numbers[mining.COUNT])
 
 
-def _check_longest(rows: Rows, wanted: Wanted) -> None:
+def _check_longest(rows: RowLayout, wanted: SearchBounds) -> None:
     """Stop before the work begins where one row alone has too many subsets, each of which counts."""
     if wanted.count > 1 or wanted.top or wanted.kind != "all" or not len(rows.codes):
         return
@@ -199,7 +199,7 @@ def _check_longest(rows: Rows, wanted: Wanted) -> None:
             raise LimitError(_too_many(wanted))
 
 
-def _too_many(wanted: Wanted) -> Message:
+def _too_many(wanted: SearchBounds) -> Message:
     what = "patterns" if wanted.kind == "all" else f"candidates for {wanted.kind} patterns"
     if wanted.top:
         ask = told("Ask for fewer ({top=}), for shorter ones ({lengths=}), or raise {limit=}")
@@ -210,7 +210,7 @@ def _too_many(wanted: Wanted) -> Message:
     )
 
 
-def _is_dense(rows: Rows, counts: I64) -> bool:
+def _is_dense(rows: RowLayout, counts: I64) -> bool:
     """Whether bitmaps over all rows are cheaper than a set of bitmaps for each item, and not too large."""
     if not rows.columns.fit(len(counts)):
         return False
@@ -220,7 +220,7 @@ def _is_dense(rows: Rows, counts: I64) -> bool:
     return all_pairs < row_by_row
 
 
-def _raised(rows: Rows, wanted: Wanted) -> Wanted:
+def _raised(rows: RowLayout, wanted: SearchBounds) -> SearchBounds:
     """Raise the count to one that at least `top` patterns reach: as many do among the most frequent items alone.
 
     Where only the count of a rank is wanted, to one more: what ties with that rank need not be looked at.
@@ -233,7 +233,7 @@ def _raised(rows: Rows, wanted: Wanted) -> Wanted:
     return replace(wanted, count=_records(rows, labels[:_FEW], wanted, None)[1])
 
 
-def _ordered(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> Found:
+def _ordered(batches: list[I32], labels: I32, rows: RowLayout, wanted: SearchBounds) -> FoundArrays:
     """Put the records in order and write their patterns; scratch is let go before the codes are written."""
     sizes, counts = _column(batches, 0), _column(batches, 2)
     deepest = int(sizes.max(initial=0))
@@ -265,7 +265,7 @@ def _column(batches: list[I32], column: int) -> I32:
     return np.concatenate([batch[column::3] for batch in batches] or [np.empty(0, np.int32)])
 
 
-def _condensed(batches: list[I32], labels: I32, rows: Rows, wanted: Wanted) -> Found:
+def _condensed(batches: list[I32], labels: I32, rows: RowLayout, wanted: SearchBounds) -> FoundArrays:
     """Keep of all candidates the closed or the maximal ones: those that no other (of the same count) contains."""
     records = np.concatenate(batches or [np.empty(0, np.int32)])
     sizes, counts = assemble.measure_joined(records)
@@ -309,7 +309,7 @@ def with_prefix(offsets: I64, codes: I32, prefix: I32) -> tuple[I64, I32]:
     return wider, mixed[np.lexsort((mixed, rows))]
 
 
-def count_sets(rows: Rows, offsets: I64, codes: I32) -> I64:
+def count_sets(rows: RowLayout, offsets: I64, codes: I32) -> I64:
     """Count given itemsets: row i of (`offsets`, `codes`) is the i-th, its codes ascending and unique."""
     held = rows.held
     sets = Itemsets(offsets, codes)
@@ -344,7 +344,7 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32) -> I64:
     return counts
 
 
-def _by_positions(rows: Rows, sets: Itemsets, labels: I32) -> I64:
+def _by_positions(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:
     """Count itemsets of two items or more in the rows of their rarest items; `labels` are all their items."""
     ranks = ranks_of(labels, len(rows.allowed))[sets.codes]
     assemble.sort_falling(sets.offsets, ranks)

@@ -296,7 +296,7 @@ def keep_smart(
     >>> keep_smart(*rows, 6, 3, 7, *sets, np.array([10, 8, 9]))[1].tolist()
     [1, 2, 3]
     """
-    candidates = Candidates.of(items, set_offsets, set_codes, scores)
+    candidates = CandidateTable.of(items, set_offsets, set_codes, scores)
     every = np.arange(len(offsets) - 1)
     kept_offsets, kept, sizes = candidates.choose(offsets, codes, every, most, key, copies)
     close_gaps(kept_offsets, kept, sizes)
@@ -337,7 +337,7 @@ def trim_columns(
     >>> bitmaps.ravel().tolist()
     [1, 1, 1, 0, 0]
     """
-    candidates = Candidates.of(items, set_offsets, set_codes, scores)
+    candidates = CandidateTable.of(items, set_offsets, set_codes, scores)
     over = np.zeros(len(offsets) - 1, np.bool_)
     in_threads(
         lambda piece: find_over(offsets, codes, *piece, candidates.ranks, most, over), pieces(offsets, threads())
@@ -348,7 +348,7 @@ def trim_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateTable:
     """Candidates as `choose_rows` takes them: the ranks of codes, -1 for most, and a tree with scores at its leaves."""
 
     width: int
@@ -358,7 +358,7 @@ class Candidates:
     scores: I64
 
     @classmethod
-    def of(cls, items: int, set_offsets: I64, set_codes: I32, scores: I64) -> Candidates:
+    def of(cls, items: int, set_offsets: I64, set_codes: I32, scores: I64) -> CandidateTable:
         """Rank the codes that are in a candidate, and put the candidates in order."""
         ranks = np.full(items, -1, np.int32)
         ranks[set_codes] = 0

@@ -22,8 +22,8 @@ from ..errors import MisuseError
 from .device.client import ANSWERS
 from .device.draws import Draws
 from .device.loss import ratio
-from .oracle import Answered, Columns, Counts, Report, check_epsilon
-from .oracle_steps.reading import SHORT, Reading
+from .oracle import Answered, Counts, Report, ReportColumns, check_epsilon
+from .oracle_steps.reading import SHORT, ReportReader
 
 SPAN = 1 << 10
 _WIDEST = 1 << 16
@@ -49,7 +49,7 @@ class Mean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOracle(Reading):
+class MeanOracle(ReportReader):
     """A mean oracle.
 
     Parameters
@@ -102,15 +102,15 @@ class MeanOracle(Reading):
         """The expected square of what one report is worth: the first, and the second times the value's square."""
 
     @abstractmethod
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
 
     @abstractmethod
-    def worth(self, columns: Columns) -> NDArray[np.float64]:
+    def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
         """Return the number each report speaks for: noisy, and right on average."""
 
     @abstractmethod
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Return the whole numbers that reports add up to: all that an estimate needs."""
 
     @abstractmethod
@@ -118,7 +118,7 @@ class MeanOracle(Reading):
         """Return the sum of what reports are worth, from the whole numbers they add up to."""
 
     @abstractmethod
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one report of the columns as it travels."""
 
     @property
@@ -164,7 +164,7 @@ class MeanOracle(Reading):
         first, second = map(float, self.square)
         return (first + second - np.minimum(values * values, 1.0)) / people
 
-    def mean(self, columns: Columns) -> Mean:
+    def mean(self, columns: ReportColumns) -> Mean:
         """Return the mean of reports with its variance."""
         people = len(next(iter(columns.values())))
         value = self.estimate(self.supports(columns), people)

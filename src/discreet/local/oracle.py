@@ -29,10 +29,10 @@ from .device.client import ANSWERS, Answer
 from .device.draws import Draws
 from .device.limits import MOST_REPORT
 from .device.loss import LOSSES, WIDE, WORD, Loss, failing, ratio
-from .oracle_steps.reading import SHORT, Reading
-from .oracle_steps.reading import Columns as Columns
+from .oracle_steps.reading import SHORT, ReportReader
 from .oracle_steps.reading import Report as Report
-from .study.seeded_words import Stream
+from .oracle_steps.reading import ReportColumns as ReportColumns
+from .study.seeded_words import SeededWords
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -99,7 +99,7 @@ class Answered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(Reading):
+class Oracle(ReportReader):
     """A frequency oracle for one question.
 
     Parameters
@@ -192,22 +192,22 @@ class Oracle(Reading):
     def bits(self) -> float:
         """How many bits a report takes."""
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns.
 
         An oracle without compiled code runs the device's own.
         """
         ends = zip(answered.offsets[:-1].tolist(), answered.offsets[1:].tolist(), strict=True)
         rows = [answered.held[start:stop].tolist() for start, stop in ends]
-        streams = [Stream(seed, person) for person in answered.people.tolist()]
+        streams = [SeededWords(seed, person) for person in answered.people.tolist()]
         return self.columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
 
     @abstractmethod
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Return how many reports support each candidate."""
 
     @abstractmethod
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one report of the columns as it travels."""
 
     @abstractmethod

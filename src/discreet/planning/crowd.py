@@ -79,7 +79,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Crowd:
+class ImaginedCrowd:
     """Imagined baskets, each of which stands for `people` over their number.
 
     Parameters
@@ -98,7 +98,7 @@ class Crowd:
         """How many people a basket stands for."""
         return self.people / len(self.baskets)
 
-    def of(self, people: int) -> Crowd:
+    def of(self, people: int) -> ImaginedCrowd:
         """Return the same baskets standing for another number of people."""
         return replace(self, people=people)
 
@@ -132,7 +132,7 @@ class Crowd:
         return Estimate(ask, people, supports.astype(np.int64))
 
 
-def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0) -> Crowd:
+def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0) -> ImaginedCrowd:
     """Draw a crowd whose items have about these supports, and whose baskets about these sizes.
 
     A basket of so many items has different ones, drawn one after the other by their popularity; apart from that, items
@@ -155,7 +155,7 @@ def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0)
     lengths = np.minimum(generator.choice(sizes, many, p=chances), int((supports > 0).sum()))
     popularity = _popularity(supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * many // (2 * _QUANTILES)])
     holders, items = _drawn(popularity, lengths, generator)
-    return Crowd(baskets=from_events(many, holders, items, numbers(len(supports))), people=people)
+    return ImaginedCrowd(baskets=from_events(many, holders, items, numbers(len(supports))), people=people)
 
 
 def _drawn(popularity: F64, lengths: I64, generator: np.random.Generator) -> tuple[I64, I64]:

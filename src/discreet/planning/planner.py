@@ -17,10 +17,10 @@ from ..privacy.budget import Budget, Neighbours, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
 from ..wording import hinted
 from .bounds import bounds
-from .crowd import F64, I64, MOST, Crowd, imagine, sizes_of, zipf
+from .crowd import F64, I64, MOST, ImaginedCrowd, imagine, sizes_of, zipf
 from .forecast import Forecast, Outlook
 from .shuffle import shuffled
-from .trying import RUNS, Asked, Tried, Truth, truth, try_mechanism, try_protocol, visible
+from .trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
 # What a basket is taken to hold where nothing is said about it.
 _USUAL = 5
@@ -123,7 +123,7 @@ def plan(
         raise MisuseError(told("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side))
     known = _known(items, sizes, exponent, frequencies)
     least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
-    asked = Asked(
+    asked = ForecastTask(
         top=None if top is None else _at_most("top", top, _TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
@@ -186,7 +186,11 @@ def plan(
 
 
 def _all(
-    entries: list[Entry], crowd: Crowd, asked: Asked, true: Truth, progress: Callable[[str], object] | None
+    entries: list[Entry],
+    crowd: ImaginedCrowd,
+    asked: ForecastTask,
+    true: CrowdTruth,
+    progress: Callable[[str], object] | None,
 ) -> tuple[tuple[Outlook, ...], dict[str, str]]:
     """Return what is expected of each, the best first, and why some cannot answer."""
     outlooks = []
@@ -210,12 +214,12 @@ def _tell(progress: Callable[[str], object] | None, name: str) -> None:
         progress(name)
 
 
-def _runs(one: Entry, crowd: Crowd, asked: Asked, true: Truth, many: int = RUNS) -> list[Tried]:
+def _runs(one: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, many: int = RUNS) -> list[Tried]:
     run = try_mechanism if one.what == "mechanism" else try_protocol
     return [run(one, crowd, asked, true, seed) for seed in range(1 if _long(one) else many)]
 
 
-def _outlook(one: Entry, runs: list[Tried], asked: Asked, true: Truth) -> Outlook:
+def _outlook(one: Entry, runs: list[Tried], asked: ForecastTask, true: CrowdTruth) -> Outlook:
     first = runs[0]
     local = one.what == "protocol"
     delta = asked.budget.delta or _DELTA
@@ -241,7 +245,7 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _needed(one: Entry, crowd: Crowd, asked: Asked, what: str) -> float | int | None:
+def _needed(one: Entry, crowd: ImaginedCrowd, asked: ForecastTask, what: str) -> float | int | None:
     """Return the smallest epsilon, or number of people, at which four of five patterns are found and stand out.
 
     By bisection on a scale of factors; the same crowd and the same noise throughout, so that more is hardly ever worse.
@@ -406,7 +410,7 @@ def _fraction(value: Any) -> Fraction:
         ) from None
 
 
-def _check_enough(asked: Asked, items: int) -> None:
+def _check_enough(asked: ForecastTask, items: int) -> None:
     """Refuse to look for more patterns than there are."""
     longest = min(asked.longest or items, items)
     if asked.least > items:

@@ -30,7 +30,7 @@ from ..publish import metered, prepare
 from ..registry import Entry
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
-from .crowd import Crowd, ScaledEngine
+from .crowd import ImaginedCrowd, ScaledEngine
 
 F64 = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ _DEVIATIONS = 1.96
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ForecastTask:
     """The question that is forecast, in public numbers.
 
     Parameters
@@ -65,7 +65,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Truth:
+class CrowdTruth:
     """The patterns that are asked for, as they are in a crowd or in data, the most frequent first.
 
     Parameters
@@ -86,7 +86,7 @@ class Truth:
     people: int
 
     @classmethod
-    def of(cls, patterns: Patterns, last: float, people: int) -> Truth:
+    def of(cls, patterns: Patterns, last: float, people: int) -> CrowdTruth:
         """Return mined patterns as the truth about so many people."""
         scale = people / max(patterns.people, 1)
         codes, ends = patterns.codes.tolist(), patterns.offsets.tolist()
@@ -95,7 +95,7 @@ class Truth:
         return cls(itemsets=itemsets, counts=counts, last=last * scale, people=people)
 
 
-def truth(crowd: Crowd, asked: Asked) -> Truth:
+def truth(crowd: ImaginedCrowd, asked: ForecastTask) -> CrowdTruth:
     """Return the patterns of an imagined crowd that are asked for."""
     lengths = (asked.least, asked.longest)
     if asked.min_support is None:
@@ -113,7 +113,7 @@ def truth(crowd: Crowd, asked: Asked) -> Truth:
                     many=_MOST,
                 )
             ) from None
-    return Truth.of(found, last, crowd.people)
+    return CrowdTruth.of(found, last, crowd.people)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Tried:
     chosen: str = ""
 
 
-def judged(found: Sequence[tuple[int, ...]], counts: F64, true: Truth) -> tuple[float, float, tuple[bool, ...]]:
+def judged(found: Sequence[tuple[int, ...]], counts: F64, true: CrowdTruth) -> tuple[float, float, tuple[bool, ...]]:
     """Return precision, recall, and which true patterns were found, given the true counts of those found.
 
     Whatever as many people hold as the last of the true ones is right: ties are not held against anyone.
@@ -163,7 +163,7 @@ def judged(found: Sequence[tuple[int, ...]], counts: F64, true: Truth) -> tuple[
     return (float(right.mean()) if len(found) else 0.0), recall, held
 
 
-def visible(tried: Sequence[Tried], true: Truth) -> float:
+def visible(tried: Sequence[Tried], true: CrowdTruth) -> float:
     """Return the smallest support that can be told from noise; infinite where none can.
 
     That is the smallest support of a pattern that is found in half of the runs, when the share in which patterns are
@@ -183,7 +183,7 @@ def visible(tried: Sequence[Tried], true: Truth) -> float:
     return max(float(true.counts[order][seen[0]]) / true.people, interval)
 
 
-def try_mechanism(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: int) -> Tried:
+def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, seed: int) -> Tried:
     """Run a mechanism over a crowd through the curator's door, with seeded noise."""
     named = "itemsets" in entry.answers and not {"top", "threshold"} & set(entry.answers)
     if named and not true.itemsets:
@@ -236,7 +236,7 @@ def itemsets_of(patterns: Patterns) -> list[tuple[int, ...]]:
     return [tuple(sorted(labels[a:b].tolist())) for a, b in pairwise(ends)]
 
 
-def try_protocol(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: int) -> Tried:
+def try_protocol(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, seed: int) -> Tried:
     """Lead the conversation of a protocol with a crowd; reports are drawn from a seeded source."""
     if not asked.budget.pure:
         asked = replace(asked, budget=Budget(epsilon=asked.budget.epsilon))
@@ -266,7 +266,7 @@ def try_protocol(entry: Entry, crowd: Crowd, asked: Asked, true: Truth, seed: in
 
 
 def _scored(
-    plan: Any, learnt: Learnt, crowd: Crowd, asked: Asked, true: Truth, wanted: Wanted
+    plan: Any, learnt: Learnt, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, wanted: Wanted
 ) -> tuple[float, float, tuple[bool, ...], float]:
     """Return precision, recall, which true patterns were found, and the interval, of what a conversation ended with."""
     if learnt.related is not None:
@@ -287,7 +287,7 @@ def _half(variance: F64, people: int) -> float:
     return _DEVIATIONS * sqrt(float(np.median(variance))) * people if len(variance) else inf
 
 
-def _counts(crowd: Crowd, found: list[tuple[int, ...]]) -> F64:
+def _counts(crowd: ImaginedCrowd, found: list[tuple[int, ...]]) -> F64:
     """Return how many people of a crowd hold each of these."""
     if not found:
         return np.empty(0)

@@ -33,7 +33,7 @@ Progress: TypeAlias = Callable[[float], object]
 _MANY = 10**6
 
 
-class Question(TypedDict, total=False):
+class ReleaseOptions(TypedDict, total=False):
     """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is a release a segment."""
 
     person: str | None
@@ -78,10 +78,10 @@ class Named(TypedDict, total=False):
 
 
 @overload
-def release(baskets: Baskets | Any, *, by: None = None, **question: Unpack[Question]) -> Release: ...
+def release(baskets: Baskets | Any, *, by: None = None, **question: Unpack[ReleaseOptions]) -> Release: ...
 @overload
 def release(
-    baskets: Baskets | Any, *, by: Sequence[Item] | NDArray[Any], **question: Unpack[Question]
+    baskets: Baskets | Any, *, by: Sequence[Item] | NDArray[Any], **question: Unpack[ReleaseOptions]
 ) -> dict[Item, Release]: ...
 @hinted
 def release(

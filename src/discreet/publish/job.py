@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..baskets.core import Baskets, Codes
 from ..checks import UNBOUNDED
-from ..curator.mechanism import Asked, Mechanism
+from ..curator.mechanism import Mechanism, Task
 from ..exact.bounds import lengths_for
 from ..privacy.budget import Budget, Neighbours
 from ..results.itemsets import Itemsets
@@ -90,7 +90,7 @@ class Job:
             steps.append(("finding the items", FINDING))
         return steps
 
-    def asked(self, items: int, people: int) -> Asked:
+    def asked(self, items: int, people: int) -> Task:
         """Return the question to the mechanism: over the items that may be added to those every pattern has."""
         if not self.listed and not self.finding:
             items = UNBOUNDED  # the mechanism finds them; how many the data have must not show in the question
@@ -103,7 +103,7 @@ class Job:
         count = self.min_count
         if self.min_support is not None:
             count = max(1, ceil(self.min_support * people))
-        return Asked(
+        return Task(
             top=top,
             count=count,
             least=least,

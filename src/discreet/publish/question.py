@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
 from ..baskets.recoding import CHOICES, item_list, like, names, onto, rows
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
-from ..curator.mechanism import Asked, Mechanism, settings_of
+from ..curator.mechanism import Mechanism, Task, settings_of
 from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
 from ..privacy.budget import Budget, Neighbours, serious
 from ..registry import mechanism as mechanism_of
@@ -190,7 +190,7 @@ def _known_people(people: Any) -> int | None:
     return int(people) if is_whole(people) and people > 0 else None
 
 
-def _public_asked(job: Job, items: int) -> Asked:
+def _public_asked(job: Job, items: int) -> Task:
     """Return the question as far as it is public, for the check: with a threshold of 1 where it is a fraction."""
     return job.asked(items, job.people or 1)
 

@@ -162,7 +162,7 @@ class Entries(Query):
         return self.cells * self.largest**2
 
 
-class Table(Engine):
+class ScoreTable(Engine):
     """An engine that holds scores instead of baskets."""
 
     def __init__(self, scores: I64) -> None:
@@ -451,7 +451,7 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     chosen = meter.choose(_CHOOSE, candidates, contest.top, choosing, contest.way).candidates
     values = margin = eta = None
     if contest.counts:
-        noisy = meter.count(_MEASURE, Table(contest.scores), contest.query(chosen), meter.left)
+        noisy = meter.count(_MEASURE, ScoreTable(contest.scores), contest.query(chosen), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
         chosen = tuple(chosen[place] for place in order.tolist())
         values, margin = noisy.values[order].tolist(), noisy.margin()

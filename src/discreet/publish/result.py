@@ -167,9 +167,9 @@ class Release:
             What the page is about: a good place for the name of the data.
         """
         from .. import __version__
-        from ..report.page import Told, page
+        from ..report.page import ReportContents, page
 
-        told = Told(
+        told = ReportContents(
             title=title,
             patterns=self.patterns,
             guarantee=self.guarantee,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..baskets.core import Baskets, Codes, Vocabulary
 from ..baskets.recoding import only, rows
-from ..curator.mechanism import Asked, Found, settings_of
+from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
 from ..curator.steps.universe import Universe
 from ..exact.engine import Engine, LocalEngine
@@ -85,7 +85,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     return replace(made, patterns=replace(patterns, about=made.to_dict()))
 
 
-def _found(job: Job, asked: Asked, engine: Engine, meter: Meter) -> Found:
+def _found(job: Job, asked: Task, engine: Engine, meter: Meter) -> Found:
     nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
     blank = np.empty(0, np.float64) if job.counts else None
     many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top) if asked.top is not None else 1

@@ -34,7 +34,7 @@ _SHADES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class GraphPicture:
     """What is drawn of some patterns: codes of items, positions of pairs and triples, and how many had no room."""
 
     patterns: Patterns
@@ -44,7 +44,7 @@ class Picture:
     left_out: int
 
     @classmethod
-    def of(cls, patterns: Patterns) -> Picture:
+    def of(cls, patterns: Patterns) -> GraphPicture:
         """Return the most frequent pairs and triples, as far as they fit."""
         sizes = patterns.sizes
         rooms = {2: _PAIRS, 3: _TRIPLES}
@@ -109,7 +109,7 @@ class Picture:
         return text if lift is None else f"{text}, lift {lift:.2f}"
 
 
-def graph(picture: Picture, *, named: str = "graph") -> str:
+def graph(picture: GraphPicture, *, named: str = "graph") -> str:
     """Return the picture as SVG; it has at least one pair or triple."""
     joined = [picture.nodes(place) for place in (*picture.pairs, *picture.triples)]
     links = sorted({(min(a, b), max(a, b)) for nodes in joined for a in nodes for b in nodes if a != b})
@@ -145,7 +145,7 @@ def _triangle(points: Sequence[Sequence[float]], said: str) -> str:
     )
 
 
-def _line(picture: Picture, place: int, ends: Sequence[Sequence[float]]) -> str:
+def _line(picture: GraphPicture, place: int, ends: Sequence[Sequence[float]]) -> str:
     (left, top), (right, bottom) = ends
     lift = picture.lift(place)
     colour = QUIET if lift is None else next(shade for most, shade, _ in _SHADES if lift < most or most == math.inf)
@@ -158,7 +158,7 @@ def _line(picture: Picture, place: int, ends: Sequence[Sequence[float]]) -> str:
     )
 
 
-def _circle(picture: Picture, node: int, point: Sequence[float]) -> str:
+def _circle(picture: GraphPicture, node: int, point: Sequence[float]) -> str:
     count = picture.single.get(picture.items[node])
     told = "its own count was not released" if count is None else _count(count, picture.patterns.people)
     fill = "#ffffff" if count is None else PALE
@@ -168,7 +168,7 @@ def _circle(picture: Picture, node: int, point: Sequence[float]) -> str:
     )
 
 
-def _legend(picture: Picture) -> str:
+def _legend(picture: GraphPicture) -> str:
     """Say what circles, lines and colours mean; only what occurs in the picture."""
     lifts = [lift for lift in map(picture.lift, picture.pairs) if lift is not None]
     least = -math.inf

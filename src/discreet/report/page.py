@@ -19,7 +19,7 @@ from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import promises
 from .charts import Bar, Chart, Unit, bars, reach
-from .graph import Picture, graph
+from .graph import GraphPicture, graph
 from .style import policy, style
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
 from .text import clean, html_itemset, labels_of, loss, number_of, plain_itemset, whole
@@ -30,7 +30,7 @@ _LABEL = 60  # columns of a bar's label
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ReportContents:
     """What a report tells.
 
     Parameters
@@ -68,7 +68,7 @@ class Told:
     version: str
 
 
-def page(told: Told, *, rules: int = 20, charted: int = 30) -> str:
+def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
     """Return the report as one HTML page, complete in itself.
 
     Parameters
@@ -120,7 +120,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def _figures(told: Told) -> str:
+def _figures(told: ReportContents) -> str:
     """Return the few numbers to be seen first."""
     patterns = told.patterns
     figures = {"Patterns": whole(len(patterns)), "People": whole(patterns.people)}
@@ -146,14 +146,14 @@ def _figures(told: Told) -> str:
     return f'<dl class="figures">{boxes}</dl>\n' + (f'<p class="quiet margin">{said}</p>\n' if said else "")
 
 
-def _asked(told: Told) -> str:
+def _asked(told: ReportContents) -> str:
     name, summary = escape(clean(told.mechanism)), escape(_sentence(clean(told.summary, 600)))
     how = f"<p>Mechanism: {name}. {summary}</p>\n" if told.summary else ""
     listed = ", ".join(f"{clean(name)} = {clean(value, 600)}" for name, value in told.settings.items())
     return described(told.asked) + how + (f'<p class="quiet">Its settings: {escape(listed)}.</p>\n' if listed else "")
 
 
-def _promise(told: Told) -> str:
+def _promise(told: ReportContents) -> str:
     simulated = (
         "<p><strong>SIMULATED.</strong> A release made in the same way would promise what follows. This one promises "
         "nothing: its noise can be repeated by whoever knows the seed.</p>\n"
@@ -237,7 +237,7 @@ def _reading(patterns: Patterns) -> str:
 
 
 def _together(patterns: Patterns) -> str:
-    picture = Picture.of(patterns)
+    picture = GraphPicture.of(patterns)
     if not picture.items:
         return ""
     told = "Two items are joined by a line where the pair was released"
@@ -307,7 +307,7 @@ def _all(patterns: Patterns) -> str:
     return pattern_table(patterns[:_ROWS]) + more
 
 
-def _notes(told: Told) -> str:
+def _notes(told: ReportContents) -> str:
     notes = "".join(f"<li>{escape(clean(note, 2000))}</li>" for note in told.notes)
     facts = described(told.facts)
     if facts:
@@ -315,7 +315,7 @@ def _notes(told: Told) -> str:
     return facts + (f"<ul>{notes}</ul>\n" if notes else "")
 
 
-def _cite(told: Told) -> str:
+def _cite(told: ReportContents) -> str:
     citations = "".join(f"<li>{escape(_sentence(clean(citation, 600)))}</li>\n" for citation in told.citations)
     return (
         f"<ul>\n{citations}<li>discreet, version {escape(clean(told.version))}: frequent patterns, rules and "

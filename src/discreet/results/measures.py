@@ -32,53 +32,53 @@ from numpy.typing import NDArray
 
 from ..errors import MisuseError
 
-Column = NDArray[np.float64]
+MeasureColumn = NDArray[np.float64]
 # The lowest and the highest value that something may have.
-Ends: TypeAlias = tuple[Column, Column]
+Ends: TypeAlias = tuple[MeasureColumn, MeasureColumn]
 
 
-def _support(n: float, a: Column, c: Column, b: Column) -> Column:
+def _support(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return b / n
 
 
-def _confidence(n: float, a: Column, c: Column, b: Column) -> Column:
+def _confidence(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return b / a
 
 
-def _lift(n: float, a: Column, c: Column, b: Column) -> Column:
+def _lift(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return n * b / (a * c)
 
 
-def _leverage(n: float, a: Column, c: Column, b: Column) -> Column:
+def _leverage(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return (n * b - a * c) / (n * n)
 
 
-def _conviction(n: float, a: Column, c: Column, b: Column) -> Column:
+def _conviction(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return np.where(b < a, (n - c) * a / (n * (a - b)), np.inf)
 
 
-def _cosine(n: float, a: Column, c: Column, b: Column) -> Column:
+def _cosine(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return b / np.sqrt(a * c)
 
 
-def _jaccard(n: float, a: Column, c: Column, b: Column) -> Column:
+def _jaccard(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return b / (a + c - b)
 
 
-def _kulczynski(n: float, a: Column, c: Column, b: Column) -> Column:
+def _kulczynski(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return (b / a + b / c) / 2
 
 
-def _certainty(n: float, a: Column, c: Column, b: Column) -> Column:
+def _certainty(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     return np.where(c == n, 0.0, (n * b - a * c) / (a * (n - c)))
 
 
-def _zhang(n: float, a: Column, c: Column, b: Column) -> Column:
+def _zhang(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
     divisor = np.maximum(b * (n - a), a * (c - b))
     return np.where(divisor == 0, 0.0, (n * b - a * c) / divisor)
 
 
-_FORMULAS: dict[str, Callable[[float, Column, Column, Column], Column]] = {
+_FORMULAS: dict[str, Callable[[float, MeasureColumn, MeasureColumn, MeasureColumn], MeasureColumn]] = {
     "support": _support,
     "confidence": _confidence,
     "lift": _lift,
@@ -94,7 +94,9 @@ _FORMULAS: dict[str, Callable[[float, Column, Column, Column], Column]] = {
 MEASURES = tuple(_FORMULAS)
 
 
-def measure(name: str, people: int, antecedent: NDArray[Any], consequent: NDArray[Any], both: NDArray[Any]) -> Column:
+def measure(
+    name: str, people: int, antecedent: NDArray[Any], consequent: NDArray[Any], both: NDArray[Any]
+) -> MeasureColumn:
     """Return one measure of many rules.
 
     Parameters
@@ -120,7 +122,7 @@ def measure(name: str, people: int, antecedent: NDArray[Any], consequent: NDArra
 
 def within(
     name: str, people: tuple[float, float], antecedent: Ends, consequent: Ends, both: Ends
-) -> tuple[Column, Column]:
+) -> tuple[MeasureColumn, MeasureColumn]:
     """Return the smallest and the largest value of a measure that intervals of its counts allow.
 
     Every measure grows with the count of both sides and falls with that of either (where they grow at all), so its ends
@@ -143,7 +145,7 @@ def within(
         (_known(low, 0.0), _known(high, np.inf)) for low, high in (antecedent, consequent, both)
     )
 
-    def share(low: Column, high: Column) -> tuple[Column, Column]:
+    def share(low: MeasureColumn, high: MeasureColumn) -> tuple[MeasureColumn, MeasureColumn]:
         return np.minimum(_over(low, many, 0.0), 1), np.minimum(_over(high, few, 1.0), 1)
 
     confidence = np.minimum(_over(b_low, a_high, 0.0), 1), np.minimum(_over(b_high, a_low, 1.0), 1)
@@ -182,12 +184,12 @@ def within(
                 return np.clip(low, -1, 1), np.clip(high, -1, 1)
 
 
-def _known(end: Column, otherwise: float) -> Column:
+def _known(end: MeasureColumn, otherwise: float) -> MeasureColumn:
     """Return the end of an interval of counts, none of which is negative; where it is not known, what it may be."""
     return np.maximum(np.where(np.isnan(end), otherwise, end), 0.0)
 
 
-def _over(value: Column, divisor: Column | float, otherwise: float) -> Column:
+def _over(value: MeasureColumn, divisor: MeasureColumn | float, otherwise: float) -> MeasureColumn:
     """Divide; what cannot be divided is as it may be."""
     ends = np.broadcast_to(np.asarray(divisor, np.float64), value.shape)
     quotient = np.full(value.shape, otherwise)

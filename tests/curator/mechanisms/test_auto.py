@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
@@ -27,7 +27,7 @@ DENSE = [{0, 1, 2, 3, 4}] * 900 + [{0, 1, 2}] * 500 + [{3, 4, 5}] * 300
 SPARSE = [{person % 60} for person in range(3_000)]
 # Twelve items, six of which some people hold, among very many who hold nothing.
 FEW_ITEMS = [{0, 1, 2, 3, 4, 5}] * 2_600 + [{6, 7, 8, 9, 10, 11}] * 2_400 + [set()] * 55_000
-ASKED = Asked(top=100, least=1, longest=4, items=1_000, people=100_000)
+ASKED = Task(top=100, least=1, longest=4, items=1_000, people=100_000)
 QUESTIONS = [
     {"top": 12},
     {"top": 12, "counts": False},

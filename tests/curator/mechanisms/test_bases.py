@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked, from_tuples, to_tuples
+from discreet.curator.mechanism import Task, from_tuples, to_tuples
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
 from discreet.curator.steps.basis_cover import blocks, cover
 from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
@@ -36,8 +36,8 @@ def engine(people, items=ITEMS) -> LocalEngine:
     return watching.engine(people, items)
 
 
-def asking(**more) -> Asked:
-    return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
+def asking(**more) -> Task:
+    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked, from_tuples, to_tuples
+from discreet.curator.mechanism import Task, from_tuples, to_tuples
 from discreet.curator.mechanisms import clipped
 from discreet.curator.mechanisms.clipped import AGAIN, FIND, ClippedCounting
 from discreet.curator.steps.clipped_counting import HOLDING, LAST, Tally
@@ -83,7 +83,7 @@ def test_without_noise_it_finds_what_is_there(question):
 
 
 def plan(**question):
-    return ClippedCounting().plan(Asked(items=9, people=100, **question))
+    return ClippedCounting().plan(Task(items=9, people=100, **question))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_plan_is_the_whole_budget(question, names):
 def spent(seed=1, epsilon=1, delta=0, baskets=None, **question):
     meter = Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
     shop = groceries(2_000, seed=3) if baskets is None else baskets
-    asked = Asked(items=shop.items, people=2_000, **question)
+    asked = Task(items=shop.items, people=2_000, **question)
     found = ClippedCounting().run(LocalEngine(shop), asked, meter)
     return meter, found
 
@@ -136,14 +136,14 @@ def test_lengths_below_those_wanted_share_alike(least):
 
 
 def test_as_many_are_kept_as_there_can_be():
-    asked = Asked(top=10, least=3, longest=4, items=9, people=9)
+    asked = Task(top=10, least=3, longest=4, items=9, people=9)
     level = Tally(from_tuples([(0,)]), np.ones(1), np.ones(1))
     kept = [clipped._kept(asked, size, level, 5.0) for size in (1, 2, 3, 4)]
     assert kept == [10 * comb(3, 1), 10 * comb(3, 2), 10, 10]
 
 
 def test_over_a_threshold_as_many_are_kept_as_the_estimates_say():
-    asked = Asked(count=5, least=1, longest=4, items=9, people=9)
+    asked = Task(count=5, least=1, longest=4, items=9, people=9)
     for over, below, kept in ((100, 0, clipped.KEPT), (900, 0, 900), (900, 200, 700)):
         estimates = np.array([5.0] * over + [4.9] * 50 + [-4.9] * 50 + [-5.0] * below)
         itemsets = from_tuples([(item,) for item in range(len(estimates))])
@@ -182,7 +182,7 @@ def test_a_note_says_where_candidates_over_a_threshold_were_left_out(counts):
 )
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question, delta):
-    asked = Asked(**{"least": 1, "longest": 4, "items": ALPHABET, "people": 5, **question})
+    asked = Task(**{"least": 1, "longest": 4, "items": ALPHABET, "people": 5, **question})
     every = list(product(combinations_with_replacement(SUBSETS, 2), SUBSETS))
     asks = set()
     for number, (people, more) in enumerate(every[::79]):
@@ -234,7 +234,7 @@ def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     shop = groceries(2_000, seed=3)
     whole = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
     part = whole.part(Fraction(1, 2))
-    asked = Asked(top=10, least=1, longest=3, items=shop.items, people=2_000)
+    asked = Task(top=10, least=1, longest=3, items=shop.items, people=2_000)
     found = ClippedCounting().find(LocalEngine(shop), asked, part, 300.0, 280.0)
     assert len(to_tuples(found.itemsets)) == 10
     assert part.left == 0

@@ -14,7 +14,7 @@ from scipy import stats
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.count import Count
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
@@ -29,8 +29,8 @@ SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range
 LISTS = [[{0}], [{0}, {0, 1}], [{0}, {1, 2}, {0, 1, 2}], [{1}, {1}], SUBSETS[1:]]
 
 
-def asking(itemsets) -> Asked:
-    return Asked(least=1, longest=ITEMS, items=ITEMS, people=3, itemsets=column(itemsets))
+def asking(itemsets) -> Task:
+    return Task(least=1, longest=ITEMS, items=ITEMS, people=3, itemsets=column(itemsets))
 
 
 def answered(people, itemsets):

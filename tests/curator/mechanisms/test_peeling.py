@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.auditing.laws import law
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked, to_tuples
+from discreet.curator.mechanism import Task, to_tuples
 from discreet.curator.mechanisms.peeling import PICK, Growing, Peeling, picked
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
@@ -36,8 +36,8 @@ def engine(people, items=ITEMS) -> LocalEngine:
     return watching.engine(people, items)
 
 
-def asking(**more) -> Asked:
-    return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 9, "top": 3} | more))
+def asking(**more) -> Task:
+    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 9, "top": 3} | more))
 
 
 def meter(epsilon, delta=0, seed=1, neighbours=ADD) -> Meter:

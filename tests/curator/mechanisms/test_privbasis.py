@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked, to_tuples
+from discreet.curator.mechanism import Task, to_tuples
 from discreet.curator.mechanisms.privbasis import PrivBasis
 from discreet.curator.steps import basis_cover as covering
 from discreet.curator.steps.basis_cover import cover, groups
@@ -38,8 +38,8 @@ def engine(people, items=ITEMS) -> LocalEngine:
     return watching.engine(people, items)
 
 
-def asking(**more) -> Asked:
-    return Asked(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
+def asking(**more) -> Task:
+    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])

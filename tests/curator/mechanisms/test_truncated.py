@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.mechanisms.truncated_naive import TruncatedNaive
@@ -59,8 +59,8 @@ def run(people, /, *, items=ALPHABET, seed=1, mechanism="truncated", **question)
     return trial(people, seed=seed, items=items, mechanism=mechanism, **question)
 
 
-def asking(**changes) -> Asked:
-    return Asked(**({"count": 3, "least": 1, "longest": 4, "items": ALPHABET, "people": 5} | changes))
+def asking(**changes) -> Task:
+    return Task(**({"count": 3, "least": 1, "longest": 4, "items": ALPHABET, "people": 5} | changes))
 
 
 @few

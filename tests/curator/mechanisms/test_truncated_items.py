@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Asked
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.truncated_items import ITEMS, TruncatedItems
 from discreet.curator.steps import truncation
 from discreet.curator.steps.truncation import SIZES
@@ -82,7 +82,7 @@ def test_charges_are_those_of_the_plan(epsilon):
 @pytest.mark.parametrize("settings", [{}, {"truncate": False}, {"coverage": "0.5", "longest_size": 2}])
 def test_one_more_person_changes_no_answer_by_more_than_the_query_says(settings):
     mechanism = TruncatedItems(**settings)
-    asked = Asked(count=3, least=1, longest=4, items=ALPHABET, people=5)
+    asked = Task(count=3, least=1, longest=4, items=ALPHABET, people=5)
     every = list(product(combinations_with_replacement(SUBSETS, 2), SUBSETS))
     for number, (people, more) in enumerate(every[::7]):
         runs = []
@@ -150,7 +150,7 @@ def test_the_length_comes_from_the_noisy_histogram_only():
             return noisy
 
     meter = Once(1, epsilon=10**6)
-    asked = Asked(count=3, least=1, longest=4, items=ALPHABET, people=5)
+    asked = Task(count=3, least=1, longest=4, items=ALPHABET, people=5)
     TruncatedItems().run(naive.engine([{0, 1, 2, 3}] * 50, ALPHABET), asked, meter)
     assert meter.asked[1][1].truncation.longest == 1
     assert meter.asked[1][1].most == 1

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from discreet.curator.mechanism import Asked
+from discreet.curator.mechanism import Task
 from discreet.curator.steps import candidate_join
 from discreet.curator.steps.candidate_join import joined
 from discreet.curator.steps.truncation import Loose, Spread, bounds, cut_at, most_before, posterior, sizing
@@ -307,7 +307,7 @@ def test_what_is_released_over_a_threshold_is_not_more_frequent_than_said(kind, 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.05", "0.25", "0.5", "1", "8"])
 def test_sizes_cost_what_the_paper_says(epsilon):
     budget = Fraction(epsilon)
-    asked = Asked(count=5, least=1, longest=9, items=9, people=9, epsilon=budget)
+    asked = Task(count=5, least=1, longest=9, items=9, people=9, epsilon=budget)
     assert sizing(asked, Fraction(1)) * budget == min(Fraction(1, 20), budget / 10)
     assert sizing(asked, Fraction(1, 3)) * budget == min(Fraction(1, 20), budget / 30)
 

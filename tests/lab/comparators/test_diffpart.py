@@ -15,7 +15,7 @@ import discreet
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.lab.comparators import diffpart
-from discreet.lab.comparators.comparator import Wanted
+from discreet.lab.comparators.comparator import ComparatorTask
 from discreet.lab.comparators.diffpart import DiffPart, Taxonomy
 from discreet.lab.measure.exact_values import at_least
 from discreet.privacy.sampling.sources import SimulationSource
@@ -187,12 +187,12 @@ def test_next_to_no_noise_gives_every_basket_back(rows, fan_out):
 
 def test_what_is_published_is_mined():
     rows = [{0, 1}] * 30 + [{1, 2}] * 20 + [{7}] * 4
-    answer = DiffPart().find(of(rows, 12), Wanted(count=20, epsilon=Fraction(10**6)), SimulationSource(0))
+    answer = DiffPart().find(of(rows, 12), ComparatorTask(count=20, epsilon=Fraction(10**6)), SimulationSource(0))
     true = discreet.mine([{str(item) for item in row} for row in rows], min_count=20).to_dict()
     assert {frozenset(map(str, itemset)): count for itemset, count in answer.counts.items()} == true
     assert answer.facts["published"] == 54
     pairs = DiffPart().find(
-        of(rows, 12), Wanted(count=20, least=2, longest=2, epsilon=Fraction(10**6)), SimulationSource(0)
+        of(rows, 12), ComparatorTask(count=20, least=2, longest=2, epsilon=Fraction(10**6)), SimulationSource(0)
     )
     assert set(pairs.counts) == {frozenset({0, 1}), frozenset({1, 2})}
 
@@ -200,7 +200,7 @@ def test_what_is_published_is_mined():
 @pytest.mark.parametrize("rows", [[], [set()], [set()] * 5], ids=["nobody", "one", "several"])
 @pytest.mark.parametrize("items", [0, 1, 25])
 def test_empty_baskets_and_short_lists(rows, items):
-    wanted = Wanted(count=1, epsilon=Fraction(1))
+    wanted = ComparatorTask(count=1, epsilon=Fraction(1))
     for seed in range(5):
         answer = DiffPart().find(of(rows, items), wanted, SimulationSource(seed))
         assert answer.facts["published"] == 0 or items
@@ -216,7 +216,7 @@ def test_empty_baskets_and_short_lists(rows, items):
             "With fan_out = 10 noise alone would go on splitting: set splitting over 3.92; 3 was given.",
         ),
         (
-            lambda: DiffPart().find(of([{0}], 1), Wanted(count=1), SimulationSource(0)),
+            lambda: DiffPart().find(of([{0}], 1), ComparatorTask(count=1), SimulationSource(0)),
             "diffpart needs an epsilon of 0.001 or more.",
         ),
     ],

@@ -13,9 +13,9 @@ import discreet
 from discreet.baskets.generate_census import census
 from discreet.errors import InputError, MisuseError
 from discreet.lab.comparators import det_gd, perturbing, ran_gd
-from discreet.lab.comparators.comparator import Wanted
+from discreet.lab.comparators.comparator import ComparatorTask
 from discreet.lab.comparators.det_gd import DetGD
-from discreet.lab.comparators.perturbing import Table, below
+from discreet.lab.comparators.perturbing import PerturbedTable, below
 from discreet.lab.comparators.ran_gd import RanGD
 from discreet.privacy.sampling.sources import SimulationSource, Source
 
@@ -128,32 +128,32 @@ def test_estimates_of_drawn_reports_are_near(kind):
 def test_without_noise_to_speak_of_the_true_patterns_are_found():
     baskets = census(2_000, seed=1)
     for how in (DetGD(gamma=2**31), RanGD(gamma=2**31, spread=0)):
-        found = how.find(baskets, Wanted(count=200, least=2, longest=4), SimulationSource(1)).counts
+        found = how.find(baskets, ComparatorTask(count=200, least=2, longest=4), SimulationSource(1)).counts
         assert found == pytest.approx(discreet.mine(baskets, min_count=200, lengths=(2, 4)).to_dict(), abs=0.1)
 
 
 def test_a_pattern_is_found_only_if_its_parts_are():
-    table = Table(np.zeros(0, np.int64), (("a=1", "a=2"), ("b=1", "b=2")))
+    table = PerturbedTable(np.zeros(0, np.int64), (("a=1", "a=2"), ("b=1", "b=2")))
     how = DetGD()
     # Many reports of (1, 1) beside many fewer of a = 1 than expected: the pair passes, one of its items does not.
     seen = np.array([[60, 0], [70, 70]])
     assert how.estimates(seen, 4)[0, 0] > 55 > how.estimates(seen.sum(axis=1), 4)[0] - 20
-    found = how.mined(seen, table, Wanted(count=65))
+    found = how.mined(seen, table, ComparatorTask(count=65))
     assert frozenset({"a=1"}) not in found
     assert not any("a=1" in itemset for itemset in found)
 
 
 def test_nobody_and_one_record():
     nobody = discreet.read([])
-    assert DetGD().find(nobody, Wanted(count=1), SimulationSource(0)).counts == {}
+    assert DetGD().find(nobody, ComparatorTask(count=1), SimulationSource(0)).counts == {}
     alike = discreet.read([{"a=1", "b=1"}] * 9)
-    found = DetGD().find(alike, Wanted(count=9), SimulationSource(0)).counts
+    found = DetGD().find(alike, ComparatorTask(count=9), SimulationSource(0)).counts
     assert found == {frozenset(one): 9.0 for one in ({"a=1"}, {"b=1"}, {"a=1", "b=1"})}
 
 
 def test_attributes_whose_labels_lie_apart_are_told_apart():
     baskets = discreet.read([{"a-b=1", "a=1"}, {"a-b=2", "a=2"}, {"a-b=1", "a=3"}])
-    table = Table.of(baskets)
+    table = PerturbedTable.of(baskets)
     assert table.shape == (2, 3)
     places = np.stack(np.unravel_index(table.records, table.shape), axis=1).tolist()
     labels = [{table.values[axis][place] for axis, place in enumerate(row)} for row in places]
@@ -175,7 +175,7 @@ def test_attributes_whose_labels_lie_apart_are_told_apart():
 )
 def test_what_is_no_table(rows, message):
     with pytest.raises(InputError) as caught:
-        Table.of(discreet.read(rows))
+        PerturbedTable.of(discreet.read(rows))
     assert str(caught.value) == message
 
 
@@ -189,7 +189,7 @@ def test_what_is_no_table(rows, message):
             "With gamma = 19 and spread = 1/2 a table of 4 different records is too small: set spread or gamma lower.",
         ),
         (
-            lambda: Table.of(discreet.read([{f"{letter}={n}"} for letter in "abcdefg" for n in range(9)])),
+            lambda: PerturbedTable.of(discreet.read([{f"{letter}={n}"} for letter in "abcdefg" for n in range(9)])),
             "The table has 4,782,969 different records, more than 1,000,000: leave attributes out.",
         ),
     ],

@@ -22,7 +22,7 @@ from discreet.local.device.client import client
 from discreet.local.device.loss import WORD
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.study.conversation import Ask, Who
-from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.questions import CandidateList, Which
 from naive import wire
 
 FOLDER = Path(discreet.local.__file__).parent / "device"
@@ -46,7 +46,7 @@ def test_the_device_is_short():
 
 def test_reports_come_from_the_system_s_source():
     oracle = oracles()["olh"].make(Fraction(1), 10)
-    ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(10)), oracle=oracle)
+    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(10)), oracle=oracle)
     seeds = {tuple(json.loads(client(ask.form, [1], most=1))["seed"]) for _ in range(5)}
     assert len(seeds) == 5
 
@@ -56,7 +56,7 @@ def test_reports_come_from_the_system_s_source():
 @given(st.lists(st.integers(-5, 2**70), max_size=12), st.integers(1, 20), st.integers(1, 4))
 def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
-    ask = Ask(name="", who=Who(0, 1), question=Which(Candidates(size)), oracle=oracle)
+    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(size)), oracle=oracle)
     read = oracle.read([client(ask.form, basket, most=1)])
     assert not read.refused
     assert oracle.supports(read.columns).shape == (size,)
@@ -161,7 +161,7 @@ def test_a_projection_is_that_of_the_page(how):
 
 @pytest.mark.parametrize("oracle", ["grr", "olh", "subset", "privset", "wheel"])
 def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
-    ask = Ask.of("x", Who(0, WORD), Which(Candidates(items=10)), oracle, Fraction(4), pad=2)
+    ask = Ask.of("x", Who(0, WORD), Which(CandidateList(items=10)), oracle, Fraction(4), pad=2)
     for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
         drawn, plain = (seeded(7) for _ in range(2))
         assert client(ask.form, basket, most=4, take=drawn) == client(ask.form, [1, 2, 3], most=4, take=plain)

@@ -29,7 +29,7 @@ from discreet.local.study.pair_questions import (
     Valued,
     WhichRelations,
 )
-from discreet.local.study.questions import Candidates, HowMany, Prefix, Which
+from discreet.local.study.questions import CandidateList, HowMany, Prefix, Which
 from discreet.registry import protocols as registered
 from vectors import make
 from vectors.reading import cases
@@ -37,7 +37,7 @@ from vectors.reading import cases
 PROTOCOLS = {name: one.kind for name, one in registered().items()}
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
 EVERYONE = Who(0, 1 << 32)
-QUESTION = Ask.of("", EVERYONE, Which(Candidates(10)), "olh", Fraction(1)).form
+QUESTION = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(1)).form
 
 
 def refused(question=QUESTION, **allowed):
@@ -77,7 +77,7 @@ class TestTheOwnersLimits:
     def test_a_tenth_is_a_tenth(self):
         """0.3 as a float is a little less than three tenths, and 0.1 a little more than one."""
         for written in ("0.1", "0.3", "0.7"):
-            form = Ask.of("", EVERYONE, Which(Candidates(10)), "olh", Fraction(written)).form
+            form = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(written)).form
             assert client(form, [1], most=float(written), fail=0.1)
             assert "gives at most" in refused(form, most=float(written) - 1e-9)
 
@@ -139,7 +139,7 @@ def live(kind):
 def test_the_oracles_kept_for_comparison_are_not_answered_for():
     assert [name for name in oracles() if name not in live(oracles())] == ["blh", "hr", "oue", "pckv-ue", "sue"]
     for name in ("blh", "hr", "oue", "pckv-ue", "sue"):
-        ask = Ask.of("", EVERYONE, Which(Candidates(10)), name, Fraction(1))
+        ask = Ask.of("", EVERYONE, Which(CandidateList(10)), name, Fraction(1))
         assert refused(ask.form, most=1) == f"This device does not know the oracle {name!r}: it is no part of format 1."
         assert ask.oracle.randomise([3])
 
@@ -170,14 +170,14 @@ def test_oracles_whose_reports_are_too_long_are_not_made():
 ITEMS = tuple(range(256))
 PAIRS = tuple((a, b) for a in ITEMS for b in ITEMS if a != b)
 LARGE = {
-    "millions of items": (Which(Candidates((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
+    "millions of items": (Which(CandidateList((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
     "a hundred thousand itemsets": (
-        Which(Candidates(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
+        Which(CandidateList(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
         ("grr", "olh", "wheel"),
         20,
     ),
     "how many of a hundred thousand": (
-        HowMany(Candidates(itemsets=tuple((a,) for a in range(100_000))), tuple(range(100_001))),
+        HowMany(CandidateList(itemsets=tuple((a,) for a in range(100_000))), tuple(range(100_001))),
         ("grr", "olh"),
         1,
     ),
@@ -197,7 +197,7 @@ LARGE = {
         1,
     ),
     "keys with values": (Valued(Relations(Items(ITEMS, "together"), PAIRS), absent=True), ("grr", "wheel"), 9),
-    "thousands of candidates": (Which(Candidates(5000)), ("subset", "privset"), 5),
+    "thousands of candidates": (Which(CandidateList(5000)), ("subset", "privset"), 5),
 }
 
 

@@ -11,7 +11,7 @@ from discreet.local.oracle import grown
 from discreet.local.oracle_steps.choice import grr_or_olh, make, oracles
 from discreet.local.oracles.olh import OLH
 from discreet.local.study.conversation import Ask, Who, promised
-from discreet.local.study.questions import Candidates, Which
+from discreet.local.study.questions import CandidateList, Which
 
 PADS = (2, 5, 10, 20, 50, 100)
 TABLE_II = {
@@ -82,7 +82,7 @@ def test_table_3():
 def test_counting_on_sampling_is_never_called_pure():
     oracle = OLH.sampled(Fraction(2), 500, pad=20, delta=Fraction(1, 10**9))
     assert oracle.delta > 0
-    ask = Ask(name="which", who=Who(0, 100), question=Which(Candidates(500)), oracle=oracle)
+    ask = Ask(name="which", who=Who(0, 100), question=Which(CandidateList(500)), oracle=oracle)
     assert promised([ask]).delta == oracle.delta
     assert Fraction(ask.form["delta"]) == oracle.delta
     assert "share" in oracle.form

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from discreet.local.estimation import beliefs, candidates, held_sizes
 from discreet.local.estimation.beliefs import Evidence, Guessed, ItemLaw, TwoPart, fitted, log_scaled
-from discreet.local.estimation.candidates import PAIRS, Level, Measured, Picture, Scales, larger_of
+from discreet.local.estimation.candidates import PAIRS, Measured, PatternBeliefs, PatternLevel, Scales, larger_of
 from discreet.local.estimation.held_sizes import BINS, HeldSizes
 from discreet.local.protocols import adept
-from discreet.local.protocols.adept import Told, best_oracle
-from discreet.local.study.conversation import Ask, Estimate, Line
-from discreet.local.study.questions import Candidates, HowMany, Which
+from discreet.local.protocols.adept import RoundEstimate, best_oracle
+from discreet.local.study.conversation import Ask, Estimate, Partition
+from discreet.local.study.questions import CandidateList, HowMany, Which
 from discreet.local.study.simulate import simulate
 
 
@@ -156,9 +156,9 @@ class TestEvidence:
 
 def told_by(law: np.ndarray, people: int = 10**9) -> Estimate:
     """Return what a round about sizes tells without noise."""
-    of = Candidates(items=len(law) - 1)
+    of = CandidateList(items=len(law) - 1)
     bins = tuple(first for first in BINS if first < len(law))
-    ask = Ask.of("sizes", Line().next(Fraction(1, 2)), HowMany(of, bins), "subset", Fraction(1))
+    ask = Ask.of("sizes", Partition().next(Fraction(1, 2)), HowMany(of, bins), "subset", Fraction(1))
     oracle, shares = ask.oracle, np.add.reduceat(law, bins)
     wanted = people * (shares * float(oracle.held) + (1 - shares) * float(oracle.other))
     return Estimate(ask, people, np.rint(wanted).astype(np.int64))
@@ -274,7 +274,7 @@ class TestHeldSizes:
             values=np.array([-1e-3, -1e-9, 1e-9, 0.4]),
             variance=np.full(4, 1e-6),
         )
-        told = Told.of(answer, held)
+        told = RoundEstimate.of(answer, held)
         relative = told.evidence.relative
         # Half as large an error as each has of its own is common to all, on top; the sizes are known for sure here.
         assert told.doubt == pytest.approx(sqrt(relative[2]) / 2, rel=1e-6)
@@ -285,18 +285,18 @@ class TestHeldSizes:
         seen = told_by(law_of((1, 1.0)))
         held = HeldSizes.of(seen, seen.ask.question.bins, 200)
         answer = Estimate(
-            Ask.of("which", Line().next(Fraction(1, 2)), Which(Candidates(items=2)), "grr", Fraction(1)),
+            Ask.of("which", Partition().next(Fraction(1, 2)), Which(CandidateList(items=2)), "grr", Fraction(1)),
             100,
             np.array([50, 10]),
         )
-        told = Told.of(answer, held)
+        told = RoundEstimate.of(answer, held)
         assert told.evidence.values == pytest.approx(answer.values, rel=0.01)
         assert told.correction == pytest.approx(1, abs=0.01)
 
 
-def level(sets: list[tuple[int, ...]], means: list[float]) -> Level:
+def level(sets: list[tuple[int, ...]], means: list[float]) -> PatternLevel:
     known = evidence(means, 1e-12)
-    return Level.of(sets, ItemLaw.learnt(known).believed(known))
+    return PatternLevel.of(sets, ItemLaw.learnt(known).believed(known))
 
 
 class TestLarger:
@@ -317,8 +317,8 @@ class TestLarger:
 
 
 class TestPicture:
-    def picture(self, values: list[float], noise: float, **wanted) -> Picture:
-        return Picture(evidence(values, noise), 0.0, **{"top": 3, "least": 1, "largest": 2} | wanted)
+    def picture(self, values: list[float], noise: float, **wanted) -> PatternBeliefs:
+        return PatternBeliefs(evidence(values, noise), 0.0, **{"top": 3, "least": 1, "largest": 2} | wanted)
 
     def test_nothing_is_asked_where_everything_is_known(self):
         assert self.picture([0.6, 0.5, 0.4, 1e-5, 1e-5], 1e-12, largest=1).uncertain(0.01, 100) == []
@@ -378,14 +378,14 @@ class TestPicture:
         picture.add(pairs, evidence(np.full(len(pairs), 0.01), 1e-4), 0.0)
         self.check(picture)
 
-    def check(self, picture: Picture) -> None:
+    def check(self, picture: PatternBeliefs) -> None:
         found = {one: value for each in picture.levels for one, value in zip(each.sets, each.means, strict=True)}
         for one, value in found.items():
             assert all(value <= found[part] for part in combinations(one, len(one) - 1) if part)
 
     def test_without_a_prior_an_estimate_is_believed_as_it_is(self):
         told = evidence([0.5, 0.4, -0.01, 0.02], 1e-4, 0.01)
-        picture = Picture(told, 0.0, top=3, least=1, largest=2, prior=False)
+        picture = PatternBeliefs(told, 0.0, top=3, least=1, largest=2, prior=False)
         items, pairs = picture.levels
         assert items.sets == [(0,), (1,), (3,), (2,)]
         assert items.means.tolist() == [0.5, 0.4, 0.02, 0.0]
@@ -396,7 +396,7 @@ class TestPicture:
         assert pairs.means[[pairs.place[0, 1], pairs.place[0, 3]]].tolist() == [0.31, 0.0]
 
     def test_without_merging_the_newest_counts(self):
-        picture = Picture(evidence([0.5, 0.4, 0.3], 1e-4), 0.0, top=2, least=1, largest=2, merged=False)
+        picture = PatternBeliefs(evidence([0.5, 0.4, 0.3], 1e-4), 0.0, top=2, least=1, largest=2, merged=False)
         picture.add([(0,), (0, 1)], evidence([0.54, 0.2], 1e-2), 0.0)
         assert picture.items.values.tolist() == [0.54, 0.4, 0.3]
         assert picture.items.noise.tolist() == [1e-2, 1e-4, 1e-4]
@@ -407,8 +407,8 @@ class TestPicture:
 class TestScale:
     """All estimates of a round share the error of one correction."""
 
-    def picture(self, doubt: float) -> Picture:
-        return Picture(evidence([0.5, 0.4, 0.3, 0.2], 1e-8), doubt, top=2, least=1, largest=1)
+    def picture(self, doubt: float) -> PatternBeliefs:
+        return PatternBeliefs(evidence([0.5, 0.4, 0.3, 0.2], 1e-8), doubt, top=2, least=1, largest=1)
 
     def test_what_a_round_lies_over_what_is_believed(self):
         both = (np.array([0.5, 0.3]), np.zeros(2))
@@ -444,7 +444,7 @@ class TestScale:
             return 1.0 - (frequencies > 0.3)
 
         items = evidence([0.5, 0.1, 0.09, 0.08], 1e-8)
-        picture = Picture(items, 0.2, follows, top=2, least=1, largest=1)
+        picture = PatternBeliefs(items, 0.2, follows, top=2, least=1, largest=1)
         picture.add([(1,), (2,)], evidence([0.08, 0.072], 1e-8), 0.0, follows)
         assert picture.items.values == pytest.approx([0.5, 0.08, 0.072, 0.064], rel=0.02)
 

@@ -15,7 +15,7 @@ from discreet.errors import MisuseError
 from discreet.exact.metrics import cumulative_rank
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Estimate, Wanted, converse, most_asked, promised
-from discreet.local.study.simulate import Crowd, simulate
+from discreet.local.study.simulate import SimulatedPeople, simulate
 from discreet.registry import protocol
 
 
@@ -81,7 +81,7 @@ class TestFound:
 
 def led(baskets: Baskets, settings: dict | None = None, **wanted) -> list[Estimate]:
     asked = Wanted(**{"items": baskets.items, "top": 16, "epsilon": Fraction(1)} | wanted)
-    crowd = Crowd(baskets=baskets, seed=1, speed="aggregated")
+    crowd = SimulatedPeople(baskets=baskets, seed=1, speed="aggregated")
     numbers = crowd.numbers()
     return list(converse(protocol("adept", settings).talk(asked), lambda ask: crowd.hear(ask, numbers))[1])
 

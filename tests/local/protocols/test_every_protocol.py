@@ -15,7 +15,7 @@ import pytest
 
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.local.study.conversation import Wanted, converse, most_asked, replay
-from discreet.local.study.simulate import Crowd, simulate
+from discreet.local.study.simulate import SimulatedPeople, simulate
 from discreet.registry import protocol, protocols
 
 ALL = list(protocols())
@@ -99,7 +99,7 @@ def test_everyone_is_asked_once_and_a_conversation_can_be_taken_up_again(name):
     generator = np.random.default_rng(3)
     baskets = laid([sorted(generator.choice(ITEMS, generator.integers(0, 5), replace=False)) for _ in range(2000)])
     plan, wanted = protocol(name, kinds(name)[-1]), Wanted(items=ITEMS, top=3, epsilon=Fraction(2))
-    crowd = Crowd(baskets=baskets, seed=5, speed="aggregated")
+    crowd = SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
     numbers = crowd.numbers()
     learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
     assert most_asked([one.ask for one in heard]) == 1

@@ -17,9 +17,9 @@ from discreet.exact.metrics import cumulative_rank
 from discreet.local.estimation.tree import Mined, Node, Tree, _agree, balanced, balanced_at_random, cut_share
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.protocols.fp_tree import FPTree, _off, _spread
-from discreet.local.study.conversation import MOST_PATTERNS, Ask, Estimate, Line, Wanted, Who
-from discreet.local.study.questions import Candidates, Prefix
-from discreet.local.study.rounds import LEAST_SHARE, Sizes
+from discreet.local.study.conversation import MOST_PATTERNS, Ask, Estimate, Partition, Wanted, Who
+from discreet.local.study.questions import CandidateList, Prefix
+from discreet.local.study.rounds import LEAST_SHARE, SizesRound
 from discreet.local.study.simulate import simulate
 
 SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most."
@@ -105,7 +105,7 @@ def test_what_baskets_longer_than_the_tree_lose():
 
 
 def test_what_is_cut_is_given_back_by_the_guess():
-    tree, sizes = Tree(np.array([0.6, 0.5, 0.4, 0.3, 0.2])), Sizes(kept=np.array([0.2, 0.2, 0.2, 0.1, 0.1]))
+    tree, sizes = Tree(np.array([0.6, 0.5, 0.4, 0.3, 0.2])), SizesRound(kept=np.array([0.2, 0.2, 0.2, 0.1, 0.1]))
     lost = cut_share((0, 4), tree.chances, sizes.kept, 2)
     assert 0.3 < lost < 1
     for corrected, expected in ((False, 0.05), (True, 0.05 + lost * 0.6 * 0.2)):
@@ -144,7 +144,7 @@ def test_intervals_hold_the_true_count(switches):
         outcome = simulate(baskets, FPTree(**switches), top=30, epsilon=4, seed=seed, least=2, speed="aggregated")
         found = outcome.patterns
         edges = zip(found.offsets, found.offsets[1:], strict=False)
-        of = Candidates(itemsets=tuple(tuple(sorted(found.codes[a:b].tolist())) for a, b in edges))
+        of = CandidateList(itemsets=tuple(tuple(sorted(found.codes[a:b].tolist())) for a, b in edges))
         counts = np.bincount(of.answers(baskets, np.arange(len(baskets)))[1], minlength=len(of))
         holds.append((found.low <= counts) & (counts <= found.high))
     assert np.concatenate(holds).mean() > 0.9
@@ -283,7 +283,7 @@ def test_whatever_is_refused_is_refused_before_anyone_is_asked():
 
 
 def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
-    line = Line()
+    line = Partition()
     line.next(Fraction(1, 2))
     asked = [line.next(LEAST_SHARE / MOST_PATTERNS) for _ in range(1000)]
     assert all(who.start < who.stop for who in asked)

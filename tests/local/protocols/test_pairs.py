@@ -15,12 +15,12 @@ from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.exact.metrics import score_relations
 from discreet.exact.relations import relations
-from discreet.local.estimation.priors import Law, two_part, under
-from discreet.local.protocols.pairs import Pairs as PairsProtocol
+from discreet.local.estimation.priors import PriorLaw, two_part, under
+from discreet.local.protocols.pairs import PairsProtocol as PairsProtocol
 from discreet.local.protocols.pairs import Singles
 from discreet.local.study.conversation import Wanted
 from discreet.local.study.outcome import as_rules
-from discreet.local.study.questions import Candidates
+from discreet.local.study.questions import CandidateList
 from discreet.local.study.rounds import Estimated
 from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
@@ -63,7 +63,7 @@ def test_figure_1_is_found(prior, figure):
 def test_figure_1_is_not_found_by_the_guess(figure):
     """With the true frequencies of the items and no noise at all, chance has other pairs in front."""
     counts = figure.item_counts / len(figure)
-    of = Candidates(itemsets=tuple((item,) for item in range(6)))
+    of = CandidateList(itemsets=tuple((item,) for item in range(6)))
     singles = Singles.of(Estimated(of=of, values=counts, variance=counts * 0, pad=1, correction=1.0), 6)
     asked = singles.relations("together")
     guess = singles.by_chance(asked)
@@ -140,7 +140,7 @@ class TestPrior:
     def test_the_numbers_of_the_prior_are_not_sure_either(self):
         """One estimate says little about them, so they are about as unsure as before: that is in its variance."""
         seen = [np.array([number]) for number in (0.02, 1e-3, 0.02, 0.2)]
-        assert two_part(*seen)[1] > 1.2 * under(Law(), *seen)[1]
+        assert two_part(*seen)[1] > 1.2 * under(PriorLaw(), *seen)[1]
 
     def test_what_has_no_noise_stays(self):
         values, guess = np.array([0.3, 0.01, 0.02, 0.5]), np.array([0.02, 0.01, 0.02, 0.02])
@@ -179,7 +179,7 @@ class TestPrior:
 
     def test_what_is_expected_of_a_value_is_an_integral(self):
         """Both parts in closed form against sums over a fine grid, at the typical law."""
-        law, noise, guess, most = Law(), 1e-4, 0.02, 0.1
+        law, noise, guess, most = PriorLaw(), 1e-4, 0.02, 0.1
         grid = np.linspace(-0.4, 1.2, 400_001)
         off = law.off * law.factor * guess
         near = np.exp(-((grid - law.factor * guess) ** 2) / (2 * off**2)) / (off * np.sqrt(2 * np.pi))

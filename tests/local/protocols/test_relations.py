@@ -16,7 +16,7 @@ from discreet import MisuseError
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
 from discreet.lab.measure.noise_free import learn_without_noise
 from discreet.local.estimation.spectral import (
-    Belief,
+    MatrixBelief,
     bounds,
     decomposed,
     independent,
@@ -167,7 +167,7 @@ class TestSpectral:
         rng = np.random.default_rng(5)
         truth = rng.random((4, 4))
         truth = truth + truth.T if symmetric else truth
-        belief = Belief(guess=np.full((4, 4), 0.5), doubt=np.ones((4, 4)), symmetric=symmetric)
+        belief = MatrixBelief(guess=np.full((4, 4), 0.5), doubt=np.ones((4, 4)), symmetric=symmetric)
         assert belief.mean() == pytest.approx(belief.guess)
         assert belief.variance() == pytest.approx(belief.doubt)
         for _ in range(40):
@@ -181,7 +181,7 @@ class TestSpectral:
     def test_rounds_add_up_to_what_all_answers_say_at_once(self, symmetric):
         rng = np.random.default_rng(6)
         guess = independent(rng.random(5))
-        rounds, once = (Belief(guess=guess, doubt=guess**2, symmetric=symmetric) for _ in range(2))
+        rounds, once = (MatrixBelief(guess=guess, doubt=guess**2, symmetric=symmetric) for _ in range(2))
         for at in range(24):
             left = rng.standard_normal(5)
             right = left if symmetric else rng.standard_normal(5)
@@ -194,14 +194,14 @@ class TestSpectral:
         assert rounds.variance() == pytest.approx(once.variance(), abs=1e-12)
 
     def test_answers_that_are_surer_than_rounding_allows(self):
-        belief = Belief(guess=np.zeros((3, 3)), doubt=np.full((3, 3), 1e6), symmetric=False)
+        belief = MatrixBelief(guess=np.zeros((3, 3)), doubt=np.full((3, 3), 1e6), symmetric=False)
         for _ in range(20):
             belief.measured(np.ones(3), np.ones(3), 9.0, 0.0)
         assert belief.mean() == pytest.approx(np.ones((3, 3)), abs=1e-3)
         assert np.isfinite(belief.variance()).all()
 
     def test_precision_weighs_and_nobody_says_nothing(self):
-        belief = Belief(guess=np.zeros((1, 1)), doubt=np.ones((1, 1)), symmetric=True)
+        belief = MatrixBelief(guess=np.zeros((1, 1)), doubt=np.ones((1, 1)), symmetric=True)
         belief.measured(np.ones(1), np.ones(1), 9.0, float("inf"))
         assert belief.mean() == pytest.approx(0.0)
         belief.measured(np.ones(1), np.ones(1), 3.0, 0.5)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
 from discreet.local.device.loss import WORD
-from discreet.local.study.conversation import Ask, Estimate, Line, Who, converse
-from discreet.local.study.questions import Candidates, HowMany, Which
-from discreet.local.study.rounds import BINS, WIDE_BINS, Estimated, Sizes, estimating
+from discreet.local.study.conversation import Ask, Estimate, Partition, Who, converse
+from discreet.local.study.questions import CandidateList, HowMany, Which
+from discreet.local.study.rounds import BINS, WIDE_BINS, Estimated, SizesRound, estimating
 
 quick = settings(derandomize=True, max_examples=60, deadline=None)
 
@@ -24,8 +24,8 @@ NINE = Fraction(9, 10)
 EVERYONE = Who(0, WORD)
 
 
-def sizes(*kept: float) -> Sizes:
-    return Sizes(kept=np.array(kept, float))
+def sizes(*kept: float) -> SizesRound:
+    return SizesRound(kept=np.array(kept, float))
 
 
 def exactly(ask: Ask, frequencies: list[float], people: int) -> Estimate:
@@ -103,19 +103,19 @@ class TestPadding:
 class TestSizes:
     def test_one_lucky_draw_far_over_the_padding_does_not_scale_everything_up(self):
         """Nine standard deviations at size 2, and 3.8 at size 40: noise has that in one of 200 runs."""
-        ask = Ask.of("how many", Who(0, WORD), HowMany.up_to(Candidates(items=64), 64), "olh", Fraction(1))
+        ask = Ask.of("how many", Who(0, WORD), HowMany.up_to(CandidateList(items=64), 64), "olh", Fraction(1))
         people = 100_000
         wide = sqrt(ask.oracle.variance(0.0, people))
         fractions = [0.0] * 65
         fractions[2], fractions[40] = 9 * wide, 3.8 * wide
-        found = Sizes.of(exactly(ask, fractions, people))
+        found = SizesRound.of(exactly(ask, fractions, people))
         assert np.flatnonzero(found.kept).tolist() == [1, 39]
         assert found.correction(2) == 1.0
         assert found.correction(20) > 1.5  # not far over it
         fractions[40] = 6 * wide
-        assert Sizes.of(exactly(ask, fractions, people)).correction(2) > 5
+        assert SizesRound.of(exactly(ask, fractions, people)).correction(2) > 5
 
-    OF = Candidates(items=6)
+    OF = CandidateList(items=6)
 
     def test_threshold_is_of_the_group_and_of_its_oracle(self):
         """A8: F^-1(1 - 0.05 / 2k) standard deviations of this round's own noise; the first value is not a size."""
@@ -125,11 +125,11 @@ class TestSizes:
                 ask = Ask.of("how many", EVERYONE, question, oracle, Fraction(1))
                 edge = NormalDist().inv_cdf(1 - 0.05 / 6) * sqrt(ask.oracle.variance(0.0, people))
                 seen = exactly(ask, [0.9, edge * 1.05, edge * 0.95, 0.0, -0.1, 0.0, 0.0], people)
-                assert np.flatnonzero(Sizes.of(seen).kept).tolist() == [0]
+                assert np.flatnonzero(SizesRound.of(seen).kept).tolist() == [0]
 
     def test_the_print_on_T10I4D100K(self):
         """A8: the threshold is 2.9 % of a group of 50,000 at epsilon 1 and k = 64, and 9 % of one of 5,000."""
-        question = HowMany.up_to(Candidates(items=128), 128)
+        question = HowMany.up_to(CandidateList(items=128), 128)
         oracle = Ask.of("how many", EVERYONE, question, "olh", Fraction(1)).oracle
         threshold = [
             NormalDist().inv_cdf(1 - 0.05 / 128) * sqrt(oracle.variance(0.0, many)) for many in (50_000, 5_000)
@@ -138,11 +138,11 @@ class TestSizes:
 
     def test_sizes_begin_at_one(self):
         seen = round_of(HowMany.up_to(self.OF, 6), [0.5, 0.3, 0.2, 0, 0, 0, 0])
-        assert Sizes.of(seen).kept == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
+        assert SizesRound.of(seen).kept == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
 
     def test_bins_are_spread_over_their_sizes(self):
-        question = HowMany(Candidates(items=12), (0, 1, 2, 8, 11))
-        kept = Sizes.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").kept
+        question = HowMany(CandidateList(items=12), (0, 1, 2, 8, 11))
+        kept = SizesRound.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").kept
         assert len(kept) == 12
         assert [kept[:1].sum(), kept[1:7].sum(), kept[7:10].sum(), kept[10:].sum()] == pytest.approx(
             [0.2, 0.3, 0.15, 0.25], abs=1e-6
@@ -151,20 +151,20 @@ class TestSizes:
 
     def test_the_last_of_all_bins_is_open(self):
         """Its sizes go on to all candidates, by the law that fits."""
-        kept = Sizes.of(round_of(HowMany(Candidates(items=900), BINS), [0.5, *[0.0] * 12, 0.5]), "bins").kept
+        kept = SizesRound.of(round_of(HowMany(CandidateList(items=900), BINS), [0.5, *[0.0] * 12, 0.5]), "bins").kept
         assert (len(kept), kept[64:].sum()) == (900, pytest.approx(0.5, abs=1e-4))
 
     @pytest.mark.parametrize("far", [65, 520, 1040])
     def test_a_lucky_bin_far_out_is_not_believed(self, far):
         """Three standard deviations in one bin of twenty: noise has that in one of forty runs."""
-        question = HowMany(Candidates(items=2016), WIDE_BINS)
+        question = HowMany(CandidateList(items=2016), WIDE_BINS)
         ask = Ask.of("how many", EVERYONE, question, "subset", Fraction(1))
         people = 30_000
         wide = sqrt(ask.oracle.variance(0.0, people))
         shares = dict(zip(WIDE_BINS, self.halves(WIDE_BINS, 2017), strict=True))
-        plain = Sizes.of(exactly(ask, list(shares.values()), people), "bins").correction(3)
+        plain = SizesRound.of(exactly(ask, list(shares.values()), people), "bins").correction(3)
         shares[far] += 3 * wide
-        lucky = Sizes.of(exactly(ask, list(shares.values()), people), "bins").correction(3)
+        lucky = SizesRound.of(exactly(ask, list(shares.values()), people), "bins").correction(3)
         assert plain == pytest.approx(1 / (1 - 1 / 8), rel=0.05)
         assert lucky == pytest.approx(plain, rel=0.15)
 
@@ -177,39 +177,39 @@ class TestSizes:
     def test_a_bin_that_stands_far_out_of_the_noise_is_believed(self):
         """A fifth of the people hold thirty; no law of few numbers has that beside halves."""
         bins = BINS[:12]
-        ask = Ask.of("how many", EVERYONE, HowMany(Candidates(items=40), bins), "subset", Fraction(1))
+        ask = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=40), bins), "subset", Fraction(1))
         shares = [0.8 * share for share in self.halves(bins, 41)]
         shares[bins.index(29)] += 0.2
-        kept = Sizes.of(exactly(ask, shares, 1_000_000), "bins").kept
+        kept = SizesRound.of(exactly(ask, shares, 1_000_000), "bins").kept
         assert kept[28:].sum() == pytest.approx(0.2, abs=0.01)
 
     @pytest.mark.parametrize("people", [0, 1, 20])
     def test_hardly_anyone_scales_nothing_up_by_much(self, people):
         """Whatever noise makes of the bins, which go on to 2,016; fixed seeds."""
-        ask = Ask.of("how many", EVERYONE, HowMany(Candidates(items=2016), WIDE_BINS), "subset", Fraction(1))
+        ask = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=2016), WIDE_BINS), "subset", Fraction(1))
         for seed in range(20):
             counts = np.random.default_rng(seed).binomial(people, 0.3, len(WIDE_BINS))
-            found = Sizes.of(Estimate(ask, people, counts), "bins")
+            found = SizesRound.of(Estimate(ask, people, counts), "bins")
             assert np.isfinite(found.kept).all()
             assert 1 <= found.correction(1) < 30
 
     def test_bins_of_one_each_are_bins_all_the_same(self):
         """Seven candidates in bins 0 to 6: the last bin has those who hold six or seven."""
-        seen = round_of(HowMany(Candidates(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
-        assert len(Sizes.of(seen, "bins").kept) == 7
-        assert len(Sizes.of(seen).kept) == 6
+        seen = round_of(HowMany(CandidateList(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
+        assert len(SizesRound.of(seen, "bins").kept) == 7
+        assert len(SizesRound.of(seen).kept) == 6
 
     def test_another_question(self):
         ask = Ask.of("which", EVERYONE, Which(self.OF), "olh", Fraction(1))
         with pytest.raises(MisuseError) as error:
-            Sizes.of(exactly(ask, [0.0] * 6, 100))
+            SizesRound.of(exactly(ask, [0.0] * 6, 100))
         assert str(error.value) == "Sizes are learnt from a round that asks how many."
 
 
-def talk(of: Candidates, **settings):
+def talk(of: CandidateList, **settings):
     step = {"oracles": ("olh", "grr"), "padding": "percentile", "about": "items"} | settings
     shares = step.pop("shares", (Fraction(1, 10), Fraction(1, 2)))
-    return (yield from estimating(of, Line(), shares, Fraction(2), **step))
+    return (yield from estimating(of, Partition(), shares, Fraction(2), **step))
 
 
 class TestEstimating:
@@ -222,7 +222,7 @@ class TestEstimating:
             shares = self.SHARES[ask.name] if seen is None else seen[ask.name]
             return exactly(ask, shares, 10**10)
 
-        found, self.heard = converse(talk(Candidates(items=2), **settings), hear)
+        found, self.heard = converse(talk(CandidateList(items=2), **settings), hear)
         return found
 
     def test_learnt_padding_and_no_correction_needed(self):
@@ -262,15 +262,15 @@ class TestEstimating:
         def hear(ask: Ask) -> Estimate:
             return Estimate(ask, 10, np.zeros(ask.question.values, np.int64))
 
-        _, heard = converse(talk(Candidates(items=9), **settings), hear)
+        _, heard = converse(talk(CandidateList(items=9), **settings), hear)
         assert heard[0].ask.question.values == 4
-        _, heard = converse(talk(Candidates(items=9), **settings | {"longest": None}), hear)
+        _, heard = converse(talk(CandidateList(items=9), **settings | {"longest": None}), hear)
         assert heard[0].ask.question.values == 10
 
 
 def test_ties_stand_in_the_order_of_the_candidates():
     values = np.array([0.1, 0.3, 0.3, -0.2])
-    some = Estimated(of=Candidates(items=4), values=values, variance=values, pad=1, correction=1.0)
+    some = Estimated(of=CandidateList(items=4), values=values, variance=values, pad=1, correction=1.0)
     assert some.best(3) == [1, 2, 0]
     assert some.best(9) == [1, 2, 0, 3]
     assert (some.least_of(3), some.least_of(4)) == (0.1, 1e-4)

@@ -12,9 +12,9 @@ from discreet.errors import InputError, MisuseError
 from discreet.lab.data.datasets import load, path
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, Who, converse
-from discreet.local.study.questions import Candidates, HowMany
-from discreet.local.study.rounds import Sizes
-from discreet.local.study.simulate import Crowd
+from discreet.local.study.questions import CandidateList, HowMany
+from discreet.local.study.rounds import SizesRound
+from discreet.local.study.simulate import SimulatedPeople
 from discreet.registry import protocol, protocols
 from discreet.registry.settings import typed
 
@@ -108,15 +108,15 @@ def test_the_size_of_baskets_on_T10I4D100K():
     """A8: among the true top 128, nine in ten hold up to 7; a group of 50,000 learns that at epsilon 1. Seeds fixed."""
     baskets = need("T10I4D100K")
     best = sorted(np.argsort(-baskets.item_counts, kind="stable")[:128].tolist())
-    of = Candidates(itemsets=tuple((item,) for item in best))
+    of = CandidateList(itemsets=tuple((item,) for item in best))
     held = np.diff(of.answers(baskets, np.arange(len(baskets)))[0])
     counts = np.bincount(held, minlength=129)[1:].astype(float)
-    assert Sizes(kept=counts).padding("percentile", Fraction(9, 10)) == 7
+    assert SizesRound(kept=counts).padding("percentile", Fraction(9, 10)) == 7
     ask = Ask.of("how many", Who(0, WORD // 2), HowMany.up_to(of, 128), "olh", Fraction(1))
     learnt = []
     for seed in range(10):
-        crowd = Crowd(baskets=baskets, seed=seed, speed="aggregated")
-        learnt.append(Sizes.of(crowd.hear(ask, crowd.numbers())).padding("percentile", Fraction(9, 10)))
+        crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
+        learnt.append(SizesRound.of(crowd.hear(ask, crowd.numbers())).padding("percentile", Fraction(9, 10)))
     assert 6.5 <= np.mean(learnt) <= 7.5
     assert set(learnt) <= {6, 7, 8}
 

@@ -16,7 +16,7 @@ from discreet.local.study.conversation import (
     Ask,
     Estimate,
     Learnt,
-    Line,
+    Partition,
     Wanted,
     Who,
     converse,
@@ -24,11 +24,11 @@ from discreet.local.study.conversation import (
     promised,
     replay,
 )
-from discreet.local.study.questions import Candidates, HowMany, Which
+from discreet.local.study.questions import CandidateList, HowMany, Which
 from discreet.registry import protocol
 
 ONE = Fraction(1)
-ITEMS = Which(Candidates(items=4))
+ITEMS = Which(CandidateList(items=4))
 
 
 def ask(name: str, who: Who, epsilon: Fraction = ONE, oracle: str = "grr") -> Ask:
@@ -55,7 +55,7 @@ HALF, REST = Who(0, WORD // 2), Who(WORD // 2, WORD)
 
 class TestWhoIsAsked:
     def test_shares_follow_each_other(self):
-        line = Line()
+        line = Partition()
         parts = [line.next(Fraction(share)) for share in ("0.25", "0.05", "1/3")]
         assert all(one.stop == other.start for one, other in pairwise(parts))
         assert (parts[0].start, parts[0].stop, parts[2].stop) == (0, WORD // 4, int(Fraction("19/30") * WORD))

@@ -13,7 +13,7 @@ import discreet
 from discreet.cli import simulate as command
 from discreet.cli.groups import Writing
 from discreet.local.protocol import Protocol
-from discreet.local.study.conversation import Ask, Estimate, Learnt, Line, Related, Talk, Wanted
+from discreet.local.study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
 from discreet.local.study.pair_questions import Items, Relations, WhichRelations
 
 BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
@@ -36,7 +36,7 @@ class OneRelation(Protocol):
     def talk(self, wanted: Wanted) -> Talk:
         """Ask once; what holds for the items is made up."""
         question = WhichRelations(Relations(Items((0, 1), "together"), ((1, 0), (0, 1))))
-        seen: Estimate = yield Ask.of("both", Line().next(1), question, "grr", wanted.epsilon, pad=2)
+        seen: Estimate = yield Ask.of("both", Partition().next(1), question, "grr", wanted.epsilon, pad=2)
         sides = np.array([1.0, 0.75]), np.full(2, 1e-6)
         related = Related(
             first=((1,), (0,)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device.answering import held
-from discreet.local.study.questions import Candidates, Cells, HowMany, Prefix, Question, Which
+from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
 
 quick = settings(derandomize=True, max_examples=80, deadline=None)
 
@@ -24,8 +24,8 @@ ITEMSETS = st.lists(
     min_size=1,
     max_size=10,
     unique=True,
-).map(lambda many: Candidates(itemsets=tuple(many)))
-CANDIDATES = st.one_of(st.integers(1, 12).map(lambda many: Candidates(items=many)), ITEMSETS)
+).map(lambda many: CandidateList(itemsets=tuple(many)))
+CANDIDATES = st.one_of(st.integers(1, 12).map(lambda many: CandidateList(items=many)), ITEMSETS)
 
 
 def baskets_of(rows: list[list[int]]) -> Baskets:
@@ -71,12 +71,12 @@ def test_prefix(data, rows):
 @quick
 @given(st.permutations(range(12)), st.integers(1, 6), ROWS)
 def test_cells(order, many, rows):
-    agree(Cells(tuple(order[:many])), rows)
+    agree(CellOfBlock(tuple(order[:many])), rows)
 
 
 def test_items_beyond_the_list_are_ignored():
     """A device may hold what the question does not know, and the data may lack what it asks about."""
-    for question in (Which(Candidates(items=3)), HowMany.up_to(Candidates(itemsets=((0,), (2, 11))), 2)):
+    for question in (Which(CandidateList(items=3)), HowMany.up_to(CandidateList(itemsets=((0,), (2, 11))), 2)):
         inside = held(question.form(), [0, 2])
         assert held(question.form(), [-4, 0, 2, 10, 99]) == inside
         agree(question, [[0, 2, 8], [], [8]])
@@ -84,22 +84,22 @@ def test_items_beyond_the_list_are_ignored():
 
 def test_the_empty_handed_have_an_answer_to_a_count():
     """A7: sizes begin at 0, and whoever holds nothing says so."""
-    question = HowMany.up_to(Candidates(items=6), 6)
+    question = HowMany.up_to(CandidateList(items=6), 6)
     assert question.values == 7
     assert held(question.form(), []) == [0]
     agree(question, [[], [0, 1, 2, 3, 4, 5]])
 
 
 def test_the_last_bin_takes_the_rest():
-    question = HowMany(Candidates(items=9), (0, 1, 4))
+    question = HowMany(CandidateList(items=9), (0, 1, 4))
     assert [held(question.form(), range(many)) for many in (0, 1, 3, 4, 9)] == [[0], [1], [1], [2], [2]]
 
 
 def test_candidates_as_they_travel():
-    assert Candidates(items=7).form() == 7
-    assert Candidates(itemsets=((3,), (1, 4))).form() == [3, [1, 4]]
-    assert (Candidates(items=7)[5], Candidates(itemsets=((3,), (1, 4)))[1]) == ((5,), (1, 4))
-    assert len(Candidates(itemsets=((3,), (1, 4)))) == 2
+    assert CandidateList(items=7).form() == 7
+    assert CandidateList(itemsets=((3,), (1, 4))).form() == [3, [1, 4]]
+    assert (CandidateList(items=7)[5], CandidateList(itemsets=((3,), (1, 4)))[1]) == ((5,), (1, 4))
+    assert len(CandidateList(itemsets=((3,), (1, 4)))) == 2
 
 
 NUMBER_OR_LIST = "A question is about a number of items, or about a list of itemsets, and about something."
@@ -112,14 +112,14 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
-        (Candidates, {}, NUMBER_OR_LIST),
-        (Candidates, {"items": -1}, NUMBER_OR_LIST),
-        (Candidates, {"items": 2, "itemsets": ((0,),)}, NUMBER_OR_LIST),
-        (Candidates, {"itemsets": ((0,), (0,))}, DIFFERENT),
-        (Candidates, {"itemsets": ((),)}, DIFFERENT),
-        (HowMany, {"of": Candidates(items=3), "bins": (0,)}, BINS),
-        (HowMany, {"of": Candidates(items=3), "bins": (1, 2)}, BINS),
-        (HowMany, {"of": Candidates(items=3), "bins": (0, 2, 2)}, BINS),
+        (CandidateList, {}, NUMBER_OR_LIST),
+        (CandidateList, {"items": -1}, NUMBER_OR_LIST),
+        (CandidateList, {"items": 2, "itemsets": ((0,),)}, NUMBER_OR_LIST),
+        (CandidateList, {"itemsets": ((0,), (0,))}, DIFFERENT),
+        (CandidateList, {"itemsets": ((),)}, DIFFERENT),
+        (HowMany, {"of": CandidateList(items=3), "bins": (0,)}, BINS),
+        (HowMany, {"of": CandidateList(items=3), "bins": (1, 2)}, BINS),
+        (HowMany, {"of": CandidateList(items=3), "bins": (0, 2, 2)}, BINS),
         (Prefix, {"order": (1, 1), "of": ((1,),)}, TWICE),
         (Prefix, {"order": (1, 2), "of": ()}, TWICE),
         (Prefix, {"order": (), "of": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
@@ -130,9 +130,9 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
             "A prefix is 2 items of the order, in its order; (2, 1) is not.",
         ),
         (Prefix, {"order": (1, 2), "of": ((3,),)}, "A prefix is 1 items of the order, in its order; (3,) is not."),
-        (Cells, {"of": ()}, CELLS),
-        (Cells, {"of": (3, 3)}, CELLS),
-        (Cells, {"of": tuple(range(17))}, CELLS),
+        (CellOfBlock, {"of": ()}, CELLS),
+        (CellOfBlock, {"of": (3, 3)}, CELLS),
+        (CellOfBlock, {"of": tuple(range(17))}, CELLS),
     ],
     ids=str,
 )

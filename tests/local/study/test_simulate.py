@@ -18,8 +18,8 @@ from discreet.lab.comparators.published import PublishedLDPMiner
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Estimate, Learnt, Who
 from discreet.local.study.outcome import as_patterns
-from discreet.local.study.questions import Candidates, HowMany, Which
-from discreet.local.study.simulate import Crowd, simulate
+from discreet.local.study.questions import CandidateList, HowMany, Which
+from discreet.local.study.simulate import SimulatedPeople, simulate
 from discreet.registry import protocols
 
 NAMES = ["ldpminer", "svim", "svim-better", "svsm", "svsm-better"]
@@ -63,13 +63,13 @@ def test_the_same_seed_gives_the_same_outcome(name, speed, baskets, monkeypatch)
 def test_two_speeds_agree_in_distribution(oracle, pad, baskets):
     """Means and variances of supports over 40 runs each; an alarm at 5 standard errors is false once in 10^5 cases."""
     part = Baskets(baskets.offsets[:801], baskets.codes[: baskets.offsets[800]], baskets.vocabulary)
-    ask = Ask.of("which", Who(0, WORD), Which(Candidates(items=12)), oracle, Fraction(1), pad=pad)
+    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=12)), oracle, Fraction(1), pad=pad)
     runs = 40
 
     def supports(speed) -> np.ndarray:
         heard = []
         for seed in range(runs):
-            crowd = Crowd(baskets=part, seed=seed + (1000 if speed == "person" else 0), speed=speed)
+            crowd = SimulatedPeople(baskets=part, seed=seed + (1000 if speed == "person" else 0), speed=speed)
             heard.append(crowd.hear(ask, crowd.numbers()).supports)
         return np.array(heard, float)
 
@@ -177,7 +177,7 @@ class TestOddData:
 
     def test_a_round_without_people_says_nothing(self):
         """Even where one report alone would say nearly everything."""
-        ask = Ask.of("any", Who(0, WORD), Which(Candidates(items=3)), "grr", Fraction(20))
+        ask = Ask.of("any", Who(0, WORD), Which(CandidateList(items=3)), "grr", Fraction(20))
         nobody = Estimate(ask, 0, np.zeros(3, np.int64))
         learnt = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
         patterns = as_patterns(learnt, Vocabulary(list("abc")), 9)
@@ -197,8 +197,8 @@ class TestOddData:
     def test_everyone_reports_nothing_too(self):
         """A7: sizes begin at 0, so nobody is silent."""
         empty = Baskets(np.zeros(301, np.int64), np.empty(0, np.int32), Vocabulary(list("abcdef")))
-        crowd = Crowd(baskets=empty, seed=1, speed="person")
-        for question in (HowMany.up_to(Candidates(items=6), 6), Which(Candidates(items=6))):
+        crowd = SimulatedPeople(baskets=empty, seed=1, speed="person")
+        for question in (HowMany.up_to(CandidateList(items=6), 6), Which(CandidateList(items=6))):
             ask = Ask.of("any", Who(0, WORD), question, "grr", Fraction(20))
             heard = crowd.hear(ask, crowd.numbers())
             assert heard.people == 300
@@ -265,7 +265,7 @@ def test_intervals_hold_the_true_counts(name, least, baskets):
     inside = []
     for patterns in found:
         sets = [[baskets.vocabulary.code(item) for item in itemset] for itemset in patterns.to_dict()]
-        of = Candidates(itemsets=tuple(tuple(sorted(codes)) for codes in sets))
+        of = CandidateList(itemsets=tuple(tuple(sorted(codes)) for codes in sets))
         counts = np.bincount(of.answers(baskets, np.arange(len(baskets)))[1], minlength=len(of))
         inside += ((patterns.low <= counts) & (counts <= patterns.high)).tolist()
     assert np.mean(inside) >= least

@@ -15,7 +15,7 @@ from scipy import stats
 
 from discreet import MisuseError
 from discreet.privacy.sampling import float_filter, intervals, selection
-from discreet.privacy.sampling.race import Gumbel, Laplace, Member
+from discreet.privacy.sampling.race import Gumbel, LaplaceRace, Member
 from discreet.privacy.sampling.selection import Tallies, exponential, gumbel, members, noisy_top, permute_and_flip
 from discreet.privacy.sampling.sources import SimulationSource, SystemSource
 
@@ -343,7 +343,7 @@ class TestBounds:
         more=st.integers(0, 2),
     )
     def test_of_noisy_scores(self, word, many, score, scale, more):
-        race = Laplace(Steady(1), (0, score - 1), (1, many), scale)
+        race = LaplaceRace(Steady(1), (0, score - 1), (1, many), scale)
         member = Member(race, 1, word, tuple(float(end[0]) for end in float_filter.waits(np.array([word], np.uint64))))
         for _ in range(min(more, many - 1)):
             member.next()

@@ -15,7 +15,7 @@ from ...exact.engine import Engine
 from ...exact.query import Kth, People
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.basis_selection import RANK, RANK_SHARE
 from ..steps.clipped_counting import LAST
 from ..steps.itemset_choice import check_top, slack
@@ -58,7 +58,7 @@ class Auto(Mechanism):
     citation: ClassVar[str] = "The choice among mechanisms is discreet's own; cite the one that was chosen as well."
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse more patterns than there are, and longer ones over a threshold than any mechanism finds."""
         super().check(asked, budget)
         if asked.top is not None:
@@ -67,7 +67,7 @@ class Auto(Mechanism):
         if known is not None:
             known[0].check(asked, budget)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Measure with a small share, and find the patterns with the rest, as the mechanism that is chosen plans it."""
         known = _by_facts(asked)
         if known is not None:
@@ -77,7 +77,7 @@ class Auto(Mechanism):
         share = left * (MEASURING if asked.top is not None else _ranking(asked))
         return [*steps, (LAST if asked.top is not None else RANK, share), (_FIND, left - share)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Choose, run what was chosen with all that is left, and tell."""
         known = _by_facts(asked)
         if known is not None:
@@ -121,7 +121,7 @@ class Auto(Mechanism):
         return _told(clipped.find(engine, asked, meter, float(mark), low), clipped, why, facts)
 
 
-def _by_facts(asked: Asked) -> tuple[Mechanism, str] | None:
+def _by_facts(asked: Task) -> tuple[Mechanism, str] | None:
     """Return the mechanism that public facts decide on, and why; None where the data have a say."""
     if asked.least > Bases().largest:
         why = f"patterns of {asked.least} items or more were asked for"
@@ -131,17 +131,17 @@ def _by_facts(asked: Asked) -> tuple[Mechanism, str] | None:
     return None
 
 
-def _dense(asked: Asked, mark: int) -> bool:
+def _dense(asked: Task, mark: int) -> bool:
     """Say whether so many people are a large part of all."""
     return mark >= DENSE * asked.people
 
 
-def _ranking(asked: Asked) -> Fraction:
+def _ranking(asked: Task) -> Fraction:
     """Return the share that says how many patterns lie over a threshold, judged by the people known beforehand."""
     return RANK_SHARE if _dense(asked, asked.count or 1) else ROUGHLY
 
 
-def _worth_picking(asked: Asked, mark: int, meter: Meter) -> bool:
+def _worth_picking(asked: Task, mark: int, meter: Meter) -> bool:
     """Say whether picking longer patterns alone, one by one out of all there are, would find most of them."""
     universe = Universe(asked.items, asked.least, asked.longest)
     if asked.least == 1 or universe.bits > MOST_BITS:
@@ -152,14 +152,14 @@ def _worth_picking(asked: Asked, mark: int, meter: Meter) -> bool:
     return MISSED * missed <= mark
 
 
-def _clear(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> bool:
+def _clear(asked: Task, top: int, many: int, mark: int, meter: Meter) -> bool:
     """Say whether picks of so many items, and of pairs as these need, can tell counts of `mark` from smaller ones."""
     bases = Bases()
     picks = max(1, many + (bases.pairs(asked, top, many) if many > bases.largest else 0))
     return mark * meter.rate(picks, meter.left * SEVERAL, bases.way(meter)) >= CLEAR
 
 
-def _why_bases(asked: Asked, top: int, many: int, mark: int, meter: Meter) -> str:
+def _why_bases(asked: Task, top: int, many: int, mark: int, meter: Meter) -> str:
     """Return why patterns of about so many items are best found from bases; nothing where they are not."""
     if _dense(asked, mark):
         return f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ...exact.query import LARGEST_BASIS
 from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Asked, Plan
+from ..mechanism import Plan, Task
 from ..steps.basis_cover import Basis, blocks
 from ..steps.basis_selection import MANY, RANK, RANK_SHARE, Basing, Split
 from ..steps.cell_estimates import Sums, fit_up
@@ -63,7 +63,7 @@ class Bases(Basing):
     mends: ClassVar[bool] = True
     many_share: ClassVar[Fraction] = Fraction(1, 20)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Choose how many patterns and items with a twentieth each, and find them with the rest.
 
         How that is split between picking and counting depends on how many items there are.
@@ -83,7 +83,7 @@ class Bases(Basing):
         """Pick one more where there are few."""
         return many + (many < SMALL)
 
-    def split(self, asked: Asked, top: int, many: int, meter: Meter) -> Split:
+    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
         """Spend more on picking where there are pairs to pick; on how many, where nothing else tells."""
         others = self.pairs(asked, top, many)
         picks = meter.rate(many + others, meter.left * SEVERAL, self.way(meter))
@@ -95,13 +95,13 @@ class Bases(Basing):
         each = SEVERAL / (many + others)
         return Split(items=many * each, pairs=others * each, many=others)
 
-    def covered(self, asked: Asked, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+    def covered(self, asked: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
         """Cover in blocks where most pairs were picked; not for longer patterns, many of which lie in no block."""
         if self.longest(asked) == 2 and len(pairs) >= NEARLY * comb(items, 2):
             return blocks(items, pairs, self.largest, power)
         return super().covered(asked, items, pairs, power)
 
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Asked) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
         """Fit the cells to each other and to the number of people, where it is that of the people in the cells."""
         people = (float(asked.people), (asked.people_margin / 1.96) ** 2) if asked.counted else None
         return fit_up(bases, noisy, asked.least, self.longest(asked), people)

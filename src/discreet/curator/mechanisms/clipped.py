@@ -21,7 +21,7 @@ from ...exact.engine import Engine
 from ...exact.query import Kth, People
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples, to_tuples
 from ..steps.candidate_join import joined, rows
 from ..steps.clipped_counting import CHOSEN, DEVIATIONS, HOLDING, I64, LAST, LOOKING, Tally, count_clipped, end_to_end
 from ..steps.itemset_choice import check_top
@@ -60,7 +60,7 @@ LONGEST = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class ClippedLevels:
     """The best candidates of each length, counted; the most that a basket added to each family; which were cut short.
 
     A length is cut where there were more candidates than are counted.
@@ -98,7 +98,7 @@ class ClippedCounting(Mechanism):
         if not is_whole(self.pairs) or not 1 <= self.pairs <= 1_000:
             raise MisuseError(f"pairs is a whole number from 1 to 1,000; {self.pairs!r} was given.")
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse longer patterns than are looked for, and more of them than there are."""
         super().check(asked, budget)
         if asked.least > LONGEST:
@@ -114,7 +114,7 @@ class ClippedCounting(Mechanism):
         if asked.top is not None:
             check_top(asked)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Measure the count of the last pattern, count candidates, and count again those that are in doubt.
 
         What a length does not use, as it has no candidates, goes to the last step.
@@ -126,7 +126,7 @@ class ClippedCounting(Mechanism):
         again = 1 - measuring - finding
         return [*steps, (HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Measure what the last pattern counts, where that is not the question, and find those above it."""
         if asked.top is None:
             return self.find(engine, asked, meter, float(asked.count or 1), float(asked.count or 1))
@@ -134,7 +134,7 @@ class ClippedCounting(Mechanism):
         mark = max(1.0, float(last.values[0]))
         return self.find(engine, asked, meter, mark, max(1.0, mark - LOWERED * last.deviation))
 
-    def find(self, engine: Engine, asked: Asked, meter: Meter, mark: float, low: float) -> Found:
+    def find(self, engine: Engine, asked: Task, meter: Meter, mark: float, low: float) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -163,7 +163,7 @@ class ClippedCounting(Mechanism):
         facts |= {"counted again": len(doubtful), "most that a basket added then": total}
         return _found(asked, pool, facts, _cut_short(levels.cut) if asked.top is None else ())
 
-    def _levels(self, engine: Engine, asked: Asked, meter: Meter, mark: float, low: float) -> Levels:
+    def _levels(self, engine: Engine, asked: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
         """Count candidates, one length after the other."""
         longest = min(asked.longest, asked.items, LONGEST)
         budget = meter.left
@@ -171,7 +171,7 @@ class ClippedCounting(Mechanism):
         clear = mark / sqrt(meter.scale(People(), PAIRS * budget)[1])
         sets = rows(np.arange(asked.items, dtype=np.int32)[:, None])
         items = 0
-        levels = Levels([], [], [])
+        levels = ClippedLevels([], [], [])
         for size in range(1, longest + 1):
             if size == 1:
                 share = budget * (ITEMS if longest > 1 else ONLY_ITEMS)
@@ -199,7 +199,7 @@ class ClippedCounting(Mechanism):
                 levels.cut.append(size + 1)
         return levels
 
-    def _most(self, asked: Asked, level: Tally, items: int, clear: float) -> int:
+    def _most(self, asked: Task, level: Tally, items: int, clear: float) -> int:
         """Return how many itemsets of one item more than a level has are counted at most."""
         wanted = max(items, len(level), FEW_ITEMS)
         if asked.top is not None:
@@ -221,12 +221,12 @@ def _cut_short(lengths: list[int]) -> tuple[str, ...]:
     )
 
 
-def _finding(asked: Asked) -> Fraction:
+def _finding(asked: Task) -> Fraction:
     """Return the share that finds candidates."""
     return ONLY_ITEMS if min(asked.longest, asked.items) == 1 else ITEMS + PAIRS + LONGER
 
 
-def _kept(asked: Asked, size: int, level: Tally, low: float) -> int:
+def _kept(asked: Task, size: int, level: Tally, low: float) -> int:
     """Return how many itemsets of a size can be among the top patterns, or within one of them.
 
     As many as are asked for; of shorter ones than that, as many as their subsets. Over a threshold as many as have an
@@ -245,7 +245,7 @@ def _hopeful(tally: Tally, low: float, least: int = 0) -> Tally:
     return tally.take(order[: max(least, int(np.count_nonzero(~doomed)))])
 
 
-def _filled(pool: Tally, asked: Asked, meter: Meter, mark: float) -> Tally:
+def _filled(pool: Tally, asked: Task, meter: Meter, mark: float) -> Tally:
     """Return as many candidates as patterns are asked for: where fewer were counted, others are drawn.
 
     How many were counted is a result; so the length of the list must not tell it. They are taken to count nothing, give
@@ -259,7 +259,7 @@ def _filled(pool: Tally, asked: Asked, meter: Meter, mark: float) -> Tally:
     return end_to_end([pool, Tally(others, np.zeros(missing), np.full(missing, mark))])
 
 
-def _doubtful(asked: Asked, pool: Tally, mark: float) -> I64:
+def _doubtful(asked: Task, pool: Tally, mark: float) -> I64:
     """Return which candidates may or may not be patterns; where there are none, those that are; or all of them."""
     edge, most = mark, len(pool)
     if asked.top is not None:
@@ -271,7 +271,7 @@ def _doubtful(asked: Asked, pool: Tally, mark: float) -> I64:
     return np.arange(len(pool))
 
 
-def _found(asked: Asked, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
+def _found(asked: Task, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
     """Keep the patterns that were asked for, and say how sure their counts are."""
     order = np.lexsort((pool.itemsets.sizes, -pool.estimates))
     if asked.top is None:

@@ -13,7 +13,7 @@ from ...exact.engine import Engine
 from ...exact.query import Supports
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Count(Mechanism):
     )
     answers: ClassVar[tuple[Answers, ...]] = ("itemsets",)
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse an empty list, and questions that name no itemsets."""
         if asked.itemsets is None:
             raise MisuseError(
@@ -41,11 +41,11 @@ class Count(Mechanism):
         if not len(asked.itemsets):
             raise MisuseError("There is no itemset to count: give at least one.")
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """All of the budget counts."""
         return [("counting the itemsets", Fraction(1))]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Count with noise."""
         if asked.itemsets is None:
             raise AssertionError("checked before")

@@ -20,7 +20,7 @@ from ...exact.query import Kth, Supports
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Way
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples
 from ..steps.clipped_counting import DEVIATIONS, I64, LAST, count_clipped, falling
 from ..steps.itemset_choice import check_top
 
@@ -33,7 +33,7 @@ SIZING = Fraction(1, 20)
 PICK = "picking the patterns"
 COUNT = "counting the patterns"
 
-Pattern = tuple[int, ...]
+ItemTuple = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Peeling(Mechanism):
         if not 0 < self.selecting < 1:
             raise MisuseError(f"selecting lies between 0 and 1; {shown(self.selecting)} was given.")
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse longer patterns without their parts, and more patterns than there are or can be picked."""
         super().check(asked, budget)
         check_top(asked)
@@ -84,18 +84,18 @@ class Peeling(Mechanism):
                 )
             )
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Pick with one share, count with the other; for the patterns alone all of it picks."""
         if not asked.counts:
             return [(PICK, Fraction(1))]
         counting = 1 - self.selecting
         return [(PICK, self.selecting), (LAST, SIZING * counting), (COUNT, (1 - SIZING) * counting)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Pick, and count what was picked."""
         return self.find(engine, asked, meter)
 
-    def find(self, engine: Engine, asked: Asked, meter: Meter, mark: float | None = None) -> Found:
+    def find(self, engine: Engine, asked: Task, meter: Meter, mark: float | None = None) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -123,7 +123,7 @@ def way(meter: Meter) -> Way:
     return "permute-and-flip" if meter.pure else "exponential"
 
 
-def picked(engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> list[Pattern]:
+def picked(engine: Engine, asked: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
     """Return the patterns in the order of the picks, all of which together cost the share."""
     growing = Growing(engine, asked)
     many = asked.top or 0
@@ -137,7 +137,7 @@ def picked(engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> list[
 class Growing:
     """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
 
-    def __init__(self, engine: Engine, asked: Asked) -> None:
+    def __init__(self, engine: Engine, asked: Task) -> None:
         counts = engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
         # In order of their counts, so that they are soon sorted again each time. Which place a candidate has is told to
         # nobody.
@@ -145,9 +145,9 @@ class Growing:
         self._engine, self._longest = engine, asked.longest
         self._codes, self._sizes = order.astype(np.int32), np.ones(asked.items, np.int64)
         self._counts: I64 = counts[order]
-        self.picked: list[Pattern] = []
+        self.picked: list[ItemTuple] = []
         # For each picked pattern, and for nothing at all, the items with which it is a picked pattern too.
-        self._beside: dict[Pattern, set[int]] = {(): set()}
+        self._beside: dict[ItemTuple, set[int]] = {(): set()}
 
     def candidates(self) -> Candidates:
         """Return all that can be picked now, with their counts."""
@@ -168,13 +168,13 @@ class Growing:
         self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))
         self._counts = np.concatenate((self._counts[:place], self._counts[place + 1 :], counts))
 
-    def _made_possible(self, pattern: Pattern) -> list[Pattern]:
+    def _made_possible(self, pattern: ItemTuple) -> list[ItemTuple]:
         """Return the itemsets of one item more all of whose parts are picked, this pattern being the last of them."""
         beside = sorted((self._beside[part] for part, _ in _parts(pattern)), key=len)
         shared = set.intersection(*beside) - set(pattern)
         return [tuple(sorted((*pattern, item))) for item in sorted(shared)]
 
 
-def _parts(pattern: Pattern) -> Sequence[tuple[Pattern, int]]:
+def _parts(pattern: ItemTuple) -> Sequence[tuple[ItemTuple, int]]:
     """Return each part with one item less, and that item."""
     return [(pattern[:place] + pattern[place + 1 :], item) for place, item in enumerate(pattern)]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...privacy.meter import Meter, Noisy, Way
-from ..mechanism import Asked, Plan
+from ..mechanism import Plan, Task
 from ..steps.basis_cover import Basis
 from ..steps.basis_selection import COUNT, MANY, PICK, RANK, RANK_SHARE, Basing, Split
 from ..steps.cell_estimates import Sums, add_up
@@ -31,7 +31,7 @@ class PrivBasis(Basing):
     )
     many_share: ClassVar[Fraction] = Fraction(1, 10)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Split as the article does: one tenth for the number of items, four for picking, five for counting.
 
         Where patterns are single items there is no such number to find, and without counts picking them is all.
@@ -53,13 +53,13 @@ class PrivBasis(Basing):
         """Pick as many items as were chosen."""
         return many
 
-    def split(self, asked: Asked, top: int, many: int, meter: Meter) -> Split:
+    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
         """Spend four ninths of what is left on picking, the same on each pick; few items are one basis."""
         single = many <= self.largest
         others = 0 if single else self.pairs(asked, top, many)
         each = Fraction(4, 9) / (many + others)
         return Split(items=many * each, pairs=others * each, many=others, single=single)
 
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Asked) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
         """Average over the bases; what is shown is decided by the estimates."""
         return add_up(bases, noisy, asked.least, self.longest(asked))

@@ -22,7 +22,7 @@ from ...exact.query import Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task, to_tuples
 
 # About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
 LISTED = 4_000_000
@@ -63,7 +63,7 @@ class Threshold(Mechanism):
         if not 1 <= self.kept <= 1_000:
             raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse baskets with more subsets than can be looked at: the floor would rise over every count."""
         super().check(asked, budget)
         kept, longest = self._sizes(asked)
@@ -78,16 +78,16 @@ class Threshold(Mechanism):
                 )
             )
 
-    def _sizes(self, asked: Asked) -> tuple[int, int]:
+    def _sizes(self, asked: Task) -> tuple[int, int]:
         """Return to how many items baskets are cut, and how many a pattern has at most."""
         kept = max(min(self.kept, asked.items), asked.least)
         return kept, min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Spend everything on one step."""
         return [(_FIND, Fraction(1))]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Count what occurs in the cut baskets, and keep what lies over the threshold."""
         kept, longest = self._sizes(asked)
         people = asked.people + asked.people_margin

@@ -12,7 +12,7 @@ import numpy as np
 from ...exact.query import People, Truncation
 from ...privacy.budget import Neighbours
 from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, Levels, Situation
+from ..steps.threshold_levels import Level, Situation, ThresholdLevels
 from ..steps.truncation import (
     F64,
     I64,
@@ -28,7 +28,7 @@ from ..steps.truncation import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Truncated(Levels):
+class Truncated(ThresholdLevels):
     """Settings of `truncated`, besides those of mining level by level.
 
     Parameters

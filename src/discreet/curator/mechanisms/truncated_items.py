@@ -13,7 +13,7 @@ from ...exact.engine import Engine
 from ...exact.query import Sizes, Supports, Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.candidate_join import rows
 from ..steps.truncation import CITATION, SIZES, Keep, Spread, check_choice, check_numbers, check_shares, sizing
 
@@ -53,7 +53,7 @@ class TruncatedItems(Mechanism):
         check_numbers(self, "longest_size")
         check_choice("keep", self.keep, Keep)
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse questions that single items do not answer."""
         super().check(asked, budget)
         if asked.least > 1:
@@ -74,14 +74,14 @@ class TruncatedItems(Mechanism):
                 )
             )
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Count the sizes of baskets with a small share and the items with the rest."""
         if not self.truncate:
             return [(ITEMS, Fraction(1))]
         sizes = sizing(asked, Fraction(1))
         return [(SIZES, sizes), (ITEMS, 1 - sizes)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Cut, count, and keep what is over the threshold or at the top."""
         every = rows(np.arange(asked.items, dtype=np.int32)[:, None])
         query = Supports(every)

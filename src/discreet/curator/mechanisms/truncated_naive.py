@@ -10,12 +10,12 @@ import numpy as np
 
 from ...exact.query import Truncation
 from ...results.itemsets import Itemsets
-from ..steps.threshold_levels import Level, Levels, Situation
+from ..steps.threshold_levels import Level, Situation, ThresholdLevels
 from ..steps.truncation import F64, I64, Spread
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruncatedNaive(Levels):
+class TruncatedNaive(ThresholdLevels):
     """Settings of `truncated-naive`: those of mining level by level, and no others."""
 
     name: ClassVar[str] = "truncated-naive"

@@ -22,7 +22,7 @@ from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Noisy, Way
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Asked, Found, Mechanism, from_tuples, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Task, from_tuples, to_tuples
 from .basis_cover import Basis, cover, groups
 from .cell_estimates import I64, Sums
 from .clipped_counting import CHOSEN, falling
@@ -97,18 +97,18 @@ class Basing(Mechanism):
         """Return how many items are picked where the choice was so many."""
 
     @abstractmethod
-    def split(self, asked: Asked, top: int, many: int, meter: Meter) -> Split:
+    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
         """Return on what is spent what is left once it is known how many items to pick."""
 
     @abstractmethod
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Asked) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
         """Return what the cells say about the itemsets of the asked lengths within the bases."""
 
-    def covered(self, asked: Asked, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+    def covered(self, asked: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
         """Return bases that hold each of the items 0, 1, 2 … and each of the pairs of them."""
         return cover(items, pairs, self.largest, power)
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse patterns that no basis can hold, and more of them than there are."""
         super().check(asked, budget)
         if asked.least > self.largest:
@@ -124,21 +124,21 @@ class Basing(Mechanism):
         if asked.top is not None:
             check_top(asked)
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Choose how many items, which items, which pairs; cover them; count the cells; add them up."""
         top = asked.top if asked.top is not None else self.choose_rank(engine, asked, meter, RANK_SHARE)
         many = self.choose_many(engine, asked, top, meter, meter.left * self.many_share) if asked.longest > 1 else 0
         return self.from_items(engine, asked, top, many, meter)
 
-    def longest(self, asked: Asked) -> int:
+    def longest(self, asked: Task) -> int:
         """Return how many items a pattern has at most."""
         return min(asked.longest, self.largest)
 
-    def wanted(self, asked: Asked, top: int) -> int:
+    def wanted(self, asked: Task, top: int) -> int:
         """Return how many patterns the items and pairs are picked for."""
         return max(1, Universe(asked.items, asked.least, self.longest(asked)).up_to(ceil(self.spare * top)))
 
-    def choose_rank(self, engine: Engine, asked: Asked, meter: Meter, share: Fraction) -> int:
+    def choose_rank(self, engine: Engine, asked: Task, meter: Meter, share: Fraction) -> int:
         """Choose the rank at which the counts of patterns come closest to the threshold."""
         longest = self.longest(asked)
         most = Universe(asked.items, asked.least, longest).up_to(RANKS)
@@ -158,7 +158,7 @@ class Basing(Mechanism):
         scores = -np.abs(np.maximum(counts[np.array(ranks) - 1], lowest) - threshold)
         return ranks[meter.choose(RANK, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]]
 
-    def choose_many(self, engine: Engine, asked: Asked, top: int, meter: Meter, share: Fraction) -> int:
+    def choose_many(self, engine: Engine, asked: Task, top: int, meter: Meter, share: Fraction) -> int:
         """Choose how many items to pick: the rank at which their counts come closest to that of the last pattern.
 
         So many patterns need so many items at least, and where single items are patterns too, no more than one each.
@@ -172,7 +172,7 @@ class Basing(Mechanism):
         chosen = meter.choose(MANY, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
         return min(self.widened(least + chosen), asked.items)
 
-    def pairs(self, asked: Asked, top: int, many: int) -> int:
+    def pairs(self, asked: Task, top: int, many: int) -> int:
         """Return how many pairs are picked beside so many items.
 
         Where single items are patterns, as many as patterns are missing, fewer where that is many, as longer patterns
@@ -187,7 +187,7 @@ class Basing(Mechanism):
         missing = max(0, wanted - many)
         return min(missing, isqrt(missing * many), most)
 
-    def from_items(self, engine: Engine, asked: Asked, top: int, many: int, meter: Meter) -> Found:
+    def from_items(self, engine: Engine, asked: Task, top: int, many: int, meter: Meter) -> Found:
         """Pick so many items and pairs of them, and count the cells of bases that cover them, with all that is left.
 
         Single items are counted in groups; how many of them follows from what was asked.
@@ -224,7 +224,7 @@ class Basing(Mechanism):
         found = self._found(bases, noisy, asked, facts | {"bases counted": len(bases)})
         return _filled(found, self.longest(asked), asked, meter) if self.mends and asked.top is not None else found
 
-    def _choose_pairs(self, engine: Engine, asked: Asked, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
+    def _choose_pairs(self, engine: Engine, asked: Task, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
         """Choose how many pairs to pick: the rank at which their counts come closest to that of the last pattern."""
         fewest = comb(_fewest(asked.least, self.longest(asked), top, asked.items) - 1, 2)
         most = min(len(counts), PAIRS, self.wanted(asked, top) * comb(self.longest(asked), 2))
@@ -233,13 +233,13 @@ class Basing(Mechanism):
         scores = -np.abs(falling[least - 1 : most] - self._mark(engine, asked, top))
         return least + meter.choose(PAIR, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
 
-    def _mark(self, engine: Engine, asked: Asked, top: int) -> int:
+    def _mark(self, engine: Engine, asked: Task, top: int) -> int:
         """Return the count of the last pattern that is looked for: the threshold, or an order statistic."""
         if asked.count is not None:
             return asked.count
         return int(engine.answer(Kth(self.wanted(asked, top), asked.least, self.longest(asked)))[0])
 
-    def _found(self, bases: list[Basis], noisy: Noisy, asked: Asked, facts: dict[str, int]) -> Found:
+    def _found(self, bases: list[Basis], noisy: Noisy, asked: Task, facts: dict[str, int]) -> Found:
         """Add up the cells, and keep the patterns that were asked for."""
         sums = self.sums(bases, noisy, asked)
         order = np.lexsort((sums.itemsets.sizes, -sums.worth))
@@ -266,7 +266,7 @@ class Basing(Mechanism):
         )
 
 
-def _filled(found: Found, longest: int, asked: Asked, meter: Meter) -> Found:
+def _filled(found: Found, longest: int, asked: Task, meter: Meter) -> Found:
     """Return as many patterns as are asked for: where too few lie within the bases, others are drawn.
 
     Nothing is known about their counts: they are shown as 0, give or take everyone.
@@ -293,7 +293,7 @@ def _fewest(least: int, longest: int, top: int, most: int) -> int:
     return next(many for many in count(1) if many >= most or sum(comb(many, size) for size in lengths) >= top)
 
 
-def _held(engine: Engine, asked: Asked) -> I64:
+def _held(engine: Engine, asked: Task) -> I64:
     """Return how many people hold each item."""
     return engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
 

@@ -16,7 +16,7 @@ from ...exact.query import Kth, Supports
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Way
 from ...report.text import number_of
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan, from_tuples, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples, to_tuples
 from .universe import MOST_BITS, Universe
 
 # No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
@@ -57,7 +57,7 @@ class Choosing(Mechanism):
     def choice(self) -> Way:
         """Return how patterns are chosen."""
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse a question that has fewer answers than are asked for."""
         super().check(asked, budget)
         check_top(asked)
@@ -73,13 +73,13 @@ class Choosing(Mechanism):
                 )
             )
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Choose with one share, count with the other; for the patterns alone all of it chooses."""
         if not asked.counts:
             return [("choosing the patterns", Fraction(1))]
         return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Choose among truncated counts, then count the picks."""
         shares = dict(self.plan(asked))
         top = asked.top or 0
@@ -89,7 +89,7 @@ class Choosing(Mechanism):
         return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, asked, meter, shares)
 
 
-def check_top(asked: Asked) -> None:
+def check_top(asked: Task) -> None:
     """Refuse to pick more itemsets than there are."""
     if asked.top is None:
         return
@@ -117,7 +117,7 @@ def choose_and_count(
     floor: Fraction,
     gamma: int,
     engine: Engine,
-    asked: Asked,
+    asked: Task,
     meter: Meter,
     shares: dict[str, Fraction],
 ) -> Found:
@@ -158,7 +158,7 @@ def choose_and_count(
     )
 
 
-def _promise(asked: Asked, gamma: int, least: int, many: int, doubt: Fraction) -> str:
+def _promise(asked: Task, gamma: int, least: int, many: int, doubt: Fraction) -> str:
     """Say what is promised about the choice, and under which condition on the true counts (E3)."""
     last = f"the last of the true top {asked.top:,}"
     conditions = [f"{last} is held by {gamma + least:,} people or more"] if least else []
@@ -173,17 +173,17 @@ def _promise(asked: Asked, gamma: int, least: int, many: int, doubt: Fraction) -
     )
 
 
-def _accuracy(asked: Asked, eta: int, doubt: Fraction) -> str:
+def _accuracy(asked: Task, eta: int, doubt: Fraction) -> str:
     return (
         f"{_with(asked)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
     )
 
 
-def _with(asked: Asked) -> str:
+def _with(asked: Task) -> str:
     return f"Among the {asked.among}, with" if asked.among else "With"
 
 
-def _worth(asked: Asked, gamma: int, least: int, last: int) -> str:
+def _worth(asked: Task, gamma: int, least: int, last: int) -> str:
     """Say whether the promise says anything, judged from the smallest released count in place of the true K-th.
 
     How many could hold a pattern is known only where all of the list of items is to choose from.

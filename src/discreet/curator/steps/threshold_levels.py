@@ -23,7 +23,7 @@ from ...exact.query import Largest, Sizes, Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter, Noisy
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Asked, Found, Mechanism, Plan
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from .candidate_join import joined, rows
 from .truncation import (
     CITATION,
@@ -87,7 +87,7 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Levels(Mechanism):
+class ThresholdLevels(Mechanism):
     """Settings that mining level by level has.
 
     Parameters
@@ -123,7 +123,7 @@ class Levels(Mechanism):
         check_numbers(self, "upper", "longest_size", "candidates", *([] if self.longest is None else ["longest"]))
         check_choice("bound", self.bound, Bound)
 
-    def check(self, asked: Asked, budget: Budget) -> None:
+    def check(self, asked: Task, budget: Budget) -> None:
         """Refuse patterns that are longer than the settings allow."""
         super().check(asked, budget)
         name, most = ("upper", self.upper) if self.longest is None else ("longest", self.longest)
@@ -133,7 +133,7 @@ class Levels(Mechanism):
                 f"{most}: set it to {asked.least} or more."
             )
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: Task) -> Plan:
         """Estimate the longest length where it is not given, count sizes, and count itemsets with all the rest.
 
         What the first steps do not use of their shares goes to the last one.
@@ -147,7 +147,7 @@ class Levels(Mechanism):
         sizes = sizing(asked, rest)
         return [*steps, (SIZES, sizes), (ITEMSETS, rest - sizes)]
 
-    def run(self, engine: Engine, asked: Asked, meter: Meter) -> Found:
+    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
         """Count the itemsets of one length after the other."""
         least, most = self._lengths(asked)
         longest = most
@@ -180,7 +180,7 @@ class Levels(Mechanism):
                 break
         return self._found(situation, longest, levels)
 
-    def _lengths(self, asked: Asked) -> tuple[int, int]:
+    def _lengths(self, asked: Task) -> tuple[int, int]:
         """Return between which numbers the longest length is looked for; the same number twice where it is known."""
         most = min(self.upper if self.longest is None else self.longest, asked.longest, asked.items)
         most = max(most, asked.least)
@@ -281,7 +281,7 @@ class Situation:
     """What all levels of one run share: `first` is how baskets are cut for single items."""
 
     engine: Engine
-    asked: Asked
+    asked: Task
     meter: Meter
     spread: Spread
     first: Truncation
@@ -292,7 +292,7 @@ class Situation:
         return self.asked.count or 1
 
 
-def _estimating(asked: Asked) -> Fraction:
+def _estimating(asked: Task) -> Fraction:
     """Return the share that estimates the longest length: a twentieth, or an epsilon of 0.05 up to a tenth (C8)."""
     least = Fraction(1, 20)
     return min(max(least, least / asked.epsilon), Fraction(1, 10)) if asked.epsilon else least

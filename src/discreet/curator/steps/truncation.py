@@ -21,7 +21,7 @@ from ...exact.query import Supports, Truncation
 from ...privacy.budget import exact
 from ...privacy.meter import Noisy
 from ...results.itemsets import Itemsets
-from ..mechanism import Asked
+from ..mechanism import Task
 
 F64: TypeAlias = NDArray[np.float64]
 I64: TypeAlias = NDArray[np.int64]
@@ -40,7 +40,7 @@ _SIZES = 10_000
 _DEVIATIONS = 1.96
 
 
-def sizing(asked: Asked, share: Fraction) -> Fraction:
+def sizing(asked: Task, share: Fraction) -> Fraction:
     """Return the part of a share that counts sizes: a tenth of it, but no more than an epsilon of 0.05 (algorithm 2).
 
     Under zCDP the shares are of rho, and the same share is taken there.

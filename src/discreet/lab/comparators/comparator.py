@@ -13,7 +13,7 @@ from ...privacy.sampling.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ComparatorTask:
     """What is looked for: patterns of so many items that so many people hold, at this epsilon."""
 
     count: int
@@ -27,7 +27,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ComparatorResult:
     """The patterns with their estimated counts, and numbers that were seen on the way."""
 
     counts: Mapping[frozenset[Item], float]
@@ -43,5 +43,5 @@ class Comparator(ABC):
     proof: ClassVar[str]
 
     @abstractmethod
-    def find(self, baskets: Baskets, wanted: Wanted, source: Source) -> Answer:
+    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
         """Find patterns, with randomness from the source alone."""

@@ -21,7 +21,7 @@ from ...exact.mine import mine
 from ...privacy.budget import exact
 from ...privacy.sampling.samplers import discrete_laplace
 from ...privacy.sampling.sources import Source
-from .comparator import Answer, Comparator, Wanted
+from .comparator import Comparator, ComparatorResult, ComparatorTask
 
 I64 = NDArray[np.int64]
 Node = tuple[int, int]  # the height of a group over the items, and its number from the left
@@ -64,7 +64,7 @@ class Taxonomy:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class ItemPartition:
     """People whose baskets look alike so far: they have items of all these groups, these items, and no others."""
 
     people: I64
@@ -125,7 +125,7 @@ class DiffPart(Comparator):
                 f" {self.splitting} was given."
             )
 
-    def find(self, baskets: Baskets, wanted: Wanted, source: Source) -> Answer:
+    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
         """Publish baskets, and mine them."""
         if wanted.epsilon is None or wanted.epsilon < Fraction(1, 1000):
             raise MisuseError("diffpart needs an epsilon of 0.001 or more.")
@@ -133,7 +133,7 @@ class DiffPart(Comparator):
         people = sum(published.times)
         facts = {"published": float(people), "splits": float(published.splits)}
         if people < wanted.count:
-            return Answer(counts={}, facts=facts)
+            return ComparatorResult(counts={}, facts=facts)
         sizes = [len(basket) for basket in published.baskets]
         rows = np.repeat(np.arange(len(sizes)), published.times)
         offsets = starts(sizes)
@@ -143,7 +143,7 @@ class DiffPart(Comparator):
         places = np.arange(ends[-1]) - np.repeat(ends[:-1] - offsets[rows], lengths)
         copies = Baskets(ends, codes[places], baskets.vocabulary)
         mined = mine(copies, min_count=wanted.count, lengths=(wanted.least, wanted.longest))
-        return Answer(counts=dict(mined.to_dict()), facts=facts)
+        return ComparatorResult(counts=dict(mined.to_dict()), facts=facts)
 
     def publish(self, baskets: Baskets, epsilon: Fraction, source: Source) -> Published:
         """Split everyone's baskets along the taxonomy, and return what is published of them."""
@@ -151,7 +151,7 @@ class DiffPart(Comparator):
         half = epsilon / 2
         found: list[tuple[tuple[int, ...], int]] = []
         everyone = np.flatnonzero(baskets.sizes)
-        waiting = [Partition(everyone, (taxonomy.root,), (), half)] if baskets.items else []
+        waiting = [ItemPartition(everyone, (taxonomy.root,), (), half)] if baskets.items else []
         splits = 0
         while waiting:
             one = waiting.pop()
@@ -173,8 +173,8 @@ class DiffPart(Comparator):
         return Published(tuple(held for held, _ in found), tuple(times for _, times in found), splits)
 
     def _split(
-        self, one: Partition, baskets: Baskets, taxonomy: Taxonomy, half: Fraction, source: Source
-    ) -> list[tuple[Partition, int, int]]:
+        self, one: ItemPartition, baskets: Baskets, taxonomy: Taxonomy, half: Fraction, source: Source
+    ) -> list[tuple[ItemPartition, int, int]]:
         """Return the children of a partition that have people or a noisy count that passes: child, count, threshold."""
         height = max(group[0] for group in one.groups)
         highest = [group for group in one.groups if group[0] == height]
@@ -194,7 +194,7 @@ class DiffPart(Comparator):
         parts = []
         for kind in (np.flatnonzero(noisy >= enough) + 1).tolist():
             chosen = [child for place, child in enumerate(children) if kind >> place & 1]
-            part = Partition(
+            part = ItemPartition(
                 one.people[order[bounds[kind] : bounds[kind + 1]]],
                 rest if height == 1 else (*rest, *((height - 1, child) for child in chosen)),
                 (*one.held, *chosen) if height == 1 else one.held,

@@ -20,7 +20,7 @@ from ...baskets.core import Baskets, Item
 from ...errors import InputError, MisuseError
 from ...privacy.budget import exact
 from ...privacy.sampling.sources import Source
-from .comparator import Answer, Comparator, Wanted
+from .comparator import Comparator, ComparatorResult, ComparatorTask
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
@@ -30,14 +30,14 @@ MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class PerturbedTable:
     """Everyone's record as the number of a cell; `values` has the labels of each attribute, in the order of axes."""
 
     records: I64
     values: tuple[tuple[Item, ...], ...]
 
     @classmethod
-    def of(cls, baskets: Baskets) -> Table:
+    def of(cls, baskets: Baskets) -> PerturbedTable:
         """Read a table from baskets whose items are called "attribute=value": everyone holds one of each attribute."""
         attributes: dict[str, list[int]] = {}
         for code, label in enumerate(baskets.vocabulary):
@@ -109,13 +109,13 @@ class GammaDiagonal(Comparator):
     def check(self, cells: int) -> None:
         """Refuse a table that the settings do not fit."""
 
-    def find(self, baskets: Baskets, wanted: Wanted, source: Source) -> Answer:
+    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
         """Let everyone report a record, and mine the reports level by level."""
-        table = Table.of(baskets)
+        table = PerturbedTable.of(baskets)
         self.check(table.cells)
         reports = self.reports(table.records, table.cells, source)
         seen = np.bincount(reports, minlength=table.cells).reshape(table.shape)
-        return Answer(counts=self.mined(seen, table, wanted))
+        return ComparatorResult(counts=self.mined(seen, table, wanted))
 
     def reports(self, records: I64, cells: int, source: Source) -> I64:
         """Return everyone's report: their own record, or any of the others alike."""
@@ -125,7 +125,7 @@ class GammaDiagonal(Comparator):
         other = below(source, cells - 1, len(records))
         return np.where(kept, records, other + (other >= records))
 
-    def mined(self, seen: I64, table: Table, wanted: Wanted) -> dict[frozenset[Item], float]:
+    def mined(self, seen: I64, table: PerturbedTable, wanted: ComparatorTask) -> dict[frozenset[Item], float]:
         """Return the itemsets whose estimate passes, and those of all their subsets."""
         found: dict[frozenset[Item], float] = {}
         frequent: dict[tuple[int, ...], NDArray[np.bool_]] = {}

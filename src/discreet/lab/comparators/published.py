@@ -14,7 +14,7 @@ from ...local.device.loss import WORD
 from ...local.oracle_steps.choice import make
 from ...local.protocol import Protocol
 from ...local.study.conversation import Ask, Estimate, Learnt, Talk, Wanted, Who
-from ...local.study.questions import Candidates, Which
+from ...local.study.questions import CandidateList, Which
 from ...local.study.rounds import Estimated
 
 
@@ -55,10 +55,10 @@ class PublishedLDPMiner(Protocol):
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         everyone, half = Who(0, WORD), wanted.epsilon / 2
-        question = Which(Candidates(items=wanted.items))
+        question = Which(CandidateList(items=wanted.items))
         first: Estimate = yield Ask.of("which items", everyone, question, self.first_oracle, half, pad=self.padding)
         seen = Estimated(of=question.of, values=first.values, variance=first.variance, pad=self.padding, correction=1.0)
-        kept = Candidates(itemsets=tuple((place,) for place in sorted(seen.best(self.candidates * wanted.top))))
+        kept = CandidateList(itemsets=tuple((place,) for place in sorted(seen.best(self.candidates * wanted.top))))
         answer: Estimate = yield Ask.of("which candidates", everyone, Which(kept), self.oracle, half, pad=len(kept))
         found = Estimated(of=kept, values=answer.values, variance=answer.variance, pad=len(kept), correction=1.0)
         places = found.best(len(kept))

@@ -12,7 +12,7 @@ from typing import Any
 from ...exact.relations import How
 from ...local.protocol import Protocol
 from ...local.protocols.calm import CALM
-from ...local.protocols.pairs import Pairs
+from ...local.protocols.pairs import PairsProtocol
 from ...local.protocols.pckv import PCKV
 from ...local.protocols.relations import RelationMiner
 from ...local.protocols.relations_full import RelationsFull
@@ -54,14 +54,14 @@ def compared(how: How = "together", *, items: int = 64, support: int = 1600, cas
         "LDP-RM": RelationMiner(form="printed", **common),
         "LDP-RM, no rounds": RelationMiner(form="printed", rounds=0, **common),
         "LDP-RM, items by `svim-better`": RelationMiner(form="printed", finder="svim-better", **common),
-        "SVSM": Pairs(guessed=True, **_SVIM, **common),
+        "SVSM": PairsProtocol(guessed=True, **_SVIM, **common),
         **tables,
-        "SVIM": Pairs(**_SVIM, **common),
+        "SVIM": PairsProtocol(**_SVIM, **common),
         "PCKV": PCKV(**common),
         "HM-RM": RelationsFull(**common),
         "`relations`": RelationMiner(**common),
         "`relations`, no rounds": RelationMiner(rounds=0, **common),
         "`relations`, items by `svim`": RelationMiner(finder="svim", **common),
         **chained,
-        "`pairs`": Pairs(**common),
+        "`pairs`": PairsProtocol(**common),
     }

@@ -108,7 +108,7 @@ def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any]
     from ...exact.metrics import score
     from ...privacy.budget import exact
     from ...privacy.sampling.sources import SimulationSource
-    from ..comparators.comparator import Comparator, Wanted
+    from ..comparators.comparator import Comparator, ComparatorTask
 
     how = comparators()[run.line.name](**run.line.settings)
     if not isinstance(how, Comparator):
@@ -119,7 +119,7 @@ def _compared(run: Run, asked: Mapping[str, Any], wanted: Mapping[frozenset[Any]
         )
     least, longest = _span(lengths) or (1, None)
     epsilon = exact(asked["epsilon"], "epsilon") if "epsilon" in asked else None
-    question = Wanted(count=asked["min_count"], least=least, longest=longest, epsilon=epsilon)
+    question = ComparatorTask(count=asked["min_count"], least=least, longest=longest, epsilon=epsilon)
     answer = how.find(run.baskets, question, SimulationSource(run.seed))
     all_true = dict(wanted) | _counts(run.baskets, answer.counts)
     scores = score(answer.counts, all_true, min_count=asked["min_count"], people=len(run.baskets))

@@ -18,7 +18,7 @@ from ...baskets.core import Baskets
 from ...local.mean_oracle import MeanOracle
 from ...local.protocol import Protocol
 from ...local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
-from ...local.study.simulate import Crowd
+from ...local.study.simulate import SimulatedPeople
 from ...privacy.budget import Budget
 from ...registry import protocol as protocol_of
 
@@ -27,7 +27,7 @@ _VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(Estimate):
+class TrueEstimate(Estimate):
     """What a round's people hold, instead of what their reports say."""
 
     true: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Truth(Estimate):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Truthful(Crowd):
+class Truthful(SimulatedPeople):
     """People who answer truthfully; of those who hold more than a padding, each value counts for its part."""
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
@@ -54,10 +54,10 @@ class Truthful(Crowd):
         many, nothing = max(len(people), 1), np.zeros(ask.oracle.kept, np.int64)
         if isinstance(ask.oracle, MeanOracle):
             mean = np.clip(held, -ask.oracle.span, ask.oracle.span).sum() / (ask.oracle.span * many)
-            return Truth(ask, len(people), nothing, np.array([mean]))
+            return TrueEstimate(ask, len(people), nothing, np.array([mean]))
         sizes = np.diff(offsets)
         weights = np.repeat(np.minimum(1.0, ask.oracle.pad / np.maximum(sizes, 1)), sizes)
-        return Truth(
+        return TrueEstimate(
             ask,
             len(people),
             nothing,

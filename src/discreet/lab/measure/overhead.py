@@ -19,9 +19,9 @@ from ...exact.relations import checked_how
 from ...local.device.loss import WORD
 from ...local.oracle import Answered
 from ...local.study.conversation import Ask, Estimate, Wanted, converse
-from ...local.study.pair_questions import Number
+from ...local.study.pair_questions import NumberQuestion
 from ...local.study.seeded_words import seed_of
-from ...local.study.simulate import Crowd
+from ...local.study.simulate import SimulatedPeople
 from ...registry import protocol
 from ..run.experiment import Line
 
@@ -61,7 +61,7 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
     plan.check(wanted)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
-    numbers = Crowd(baskets=baskets, seed=seed, speed="person").numbers()
+    numbers = SimulatedPeople(baskets=baskets, seed=seed, speed="person").numbers()
     took: dict[str, float] = {}
     many: dict[str, int] = {}
     report = question = 0.0
@@ -95,6 +95,6 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
 
 def _group(ask: Ask, plan: Any) -> str:
     """Return what those who answer are asked about: items, the matrix, or relations one by one."""
-    if isinstance(ask.question, Number):
+    if isinstance(ask.question, NumberQuestion):
         return "matrix"
     return "items" if ask.who.start < float(plan.shares[0]) * WORD else "relations"

@@ -100,7 +100,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chart:
+class FigureChart:
     """A figure: groups one below the other. `name` is a word that no other figure of a page has."""
 
     name: str
@@ -149,7 +149,7 @@ def decades(numbers: Sequence[float]) -> tuple[float, ...]:
     return tuple(step for step in steps if low <= step <= high)
 
 
-def draw_svg(chart: Chart) -> str:
+def draw_svg(chart: FigureChart) -> str:
     """Return a figure as SVG."""
     columns = min(chart.columns, max(len(group.panels) for group in chart.groups))
     width = _MARGIN + columns * _WIDE

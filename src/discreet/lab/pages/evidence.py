@@ -11,7 +11,7 @@ from ..measure.spread import middle, shown
 from ..papers.paper_ours import ASIDE
 from ..run.experiment import Data, Metric
 from ..run.runner import Results
-from .drawing import Chart, Group
+from .drawing import FigureChart, Group
 from .figures import panel_of
 from .tables import markdown
 
@@ -54,7 +54,7 @@ _SIDES = (
 )
 
 
-def evidence_chart(results: Sequence[Results]) -> Chart:
+def evidence_chart(results: Sequence[Results]) -> FigureChart:
     """Return the figure: a row for each side, over epsilon.
 
     Parameters
@@ -73,7 +73,7 @@ def evidence_chart(results: Sequence[Results]) -> Chart:
             for name in side.data
         )
         groups.append(Group(heading=side.heading, panels=tuple(panels)))
-    return Chart(name="evidence", title="Ours beside the papers, over ε", groups=tuple(groups), columns=4)
+    return FigureChart(name="evidence", title="Ours beside the papers, over ε", groups=tuple(groups), columns=4)
 
 
 def evidence_table(results: Sequence[Results]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ...errors import MisuseError
 from ..measure.spread import middle
 from ..run.experiment import Metric
 from ..run.runner import Results
-from .drawing import COLOURS, Chart, Curve, Group, Panel, draw_svg
+from .drawing import COLOURS, Curve, FigureChart, Group, Panel, draw_svg
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -33,7 +33,7 @@ def draw(results: Results, metric: Metric, path: Path) -> Path:
     """
     experiment = results.experiment
     panels = tuple(panel_of(results, panel, metric) for panel in results.panels or ("",))
-    chart = Chart(
+    chart = FigureChart(
         name=path.stem,
         title=f"{experiment.shows}, {experiment.title}: {metric.label}",
         groups=(Group(panels=tuple(panel for panel in panels if panel.curves) or panels[:1]),),
@@ -41,7 +41,7 @@ def draw(results: Results, metric: Metric, path: Path) -> Path:
     return write_chart(chart, path)
 
 
-def write_chart(chart: Chart, path: Path) -> Path:
+def write_chart(chart: FigureChart, path: Path) -> Path:
     """Write a figure as SVG or PNG, by the ending of `path`."""
     if path.suffix not in (".svg", ".png"):
         raise MisuseError(f"Figures are written as .svg or .png, not as {path.name}.")
@@ -101,7 +101,7 @@ def _places(values: Sequence[str]) -> tuple[dict[str, float], bool]:
         return {value: float(place) for place, value in enumerate(values)}, False
 
 
-def _write_png(chart: Chart, path: Path) -> None:
+def _write_png(chart: FigureChart, path: Path) -> None:
     pyplot = _pyplot()
     columns = min(chart.columns, max(len(group.panels) for group in chart.groups))
     heights = [2.5 * ceil(len(group.panels) / columns) + 0.8 for group in chart.groups]

@@ -102,7 +102,7 @@ def lowered(known: Evidence, off: float, follows: Follows) -> Evidence:
 
 
 @dataclass(eq=False)
-class Level:
+class PatternLevel:
     """Sets of one size, and what is believed of each."""
 
     sets: list[Itemset]
@@ -111,7 +111,7 @@ class Level:
     place: dict[Itemset, int]
 
     @classmethod
-    def of(cls, sets: list[Itemset], belief: Belief, cap: Values | float = 1.0) -> Level:
+    def of(cls, sets: list[Itemset], belief: Belief, cap: Values | float = 1.0) -> PatternLevel:
         """Return a level none of whose sets is more frequent than its parts."""
         means = np.clip(belief.means, 0.0, cap)
         return cls(sets, means, belief, {one: at for at, one in enumerate(sets)})
@@ -121,14 +121,14 @@ class Level:
         return np.array([self.place[one] for one in sets], np.int64)
 
 
-def items_of(law: ItemLaw | None, known: Evidence, many: int) -> Level:
+def items_of(law: ItemLaw | None, known: Evidence, many: int) -> PatternLevel:
     """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told."""
     best = np.argsort(-(law.expected(known) if law else known.values), kind="stable")[:many]
     of_best = known.take(best)
-    return Level.of([(int(item),) for item in best], law.believed(of_best) if law else as_measured(of_best))
+    return PatternLevel.of([(int(item),) for item in best], law.believed(of_best) if law else as_measured(of_best))
 
 
-def pairs_of(items: Level, measured: Measured, most: int = MOST_POOL) -> Level:
+def pairs_of(items: PatternLevel, measured: Measured, most: int = MOST_POOL) -> PatternLevel:
     """Return all pairs of the first `most` items, each guessed as if they had nothing to do with each other."""
     first, second = np.triu_indices(min(len(items.sets), most), 1)
     numbers = np.array([one for (one,) in items.sets], np.int64)
@@ -139,10 +139,10 @@ def pairs_of(items: Level, measured: Measured, most: int = MOST_POOL) -> Level:
     unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
     cap = np.minimum(means[first], means[second])
     belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), PAIRS)
-    return Level.of(sets, belief, np.minimum(items.means[first], items.means[second]))
+    return PatternLevel.of(sets, belief, np.minimum(items.means[first], items.means[second]))
 
 
-def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level | None:
+def larger_of(levels: list[PatternLevel], chances: Values, measured: Measured) -> PatternLevel | None:
     """Return the sets of one item more all of whose parts may be among the top, or nothing where there is none.
 
     The guess is the mean, over two members each, of what it would be if they had nothing to do with each other where
@@ -170,7 +170,7 @@ def larger_of(levels: list[Level], chances: Values, measured: Measured) -> Level
     guess = np.minimum(np.exp(logs), cap)
     unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
     belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), LARGER)
-    return Level.of(sets, belief, plain.min(0))
+    return PatternLevel.of(sets, belief, plain.min(0))
 
 
 def _joined(sets: list[Itemset]) -> list[Itemset]:
@@ -187,7 +187,7 @@ def _joined(sets: list[Itemset]) -> list[Itemset]:
     return found
 
 
-class Picture:
+class PatternBeliefs:
     """What is known and believed of all patterns, and how frequent the last of the top is believed to be.
 
     Parameters
@@ -379,7 +379,7 @@ def _within(order: NDArray[np.int64], means: Values, held: float) -> NDArray[np.
     return order[: max(1, int(np.searchsorted(np.cumsum(means[order]), held, "right")))]
 
 
-def _threshold(levels: list[Level], top: int, least: float) -> float:
+def _threshold(levels: list[PatternLevel], top: int, least: float) -> float:
     """Return the frequency, `least` or more, that as many patterns as are wanted are expected to be over.
 
     The last of the largest means would be far below it where little is known, since means of what is not known to be

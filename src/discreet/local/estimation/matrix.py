@@ -20,8 +20,8 @@ from ..oracle_steps.choice import means
 from ..protocol import Protocol
 from ..protocols.pairs import Singles, check_relations, found_by, relied_on
 from ..protocols.svim import SVIM
-from ..study.conversation import Ask, Estimate, Learnt, Line, Related, Talk, Wanted
-from ..study.pair_questions import Folded, Items, Number, Projection, Relations, sides
+from ..study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
+from ..study.pair_questions import Folded, Items, NumberQuestion, Projection, Relations, sides
 from ..study.rounds import LEAST_SHARE, Estimated, Values, checked, cut_off, estimating, last_of
 from .priors import two_part
 from .spectral import Matrix, Whole
@@ -32,7 +32,7 @@ _CURIOSITY = 0.1  # deviations, by which a relation is believed larger where it 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Supports:
+class PairSupports:
     """A matrix of supports: of items and bonds with each other.
 
     Parameters
@@ -84,8 +84,8 @@ class Supports:
 
 
 # A direction on either side, and the range of the number that people have of it.
-Way: TypeAlias = tuple[Whole, Whole, int, int]
-Step: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Supports]
+Direction: TypeAlias = tuple[Whole, Whole, int, int]
+Step: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, PairSupports]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,12 +144,12 @@ class MatrixProtocol(Protocol):
         return ("olh", "grr-or-olh") if self.printed else ("adaptive", "adaptive")
 
     @abstractmethod
-    def matrix(self, singles: Singles, found: Estimated, line: Line, share: Fraction, epsilon: Fraction) -> Step:
+    def matrix(self, singles: Singles, found: Estimated, line: Partition, share: Fraction, epsilon: Fraction) -> Step:
         """Ask a share of the people about the matrix."""
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, second, third) = Line(), self.parts
+        line, (first, second, third) = Partition(), self.parts
         found = yield from self._finder.items(wanted.items, self.items, wanted.epsilon, line, first)
         singles = Singles.of(found, self.items)
         if len(singles.order) < 2:
@@ -243,17 +243,17 @@ def theta_at(plan: Any, at: int) -> float:
 def asked(
     name: str,
     of: Items | int,
-    ways: list[Way],
+    ways: list[Direction],
     oracle: str,
     epsilon: Fraction,
-    line: Line,
+    line: Partition,
     share: Fraction,
 ) -> tuple[Ask, ...]:
     """Return the rounds that ask for one number each, at once: of one direction on either side, within a range."""
     made, rounds = means()[oracle].make(epsilon), []
     for at, (left, right, low, high) in enumerate(ways, 1):
         one, other = tuple(left.tolist()), tuple(right.tolist())
-        question: Number
+        question: NumberQuestion
         if isinstance(of, int):
             question = Folded(items=of, left=one, right=other, low=low, high=high)
         else:
@@ -266,7 +266,7 @@ def asked(
 def measured(answer: Estimate) -> tuple[float, float]:
     """Return the mean number that people have, on the scale of its question, and its variance."""
     question = answer.ask.question
-    if not isinstance(question, Number):
+    if not isinstance(question, NumberQuestion):
         raise MisuseError(f"The round {answer.ask.name!r} is not about one number.")
     half = (question.high - question.low) / 2
     return question.low + half * (float(answer.values[0]) + 1), half * half * float(answer.variance[0])

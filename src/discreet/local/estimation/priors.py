@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[np.float64]
 
 
-class Law(NamedTuple):
+class PriorLaw(NamedTuple):
     """The numbers of the prior, which are all positive.
 
     Parameters
@@ -39,7 +39,7 @@ class Law(NamedTuple):
 
 # Of the logarithms, before anything was seen. Values that are anywhere have a long tail: a reach that fits the many
 # small ones among them would pull down the few large ones, so it may move the least.
-_DEVIATIONS = Law(0.7, 0.7, 1.0, 0.3)
+_DEVIATIONS = PriorLaw(0.7, 0.7, 1.0, 0.3)
 _FIRST_STEP, _LAST_STEP, _MOST_STEPS = 0.8, 0.04, 40
 _TRIED_STEP = 0.2  # by which numbers are moved to see how much hangs on them
 
@@ -73,7 +73,7 @@ def two_part(
 
 
 def under(
-    law: Law, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float = 0.0
+    law: PriorLaw, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float = 0.0
 ) -> tuple[Values, Values]:
     """Return what to expect of the true values, and their variance, under a prior with these numbers."""
     parts = _parts(law, values, noise, guess, most, guess_variance)
@@ -110,7 +110,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(
-    law: Law, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float
+    law: PriorLaw, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float
 ) -> _Parts:
     center = law.factor * guess
     wide = (law.off * center) ** 2 + law.factor**2 * guess_variance + noise
@@ -127,17 +127,17 @@ def _parts(
     return _Parts(near, anywhere, place)
 
 
-_TYPICAL = np.log(np.array(Law()))
+_TYPICAL = np.log(np.array(PriorLaw()))
 
 
 def _unlikely(logs: Values, seen: _Seen) -> float:
     """Return how unlikely estimates are under a prior with these numbers, as logarithms, and how odd those are."""
-    parts = _parts(Law(*np.exp(logs)), *seen)
+    parts = _parts(PriorLaw(*np.exp(logs)), *seen)
     cost = ((logs - _TYPICAL) / _DEVIATIONS) ** 2
     return float(cost.sum() / 2 - np.logaddexp(parts.near, parts.anywhere).sum())
 
 
-def _unsure(law: Law, seen: _Seen) -> Values:
+def _unsure(law: PriorLaw, seen: _Seen) -> Values:
     """Return the variance of what is expected because the numbers of the prior are learnt from the estimates.
 
     A number may be off by what one over the curvature of its cost says, and what is expected moves with it. Far from
@@ -149,12 +149,12 @@ def _unsure(law: Law, seen: _Seen) -> Values:
         step = np.zeros(len(logs))
         step[at] = _TRIED_STEP
         curve = (_unlikely(logs + step, seen) + _unlikely(logs - step, seen) - 2 * cost) / _TRIED_STEP**2
-        moved = under(Law(*np.exp(logs + step)), *seen)[0] - under(Law(*np.exp(logs - step)), *seen)[0]
+        moved = under(PriorLaw(*np.exp(logs + step)), *seen)[0] - under(PriorLaw(*np.exp(logs - step)), *seen)[0]
         total += (moved / (2 * _TRIED_STEP)) ** 2 / max(curve, 1 / deviation**2)
     return total
 
 
-def _likeliest(seen: _Seen) -> Law:
+def _likeliest(seen: _Seen) -> PriorLaw:
     """Return the likeliest numbers: one after the other is made larger or smaller, by ever smaller steps."""
     best, step = _TYPICAL.copy(), _FIRST_STEP
     least = _unlikely(best, seen)
@@ -172,7 +172,7 @@ def _likeliest(seen: _Seen) -> Law:
             step /= 2
             if step < _LAST_STEP:
                 break
-    return Law(*np.exp(best).tolist())
+    return PriorLaw(*np.exp(best).tolist())
 
 
 def _slope(place: Values) -> Values:

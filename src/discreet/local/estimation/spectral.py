@@ -162,7 +162,7 @@ class _Weighed:
 
 
 @dataclass(kw_only=True)
-class Belief:
+class MatrixBelief:
     """What is believed of a matrix: a guess, how far it may be off, and what was measured of it.
 
     The entries are taken to be independently off, or in symmetric pairs, with a variance known up to one factor, and
@@ -198,10 +198,10 @@ class Belief:
             self._heard.append(value / size)
             self._noise.append(max(variance / size**2, 1e-18))
 
-    def extended(self, guess: Matrix, doubt: Matrix) -> Belief:
+    def extended(self, guess: Matrix, doubt: Matrix) -> MatrixBelief:
         """Return the belief about a larger matrix, of which this one is the first corner."""
         more = (0, len(guess) - len(self.guess))
-        return Belief(
+        return MatrixBelief(
             guess=guess,
             doubt=doubt,
             symmetric=self.symmetric,

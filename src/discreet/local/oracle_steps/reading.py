@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..device.loss import WORD
 
-Columns: TypeAlias = dict[str, NDArray[Any]]
+ReportColumns: TypeAlias = dict[str, NDArray[Any]]
 Report: TypeAlias = dict[str, Any]
 
 SHORT = 256  # bytes: an oracle that does not say how long its reports are makes none that is longer
@@ -46,7 +46,7 @@ class Batch:
         Those that are left out, in order.
     """
 
-    columns: Columns
+    columns: ReportColumns
     kept: NDArray[np.int64]
     refused: tuple[Refused, ...]
 
@@ -55,7 +55,7 @@ class Batch:
         return len(self.kept)
 
 
-class Reading(ABC):
+class ReportReader(ABC):
     """How an oracle reads reports. Subclasses say what is wrong with one, and make columns of good ones."""
 
     @property
@@ -68,7 +68,7 @@ class Reading(ABC):
         """Return why a report is none of this oracle's for this question, in words that repeat nothing of it, or ""."""
 
     @abstractmethod
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return good reports as columns."""
 
     def read(self, sent: Sequence[bytes | Report]) -> Batch:
@@ -120,7 +120,7 @@ def seed(value: Any) -> str:
     return "its seed is not two whole numbers of 32 bits"
 
 
-def seeds(reports: Sequence[Report]) -> Columns:
+def seeds(reports: Sequence[Report]) -> ReportColumns:
     """Return the seeds of good reports as columns."""
     both = np.array([report["seed"] for report in reports], np.uint32).reshape(-1, 2)
     return {"first": both[:, 0].copy(), "second": both[:, 1].copy()}

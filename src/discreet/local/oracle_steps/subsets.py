@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.devices import report_subsets
-from ..oracle import Answered, Columns, Counts, Oracle, Report
+from ..oracle import Answered, Counts, Oracle, Report, ReportColumns
 from .reading import fields
 
 
@@ -37,17 +37,17 @@ class Subsets(Oracle):
         """So many symbols."""
         return self.many * ceil(log2(self.symbols_in_all))
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a row of symbols a person."""
         values = np.empty((len(answered.people), self.many), np.int32)
         report_subsets(*answered.arguments(seed), self.pad, self.size, self.dummies, self.hit, not self.sets, values)
         return {"values": values}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count each symbol, and leave the dummies out."""
         return np.bincount(columns["values"].ravel(), minlength=self.symbols_in_all)[: self.size].astype(np.int64)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return the symbols, ascending."""
         return {"values": columns["values"][row].tolist()}
 
@@ -63,6 +63,6 @@ class Subsets(Oracle):
             return f"its values do not ascend from 0 to below {self.symbols_in_all:,}"
         return ""
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the rows of symbols."""
         return {"values": np.array([report["values"] for report in reports], np.int32).reshape(-1, self.many)}

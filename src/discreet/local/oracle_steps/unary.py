@@ -19,7 +19,7 @@ from ...kernels.supports import count_bits
 from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss, both, odds
-from ..oracle import Answered, Columns, Counts, OneValue, Report
+from ..oracle import Answered, Counts, OneValue, Report, ReportColumns
 from .reading import fields
 
 _DIGITS = re.compile("[0-9a-f]*")
@@ -72,19 +72,19 @@ class Unary(OneValue):
         """One a candidate."""
         return self.size
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a row of bits a person."""
         bits = np.empty((len(answered.people), (self.size + 31) // 32), np.uint32)
         report_bits(*answered.arguments(seed), self.pad, self.size, self.keep, self.lie, bits)
         return {"bits": bits}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count the bits that are 1."""
         counts = np.zeros(self.size, np.int64)
         count_bits(columns["bits"], self.size, counts)
         return counts
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return the bits as hexadecimal digits, eight candidates a byte."""
         return {"bits": columns["bits"][row].astype("<u4").tobytes()[: (self.size + 7) // 8].hex()}
 
@@ -92,7 +92,7 @@ class Unary(OneValue):
         """Return whether it is no row of bits."""
         return fields(report, "bits") or digits("bits", report["bits"], self.size)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the rows of bits."""
         return {"bits": rows(reports, "bits", self.size)}
 

@@ -14,7 +14,7 @@ from ...errors import MisuseError
 from ...kernels.devices import report_signs
 from ..device.loss import WORD
 from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Columns, Counts, Report, grown
+from ..oracle import Answered, Counts, Report, ReportColumns, grown
 from ..oracle_steps.reading import fields, number, whole
 
 
@@ -57,17 +57,17 @@ class Duchi(MeanOracle):
         """The same for every number."""
         return self._unit**2, Fraction(0)
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a sign a person."""
         sign = np.empty(len(answered.people), np.int64)
         report_signs(self.clipped(answered), answered.people, np.uint64(seed), self.slope, sign)
         return {"sign": sign}
 
-    def worth(self, columns: Columns) -> NDArray[np.float64]:
+    def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
         """Return the unit or its opposite."""
         return (2 * columns["sign"] - 1) * float(self._unit)
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Return how many signs are 1."""
         return np.array([columns["sign"].sum()], np.int64)
 
@@ -75,7 +75,7 @@ class Duchi(MeanOracle):
         """Return the signs less their opposites."""
         return float((2 * int(supports[0]) - people) * self._unit)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one sign."""
         return {"sign": int(columns["sign"][row])}
 
@@ -83,6 +83,6 @@ class Duchi(MeanOracle):
         """Return whether it is no sign."""
         return fields(report, "sign") or number("sign", report["sign"], 2)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the signs."""
         return {"sign": whole(reports, "sign")}

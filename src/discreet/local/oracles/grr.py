@@ -12,7 +12,7 @@ import numpy as np
 
 from ...kernels.devices import report_values
 from ..device.loss import WIDE
-from ..oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
 from ..oracle_steps.reading import fields, number, whole
 
 
@@ -65,17 +65,17 @@ class GRR(OneValue):
         """One symbol."""
         return ceil(log2(self.symbols_in_all))
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one symbol a person."""
         value = np.empty(len(answered.people), np.int64)
         report_values(*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), value)
         return {"value": value}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count each symbol, and leave the dummies out."""
         return np.bincount(columns["value"], minlength=self.symbols_in_all)[: self.size].astype(np.int64)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one symbol."""
         return {"value": int(columns["value"][row])}
 
@@ -83,7 +83,7 @@ class GRR(OneValue):
         """Return whether it is no symbol."""
         return fields(report, "value") or number("value", report["value"], self.symbols_in_all)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the symbols."""
         return {"value": whole(reports, "value")}
 

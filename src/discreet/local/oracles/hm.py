@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...kernels.devices import report_either
 from ..device.loss import WORD
 from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Columns, Counts, Report, chance, grown
+from ..oracle import Answered, Counts, Report, ReportColumns, chance, grown
 from ..oracle_steps.reading import fields
 from .duchi import Duchi
 from .pm import PM
@@ -59,7 +59,7 @@ class HM(MeanOracle):
         pm, duchi = self.pm.square, self.duchi.square
         return coin * pm[0] + (1 - coin) * duchi[0], coin * pm[1] + (1 - coin) * duchi[1]
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return which of them, and a point or a sign, a person."""
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         pm = self.pm
@@ -79,12 +79,12 @@ class HM(MeanOracle):
         )
         return {"kind": kind, "value": value}
 
-    def worth(self, columns: Columns) -> NDArray[np.float64]:
+    def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
         """Return what each says by itself."""
         value = columns["value"]
         return np.where(columns["kind"] == 1, self.pm.worth({"point": value}), self.duchi.worth({"sign": value}))
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Return how many reported a point, the sum of the points, and how many signs are 1."""
         points = columns["kind"] == 1
         return np.array([points.sum(), columns["value"][points].sum(), columns["value"][~points].sum()], np.int64)
@@ -94,7 +94,7 @@ class HM(MeanOracle):
         many = int(supports[0])
         return self.pm.total(supports[1:2], many) + self.duchi.total(supports[2:], people - many)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a point or a sign, under the name of its mechanism."""
         value = int(columns["value"][row])
         return {"pm": {"point": value}} if columns["kind"][row] else {"duchi": {"sign": value}}
@@ -107,7 +107,7 @@ class HM(MeanOracle):
             return "it is not an object with duchi, or with pm where that is chosen, and nothing else"
         return self.duchi.flaw(report["duchi"])
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return which of them, and the points and signs."""
         kinds = np.array(["pm" in report for report in reports], np.int64)
         told = [report["pm"]["point"] if "pm" in report else report["duchi"]["sign"] for report in reports]

@@ -17,7 +17,7 @@ from ...kernels.supports import transform
 from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss, both, odds
-from ..oracle import Answered, Columns, Counts, OneValue, Report, chance, grown
+from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
 from ..oracle_steps.reading import fields, number, whole
 
 
@@ -74,19 +74,19 @@ class HR(OneValue):
         """A row and a sign."""
         return self.rows.bit_length()
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a row and a sign a person."""
         row, sign = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         report_rows(*answered.arguments(seed), self.pad, self.size, self.dummies, self.rows, self.keep, row, sign)
         return {"row": row, "sign": sign}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Add the signs up by row; the transform of the sums has agreements less disagreements by column."""
         sums = np.bincount(columns["row"], weights=1 - 2 * columns["sign"], minlength=self.rows).astype(np.int64)
         transform(sums)
         return (len(columns["row"]) + sums[1 : self.size + 1]) // 2
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a row and a sign."""
         return {"row": int(columns["row"][row]), "sign": int(columns["sign"][row])}
 
@@ -95,6 +95,6 @@ class HR(OneValue):
         wrong = fields(report, "row", "sign") or number("row", report["row"], self.rows)
         return wrong or number("sign", report["sign"], 2)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the rows and signs."""
         return {"row": whole(reports, "row"), "sign": whole(reports, "sign")}

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import MisuseError
 from ...kernels.devices import report_hashed
 from ..device.loss import WIDE, WORD
-from ..oracle import Answered, Columns, Counts, OneValue, Report, grown, weighed
+from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
 from ..oracle_steps.hashing import count_hashed
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
@@ -95,7 +95,7 @@ class OLH(OneValue):
         """A seed and a bucket."""
         return 63 + ceil(log2(self.buckets))
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a hash function and a bucket a person."""
         many = len(answered.people)
         value, first, second = np.empty(many, np.int64), np.empty(many, np.uint32), np.empty(many, np.uint32)
@@ -112,7 +112,7 @@ class OLH(OneValue):
         )
         return {"first": first, "second": second, "value": value}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count the reports whose bucket a candidate hashes to: hashes from edge to edge make a bucket."""
         low = -(-WORD * columns["value"] // self.buckets)
         width = -(-WORD * (columns["value"] + 1) // self.buckets) - low
@@ -120,7 +120,7 @@ class OLH(OneValue):
             columns["first"], columns["second"], low.astype(np.uint32), width.astype(np.uint32), self.size
         )
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a seed and a bucket."""
         seed = [int(columns["first"][row]), int(columns["second"][row])]
         return {"seed": seed, "value": int(columns["value"][row])}
@@ -129,6 +129,6 @@ class OLH(OneValue):
         """Return whether it is no seed and bucket."""
         return fields(report, "seed", "value") or seed(report["seed"]) or number("value", report["value"], self.buckets)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the seeds and buckets."""
         return {**seeds(reports), "value": whole(reports, "value")}

@@ -20,7 +20,7 @@ from ...kernels.supports import count_bits
 from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss
-from ..oracle import Answered, Columns, Counts, OneValue, Report, check_ranges, grown
+from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
 from ..oracle_steps.reading import fields
 from ..oracle_steps.unary import digits, rows
 
@@ -106,7 +106,7 @@ class PCKVUE(OneValue):
         """Whether each key is told, and with what sign."""
         return 2 * self.keys
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return two rows of bits a person."""
         told, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
         report_signed(
@@ -123,7 +123,7 @@ class PCKVUE(OneValue):
         )
         return {"told": told, "signs": signs}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count keys by sign."""
         counts = np.zeros((self.keys, 2), np.int64)
         for sign, bits in enumerate((columns["told"] & ~columns["signs"], columns["signs"])):
@@ -132,7 +132,7 @@ class PCKVUE(OneValue):
             counts[:, sign] = tally
         return counts.ravel()[: self.size]
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return both rows of bits as hexadecimal digits, eight keys a byte."""
         return {
             name: columns[name][row].astype("<u4").tobytes()[: (self.keys + 7) // 8].hex() for name in ("told", "signs")
@@ -147,7 +147,7 @@ class PCKVUE(OneValue):
         told, plus = (int.from_bytes(bytes.fromhex(report[name]), "little") for name in ("told", "signs"))
         return "it has signs of keys that are not told" if plus & ~told else ""
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the rows of bits."""
         return {name: rows(reports, name, self.keys) for name in ("told", "signs")}
 

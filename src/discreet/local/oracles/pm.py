@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...kernels.devices import report_pieces
 from ..device.loss import WIDE
 from ..mean_oracle import SPAN, MeanOracle
-from ..oracle import Answered, Columns, Counts, Report, grown, weighed
+from ..oracle import Answered, Counts, Report, ReportColumns, grown, weighed
 from ..oracle_steps.reading import fields, number, whole
 
 # Points outside of the window. A power of two: the weight inside can then be chosen so that what is left is shared by
@@ -79,7 +79,7 @@ class PM(MeanOracle):
         moved = excess * self.window * (self.step * self.span) ** 2
         return spread * self._unit**2, moved * self._unit**2
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a point a person."""
         point = np.empty(len(answered.people), np.int64)
         inside = np.uint64(self.inside)
@@ -96,12 +96,12 @@ class PM(MeanOracle):
         )
         return {"point": point}
 
-    def worth(self, columns: Columns) -> NDArray[np.float64]:
+    def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
         """Return the distance from the middle, as a number."""
         worth: NDArray[np.float64] = (columns["point"] - (self.points - 1) / 2) * float(self._unit)
         return worth
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Return the sum of the points."""
         return np.array([columns["point"].sum()], np.int64)
 
@@ -109,7 +109,7 @@ class PM(MeanOracle):
         """Return the distances from the middle."""
         return float((int(supports[0]) - Fraction(people * (self.points - 1), 2)) * self._unit)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one point."""
         return {"point": int(columns["point"][row])}
 
@@ -117,7 +117,7 @@ class PM(MeanOracle):
         """Return whether it is no point."""
         return fields(report, "point") or number("point", report["point"], self.points)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the points."""
         return {"point": whole(reports, "point")}
 

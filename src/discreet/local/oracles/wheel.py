@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MisuseError
 from ...kernels.devices import report_points
 from ..device.loss import WIDE, WORD
-from ..oracle import Answered, Columns, Counts, Report, SetValued, check_ranges, grown, weighed
+from ..oracle import Answered, Counts, Report, ReportColumns, SetValued, check_ranges, grown, weighed
 from ..oracle_steps.hashing import count_hashed
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
@@ -71,20 +71,20 @@ class Wheel(SetValued):
         """A seed and a point."""
         return 95
 
-    def reports(self, answered: Answered, seed: int) -> Columns:
+    def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a hash function and a point a person."""
         many = len(answered.people)
         point, first, second = (np.empty(many, np.uint32) for _ in range(3))
         report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
         return {"first": first, "second": second, "point": point}
 
-    def supports(self, columns: Columns) -> Counts:
+    def supports(self, columns: ReportColumns) -> Counts:
         """Count the reports whose point lies within the arc that a candidate's hash begins."""
         low = columns["point"] - np.uint32(self.arc - 1)
         width = np.full(len(low), self.arc, np.uint32)
         return count_hashed(columns["first"], columns["second"], low, width, self.size)
 
-    def written(self, columns: Columns, row: int) -> Report:
+    def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a seed and a point."""
         seed = [int(columns["first"][row]), int(columns["second"][row])]
         return {"seed": seed, "point": int(columns["point"][row])}
@@ -93,6 +93,6 @@ class Wheel(SetValued):
         """Return whether it is no seed and point."""
         return fields(report, "seed", "point") or seed(report["seed"]) or number("point", report["point"], WORD)
 
-    def columns(self, reports: Sequence[Report]) -> Columns:
+    def columns(self, reports: Sequence[Report]) -> ReportColumns:
         """Return the seeds and points."""
         return {**seeds(reports), "point": whole(reports, "point").astype(np.uint32)}

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
-from ..estimation.candidates import Follows, Itemset, Picture
+from ..estimation.candidates import Follows, Itemset, PatternBeliefs
 from ..estimation.held_sizes import BINS, HeldSizes
 from ..oracle import Oracle
 from ..oracle_steps.choice import adaptive, grr_or_olh
 from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Learnt, Line, Talk, Wanted
-from ..study.questions import Candidates, HowMany, Which
+from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
+from ..study.questions import CandidateList, HowMany, Which
 from ..study.rounds import LEAST_SHARE, check_padding
 from .svsm import longest
 
@@ -112,12 +112,12 @@ class Adept(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (share, *later) = Line(), self.parts
+        line, (share, *later) = Partition(), self.parts
         near = (FIRST_NEAR, FIRST_FREQUENCY)
-        of = Candidates(items=wanted.items)
+        of = CandidateList(items=wanted.items)
         told = yield from self._round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
         largest = longest(wanted.top, wanted.least)
-        picture = Picture(
+        picture = PatternBeliefs(
             told.evidence,
             told.doubt,
             told.follows,
@@ -131,12 +131,12 @@ class Adept(Protocol):
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
             asked = self._asked(picture, chance)
             near, about = (picture.near, picture.near), f"patterns {number}"
-            told = yield from self._round(Candidates(itemsets=tuple(asked)), line, share, wanted, near, about)
+            told = yield from self._round(CandidateList(itemsets=tuple(asked)), line, share, wanted, near, about)
             picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
         return learnt(picture, facts)
 
-    def _asked(self, picture: Picture, chance: float) -> list[Itemset]:
+    def _asked(self, picture: PatternBeliefs, chance: float) -> list[Itemset]:
         """Return what a later round asks about."""
         if self.later == "likeliest":
             return picture.best(min(LIKELIEST * picture.top, MOST_ASKED))
@@ -145,14 +145,14 @@ class Adept(Protocol):
 
     def _round(
         self,
-        of: Candidates,
-        line: Line,
+        of: CandidateList,
+        line: Partition,
         share: Fraction,
         wanted: Wanted,
         near: tuple[float, float],
         about: str,
         lengths: tuple[int, ...] = LENGTHS,
-    ) -> Generator[Ask, Any, Told]:
+    ) -> Generator[Ask, Any, RoundEstimate]:
         """Ask how many of the candidates people hold, and then which."""
         size = exact(self.sizes, "sizes")
         bins = tuple(first for first in BINS if first <= len(of))
@@ -166,11 +166,11 @@ class Adept(Protocol):
         answer: Estimate = yield Ask(
             name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
         )
-        return Told.of(answer, held)
+        return RoundEstimate.of(answer, held)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Told:
+class RoundEstimate:
     """What a round told of its candidates."""
 
     evidence: Evidence
@@ -180,7 +180,7 @@ class Told:
     correction: float
 
     @classmethod
-    def of(cls, answer: Estimate, held: HeldSizes) -> Told:
+    def of(cls, answer: Estimate, held: HeldSizes) -> RoundEstimate:
         """Give back what the padding cut off."""
         pad = answer.ask.frequencies.pad
         values, slope = held.restored(answer.values, pad)
@@ -229,7 +229,7 @@ def made(oracle: Literal["adaptive", "grr-or-olh"], epsilon: Fraction, size: int
     return adaptive(epsilon, size, pad=pad, frequency=frequency)
 
 
-def learnt(picture: Picture, facts: dict[str, Any]) -> Learnt:
+def learnt(picture: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
     """Return everything that is believed, the most frequent first; of equal ones subsets come first (A10)."""
     sets = [one for level in picture.levels for one in level.sets]
     values = np.concatenate([level.means for level in picture.levels])
@@ -238,7 +238,7 @@ def learnt(picture: Picture, facts: dict[str, Any]) -> Learnt:
     return Learnt(itemsets=tuple(sets[at] for at in order), values=values[order], variance=variance[order], facts=facts)
 
 
-def _variances(picture: Picture) -> list[NDArray[np.float64]]:
+def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
     """Return the variances of every level, with what is not known of the prior that was learnt from it.
 
     All that was heard of a level together says where its prior lies; a pattern takes from it what its own reports do

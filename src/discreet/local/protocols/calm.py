@@ -19,8 +19,8 @@ from ..estimation.priors import Values
 from ..estimation.tree import balanced
 from ..oracle_steps.choice import make
 from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Line, Talk, Wanted
-from ..study.questions import Cells
+from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
+from ..study.questions import CellOfBlock
 from ..study.rounds import LEAST_SHARE
 from .pairs import Ranks, Singles, check_relations, found_by
 
@@ -92,7 +92,7 @@ class CALM(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, rest) = Line(), self.parts
+        line, (first, rest) = Partition(), self.parts
         found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
         singles = Singles.of(found, self.items)
         if len(singles.order) < 2:
@@ -102,7 +102,7 @@ class CALM(Protocol):
             Ask.of(
                 f"table {number}",
                 line.next(rest / len(blocks)),
-                Cells(tuple(singles.order[rank] for rank in block)),
+                CellOfBlock(tuple(singles.order[rank] for rank in block)),
                 self.oracle,
                 wanted.epsilon,
             )

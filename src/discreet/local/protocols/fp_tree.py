@@ -21,9 +21,9 @@ from ..device.limits import MOST_NUMBERS
 from ..estimation.tree import Mined, Tree, balanced, balanced_at_random, cut_share
 from ..oracle_steps.choice import make
 from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Learnt, Line, Talk, Wanted
-from ..study.questions import Candidates, HowMany, Prefix
-from ..study.rounds import LEAST_SHARE, Sizes
+from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
+from ..study.questions import CandidateList, HowMany, Prefix
+from ..study.rounds import LEAST_SHARE, SizesRound
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
 
@@ -118,20 +118,20 @@ class FPTree(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, rest) = Line(), self.parts
+        line, (first, size, rest) = Partition(), self.parts
         items = yield from self.finder.items(wanted.items, wanted.top, wanted.epsilon, line, first)
         best = [place for place in items.best(wanted.top) if items.values[place] > 0]
         singles = [items.of[place][0] for place in best]
         # As probabilities, kept off 1: a certain item would leave no room for any path around it (B6).
         chances = np.clip(items.values[best], 0.0, 1 - 1e-6)
-        learnt = _Items(singles, chances, items.variance[best])
+        learnt = _RankedItems(singles, chances, items.variance[best])
         if len(singles) < 2:
             return learnt.alone()
-        of = Candidates(itemsets=tuple((item,) for item in sorted(singles)))
+        of = CandidateList(itemsets=tuple((item,) for item in sorted(singles)))
         seen: Estimate = yield Ask.of(
             "how many items", line.next(size), HowMany.up_to(of, len(singles)), self.size_oracle, wanted.epsilon
         )
-        sizes = Sizes.of(seen)
+        sizes = SizesRound.of(seen)
         # A tree of one level has single items alone.
         height = max(2, sizes.padding("percentile", exact(self.percentile, "percentile")))
         tree = Tree(chances)
@@ -164,7 +164,7 @@ class FPTree(Protocol):
         return np.clip(weight * values[:-1] + (1 - weight) * guesses, 0.0, None)
 
     def _weighed(
-        self, mined: list[Mined], tree: Tree, sizes: Sizes, height: int
+        self, mined: list[Mined], tree: Tree, sizes: SizesRound, height: int
     ) -> list[tuple[tuple[int, ...], float, float]]:
         """Return mined itemsets weighed with the guess from their items, each with its variance."""
         if not mined:
@@ -188,7 +188,7 @@ class FPTree(Protocol):
 
 
 @dataclass(frozen=True)
-class _Items:
+class _RankedItems:
     """The items by rank: what ranks of the tree stand for."""
 
     singles: list[int]

@@ -19,9 +19,19 @@ from ...exact.relations import How
 from ...privacy.budget import exact
 from ..estimation.priors import Values, two_part
 from ..protocol import Protocol
-from ..study.conversation import Learnt, Line, Related, Talk, Wanted
+from ..study.conversation import Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Items, Relations
-from ..study.rounds import LEAST_SHARE, Estimated, Padding, Told, check_padding, checked, cut_off, estimating, last_of
+from ..study.rounds import (
+    LEAST_SHARE,
+    Estimated,
+    Padding,
+    SizeBinning,
+    check_padding,
+    checked,
+    cut_off,
+    estimating,
+    last_of,
+)
 from .svim import SVIM, SVIMBetter
 from .svsm import shrunk
 
@@ -34,7 +44,7 @@ MOST_ITEMS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairs(Protocol):
+class PairsProtocol(Protocol):
     """Find the most reliable relations by asking about all pairs of the most frequent items.
 
     Parameters
@@ -67,7 +77,7 @@ class Pairs(Protocol):
     padding: Padding = "predicted"
     percentile: str = "0.9"
     corrected: bool = True
-    sizes: Told = "bins"
+    sizes: SizeBinning = "bins"
     prior: Prior = "two-part"
     guessed: bool = False
 
@@ -112,7 +122,7 @@ class Pairs(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Line(), self.parts
+        line, (first, size, last) = Partition(), self.parts
         found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
         singles = Singles.of(found, self.items)
         if len(singles.order) < 2:

@@ -16,10 +16,10 @@ from ..estimation.priors import Values
 from ..oracle import Oracle
 from ..oracle_steps.choice import make
 from ..protocol import Protocol
-from ..study.conversation import Ask, Estimate, Line, Talk, Wanted
+from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
 from ..study.pair_questions import Items, Relations, Valued
-from ..study.questions import Candidates
-from ..study.rounds import BINS, LEAST_SHARE, WIDE_BINS, Asked, Sizes, checked, cut_off, how_many
+from ..study.questions import CandidateList
+from ..study.rounds import BINS, LEAST_SHARE, WIDE_BINS, AskedValues, SizesRound, checked, cut_off, how_many
 from .pairs import Singles, check_relations, found_by
 
 _GRR, _UE = "grr", "pckv-ue"
@@ -88,26 +88,26 @@ class PCKV(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Line(), self.parts
+        line, (first, size, last) = Partition(), self.parts
         found = yield from found_by(self.finder).items(wanted.items, self.items, wanted.epsilon, line, first)
         singles = Singles.of(found, self.items)
         if len(singles.order) < 2:
             return singles.alone()
         of = singles.relations(self.how)
-        counted: Asked = of
+        counted: AskedValues = of
         fold = 1
         if self.keys == "first":
             of = Relations(Items(singles.order, self.how), tuple(permutations(sorted(singles.order), 2)))
             # Whoever holds an item has a key for each of the others.
             counted, fold = (
-                Candidates(itemsets=tuple((item,) for item in sorted(singles.order))),
+                CandidateList(itemsets=tuple((item,) for item in sorted(singles.order))),
                 len(singles.order) - 1,
             )
         bins = tuple(least for least in (WIDE_BINS if fold == 1 else BINS) if least <= len(counted))
         seen: Estimate = yield Ask.of(
             "how many keys", line.next(size), how_many(counted, bins), self.size_oracle, wanted.epsilon
         )
-        sizes = Sizes.of(seen)
+        sizes = SizesRound.of(seen)
         pad = fold * sizes.padding("percentile", exact(self.percentile, "percentile"))
         if isinstance(self.padding, int):
             pad = self.padding

@@ -14,9 +14,30 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import WIDEST, MatrixProtocol, Step, Supports, Way, asked, check_rounds, measured, theta_at
-from ..estimation.spectral import Belief, Matrix, Whole, bounds, decomposed, independent, rank_of, signs, updated, whole
-from ..study.conversation import Line, Wanted
+from ..estimation.matrix import (
+    WIDEST,
+    Direction,
+    MatrixProtocol,
+    PairSupports,
+    Step,
+    asked,
+    check_rounds,
+    measured,
+    theta_at,
+)
+from ..estimation.spectral import (
+    Matrix,
+    MatrixBelief,
+    Whole,
+    bounds,
+    decomposed,
+    independent,
+    rank_of,
+    signs,
+    updated,
+    whole,
+)
+from ..study.conversation import Partition, Wanted
 from ..study.pair_questions import Items, Pair
 from ..study.rounds import Estimated
 from .pairs import Singles
@@ -71,11 +92,11 @@ class RelationMiner(MatrixProtocol):
         if self.cascade and (self.printed or self.rounds < 2):
             raise MisuseError("cascade is for the corrected form, with 2 rounds or more.")
 
-    def matrix(self, singles: Singles, found: Estimated, line: Line, share: Fraction, epsilon: Fraction) -> Step:
+    def matrix(self, singles: Singles, found: Estimated, line: Partition, share: Fraction, epsilon: Fraction) -> Step:
         """Ask a share of the people about the matrix, round by round."""
         items, guess = Items(singles.order, self.how), independent(singles.values)
         if not self.rounds:
-            return Supports(items=items, values=guess, guess=guess)
+            return PairSupports(items=items, values=guess, guess=guess)
         part = share / self.rounds
         if self.printed:
             values = guess
@@ -87,10 +108,10 @@ class RelationMiner(MatrixProtocol):
                 ways = [_printed(whole(left[:, one]), whole(right[:, one])) for one in range(many)]
                 answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
                 values = _updated(values, ways, [measured(answer)[0] if answer.people else None for answer in answers])
-            return Supports(items=items, values=values, guess=guess)
+            return PairSupports(items=items, values=values, guess=guess)
         together = self.how == "together"
         most = _most(found, len(singles.order))
-        belief = Belief(guess=guess, doubt=_doubt(singles), symmetric=together)
+        belief = MatrixBelief(guess=guess, doubt=_doubt(singles), symmetric=together)
         values, number = guess, 0
         for at in range(self.rounds):
             if self.cascade and at == self.rounds // 2:
@@ -104,7 +125,7 @@ class RelationMiner(MatrixProtocol):
             for (one, other, _, _), answer in zip(ways, answers, strict=True):
                 belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
             values = belief.mean()
-        return Supports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
+        return PairSupports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
 
     def _directions(self, values: Matrix, theta: float, number: int, *, together: bool) -> list[tuple[Whole, Whole]]:
         """Return the directions of a round: the leading ones as they are believed now, with each other, and fresh ones.
@@ -127,12 +148,12 @@ def _named(at: int) -> str:
     return f"matrix, round {at + 1}"
 
 
-def _printed(left: Whole, right: Whole) -> Way:
+def _printed(left: Whole, right: Whole) -> Direction:
     """Return a pair of directions with the range that any set of relations has, equations (21) and (22)."""
     return (left, right, *bounds(left, right, len(left), together=False))
 
 
-def _updated(before: Matrix, ways: list[Way], values: list[float | None]) -> Matrix:
+def _updated(before: Matrix, ways: list[Direction], values: list[float | None]) -> Matrix:
     """Return the matrix of the next round (29); what nobody was asked about stays as it was."""
     left = np.array([one for one, _, _, _ in ways], np.float64).T
     right = np.array([other for _, other, _, _ in ways], np.float64).T
@@ -164,7 +185,7 @@ def _bonds(values: Matrix, order: tuple[int, ...], many: int, *, together: bool)
     return tuple((order[code // width], order[code % width]) for code in ranked[: min(many, int(allowed.sum()))])
 
 
-def _extended(belief: Belief, values: Matrix, variance: Matrix, items: Items) -> Belief:
+def _extended(belief: MatrixBelief, values: Matrix, variance: Matrix, items: Items) -> MatrixBelief:
     """Return the belief with rows and columns for bonds, guessed from what is believed now.
 
     A bond (a, b) goes with c as often as b does, where chains are asked about; with items that are together, it has c

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import MatrixProtocol, Step, Supports, asked, measured
+from ..estimation.matrix import MatrixProtocol, PairSupports, Step, asked, measured
 from ..estimation.spectral import Matrix, bounds, decomposed, independent, whole
-from ..study.conversation import Line, Wanted
+from ..study.conversation import Partition, Wanted
 from ..study.pair_questions import Items
 from ..study.rounds import Estimated
 from .pairs import Singles
@@ -39,7 +39,7 @@ class RelationsFull(MatrixProtocol):
         if self.items > MOST_ITEMS:
             raise MisuseError(f"relations-full relates up to {MOST_ITEMS} items; {self.items} were given.")
 
-    def matrix(self, singles: Singles, found: Estimated, line: Line, share: Fraction, epsilon: Fraction) -> Step:
+    def matrix(self, singles: Singles, found: Estimated, line: Partition, share: Fraction, epsilon: Fraction) -> Step:
         """Ask about every pair of directions, each a part of the share."""
         items, guess = Items(singles.order, self.how), independent(singles.values)
         left, _, right = decomposed(guess)
@@ -50,4 +50,4 @@ class RelationsFull(MatrixProtocol):
         # Directions in whole numbers are not quite orthogonal: their inverses make the answer exact all the same.
         one, other = np.array(lefts, np.float64), np.array(rights, np.float64)
         values: Matrix = np.linalg.inv(one) @ core @ np.linalg.inv(other).T
-        return Supports(items=items, values=values, guess=guess)
+        return PairSupports(items=items, values=values, guess=guess)

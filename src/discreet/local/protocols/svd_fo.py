@@ -15,12 +15,12 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ...privacy.budget import exact
-from ..estimation.matrix import WIDEST, Way, asked, check_means, check_rounds, measured, theta_at
+from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, measured, theta_at
 from ..estimation.priors import two_part
-from ..estimation.spectral import Belief, Matrix, Whole, bounds, decomposed, rank_of, signs, whole
+from ..estimation.spectral import Matrix, MatrixBelief, Whole, bounds, decomposed, rank_of, signs, whole
 from ..protocol import Protocol
-from ..study.conversation import MOST_PATTERNS, Learnt, Line, Talk, Wanted
-from ..study.questions import Candidates
+from ..study.conversation import MOST_PATTERNS, Learnt, Partition, Talk, Wanted
+from ..study.questions import CandidateList
 from ..study.rounds import LEAST_SHARE, LONGEST, Values, checked, estimating
 
 _LEADING = 6
@@ -82,9 +82,9 @@ class SVDFO(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, second, third) = Line(), self.parts
+        line, (first, second, third) = Partition(), self.parts
         seen = yield from estimating(
-            Candidates(items=wanted.items),
+            CandidateList(items=wanted.items),
             line,
             (first / 10, first * Fraction(9, 10)),
             wanted.epsilon,
@@ -97,7 +97,7 @@ class SVDFO(Protocol):
         side = isqrt(wanted.items - 1) + 1
         guess, doubt = _guess(seen.values, seen.variance, side)
         most = 2 if seen.sizes is None else max(2, seen.sizes.padding("percentile", WIDEST))
-        belief = Belief(guess=guess, doubt=doubt, symmetric=False)
+        belief = MatrixBelief(guess=guess, doubt=doubt, symmetric=False)
         values = guess
         for at in range(self.rounds):
             ways = self._ways(values, at, min(most, wanted.items))
@@ -108,7 +108,7 @@ class SVDFO(Protocol):
             values = belief.mean()
         places = np.argsort(-values.ravel()[: wanted.items], kind="stable")[: self.candidates * wanted.top]
         found = yield from estimating(
-            Candidates(itemsets=tuple((int(place),) for place in np.sort(places))),
+            CandidateList(itemsets=tuple((int(place),) for place in np.sort(places))),
             line,
             (third / 5, third * Fraction(4, 5)),
             wanted.epsilon,
@@ -125,7 +125,7 @@ class SVDFO(Protocol):
             facts={"side": side, "padding": found.pad, "correction": found.correction},
         )
 
-    def _ways(self, values: Matrix, at: int, most: int) -> list[Way]:
+    def _ways(self, values: Matrix, at: int, most: int) -> list[Direction]:
         """Return the directions of a round: the leading ones with each other, and fresh ones."""
         left, singular, right = decomposed(values)
         many, side = min(rank_of(singular, theta_at(self, at)), _LEADING), len(values)

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..protocol import Protocol
-from ..study.conversation import Ask, Learnt, Line, Talk, Wanted
-from ..study.questions import Candidates
+from ..study.conversation import Ask, Learnt, Partition, Talk, Wanted
+from ..study.questions import CandidateList
 from ..study.rounds import (
     LONGEST,
     NEAR,
     Estimated,
     Padding,
-    Told,
+    SizeBinning,
     check_padding,
     check_room,
     check_shares,
@@ -60,7 +60,7 @@ class SVIM(Protocol):
     padding: Padding = "percentile"
     percentile: str = "0.9"
     corrected: bool = True
-    sizes: Told = "each"
+    sizes: SizeBinning = "each"
 
     name: ClassVar[str] = "svim"
     summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
@@ -95,7 +95,7 @@ class SVIM(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        found = yield from self.items(wanted.items, wanted.top, wanted.epsilon, Line(), Fraction(1))
+        found = yield from self.items(wanted.items, wanted.top, wanted.epsilon, Partition(), Fraction(1))
         places = found.best(len(found.of))
         return Learnt(
             itemsets=tuple(found.of[place] for place in places),
@@ -105,12 +105,12 @@ class SVIM(Protocol):
         )
 
     def items(
-        self, items: int, top: int, epsilon: Fraction, line: Line, scale: Fraction
+        self, items: int, top: int, epsilon: Fraction, line: Partition, scale: Fraction
     ) -> Generator[Ask, Any, Estimated]:
         """Ask a part of the people, `scale`, for the most frequent items, and return all candidates estimated."""
         basket, prune, size, last = (share * scale for share in self.parts)
         most, percentile = self.candidates * top, exact(self.percentile, "percentile")
-        of, near = Candidates(items=items), NEAR
+        of, near = CandidateList(items=items), NEAR
         if items > most:
             first = yield from estimating(
                 of,
@@ -125,7 +125,7 @@ class SVIM(Protocol):
                 longest=LONGEST,
                 about="items",
             )
-            of = Candidates(itemsets=tuple((place,) for place in sorted(first.best(most))))
+            of = CandidateList(itemsets=tuple((place,) for place in sorted(first.best(most))))
             near = first.least_of(top)
         else:
             # There is nothing to prune: those people answer for the candidates.
@@ -158,7 +158,7 @@ class SVIMBetter(SVIM):
     size_oracle: str = "adaptive"
     oracle: str = "adaptive"
     padding: Padding = "predicted"
-    sizes: Told = "bins"
+    sizes: SizeBinning = "bins"
 
     name: ClassVar[str] = "svim-better"
     summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"

@@ -15,9 +15,9 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
 from ..protocol import Protocol
-from ..study.conversation import Learnt, Line, Talk, Wanted
-from ..study.questions import Candidates
-from ..study.rounds import Padding, Told, check_padding, check_room, check_shares, checked, estimating
+from ..study.conversation import Learnt, Partition, Talk, Wanted
+from ..study.questions import CandidateList
+from ..study.rounds import Padding, SizeBinning, check_padding, check_room, check_shares, checked, estimating
 from .ldpminer import LDPMiner
 from .svim import SVIM, SVIMBetter
 
@@ -48,7 +48,7 @@ class SVSM(Protocol):
     padding: Padding = "percentile"
     percentile: str = "0.9"
     corrected: bool = True
-    sizes: Told = "each"
+    sizes: SizeBinning = "each"
     shrunk: bool = False
 
     name: ClassVar[str] = "svsm"
@@ -88,7 +88,7 @@ class SVSM(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (first, size, last) = Line(), self.parts
+        line, (first, size, last) = Partition(), self.parts
         largest = longest(wanted.top, wanted.least)
         if largest < 2:
             # A pair has two single items that are at least as frequent: it is not among the top two (A10).
@@ -105,7 +105,7 @@ class SVSM(Protocol):
         # Numbers of items ascend within a candidate; the guess has them by rank.
         sets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
         last_round = yield from estimating(
-            Candidates(itemsets=sets),
+            CandidateList(itemsets=sets),
             line,
             (size, last),
             wanted.epsilon,
@@ -141,7 +141,7 @@ class SVSMBetter(SVSM):
     size_oracle: str = "adaptive"
     oracle: str = "adaptive"
     padding: Padding = "predicted"
-    sizes: Told = "bins"
+    sizes: SizeBinning = "bins"
     shrunk: bool = True
 
     name: ClassVar[str] = "svsm-better"

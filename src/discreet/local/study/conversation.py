@@ -25,7 +25,7 @@ from ..device.trust import check
 from ..mean_oracle import MeanOracle
 from ..oracle import EVERY_LOSS, Counts, Oracle
 from ..oracle_steps.choice import make, means
-from .pair_questions import Number
+from .pair_questions import NumberQuestion
 from .questions import Question
 
 # What is wanted has to fit into questions that travel to devices.
@@ -44,7 +44,7 @@ class Who:
             raise MisuseError("A round asks some of the people: its share must be over 0, and all shares 1 at most.")
 
 
-class Line:
+class Partition:
     """Everybody in line: rounds take their share from the front, so that no two have anyone in common."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Ask:
     oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
-        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, Number)
+        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, NumberQuestion)
         if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
         try:

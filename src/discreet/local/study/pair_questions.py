@@ -20,7 +20,7 @@ from ...errors import MisuseError
 from ...exact.relations import How, checked_how, held_pairs
 from ...kernels.relations import add_bonds, project, project_folded, project_together
 from ..mean_oracle import SPAN
-from .questions import Candidates, Held, People, Question, check_bins, one_each
+from .questions import CandidateList, HeldValues, PersonNumbers, Question, check_bins, one_each
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -70,7 +70,7 @@ class Items:
         ranks[list(self.order)] = np.arange(len(self.order))
         return ranks
 
-    def pairs(self, baskets: Baskets, people: People) -> Held:
+    def pairs(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the pairs that each of these people holds, as codes rank * width + rank, those of bonds last."""
         checked_how(self.how, baskets)
         width = len(self)
@@ -111,7 +111,7 @@ class Relations:
     def __getitem__(self, place: int) -> tuple[int, ...]:
         return self.of[place]
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return which of the relations each person holds."""
         offsets, codes = self.items.pairs(baskets, people)
         width, rank = len(self.items), self.items.rank
@@ -146,7 +146,7 @@ class WhichRelations(Question):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.how}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the relations held."""
         return self.of.answers(baskets, people)
 
@@ -173,7 +173,7 @@ class HowManyRelations(Question):
         of = [list(pair) for pair in self.of.of]
         return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "bins": list(self.bins)}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the bin of each count."""
         counts = np.diff(self.of.answers(baskets, people)[0])
         return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
@@ -211,14 +211,14 @@ class Valued(Question):
         of = [list(pair) for pair in self.of.of]
         return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "absent": self.absent}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return keys with values, row by row."""
         offsets, found = self.of.answers(baskets, people)
         if not self.absent:
             return offsets, 2 * found + 1
         many = len(self.of)
         present = np.repeat(np.arange(len(people)), np.diff(offsets)) * many + found
-        items = Candidates(itemsets=tuple((item,) for item in self.of.items.order))
+        items = CandidateList(itemsets=tuple((item,) for item in self.of.items.order))
         ends, ranks = items.answers(baskets, people)
         # The relations of each first item, end to end, in the order of the items.
         first = np.array([self.of.items.order.index(pair[0]) for pair in self.of.of])
@@ -233,7 +233,7 @@ class Valued(Question):
 
 
 @dataclass(frozen=True)
-class Number(Question):
+class NumberQuestion(Question):
     """Ask for one whole number, brought from a public range onto the grid of a mean oracle, and clipped there (D5)."""
 
     ask: ClassVar[str] = "projection"
@@ -258,14 +258,14 @@ class Number(Question):
         """One number."""
         return 1
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the number of each person on the grid."""
         totals = np.empty(len(people), np.int64)
         self.totals(baskets, people, totals)
         return one_each(on_grid(totals, self.low, self.high, self.span))
 
     @abstractmethod
-    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
         """Write everyone's number as it is."""
 
     def weights(self) -> dict[str, Any]:
@@ -274,7 +274,7 @@ class Number(Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Projection(Number):
+class Projection(NumberQuestion):
     """Ask for the sum of left[a] * right[b] over the pairs (a, b) a person holds, and over a = b what they hold.
 
     Together it is over all pairs of items and bonds held, so that it is a product of two sums.
@@ -291,7 +291,7 @@ class Projection(Number):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.how, **self.weights()}
 
-    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
         """Write everyone's number."""
         left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
         ranks = self.items.ranks(baskets)
@@ -303,7 +303,7 @@ class Projection(Number):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folded(Number):
+class Folded(NumberQuestion):
     """Ask for the sum of left[a] * right[b] over the items a * side + b a person holds: a list folded into a square."""
 
     items: int
@@ -317,7 +317,7 @@ class Folded(Number):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": self.items, "pairs": "folded", **self.weights()}
 
-    def totals(self, baskets: Baskets, people: People, out: NDArray[np.int64]) -> None:
+    def totals(self, baskets: Baskets, people: PersonNumbers, out: NDArray[np.int64]) -> None:
         """Write everyone's number."""
         left, right = np.array(self.left, np.int64), np.array(self.right, np.int64)
         project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, left, right, out)

@@ -20,12 +20,12 @@ from ...errors import MisuseError
 from ...kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
 from ..device.limits import MOST_CELLS
 
-People: TypeAlias = NDArray[np.int64]
-Held: TypeAlias = tuple[Offsets, NDArray[np.int32]]
+PersonNumbers: TypeAlias = NDArray[np.int64]
+HeldValues: TypeAlias = tuple[Offsets, NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateList:
     """What is asked about: all items below a number, or itemsets one by one.
 
     Parameters
@@ -57,7 +57,7 @@ class Candidates:
         """Return the candidates as they travel: a number, or a list of items and of lists of items."""
         return self.items or [list(one) if len(one) > 1 else one[0] for one in self.itemsets]
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the candidates that each of these people holds, ascending, row by row."""
         if self.items:
             sizes = np.empty(len(people), np.int64)
@@ -108,7 +108,7 @@ class Question(ABC):
         """Return the question as it travels, without its oracle."""
 
     @abstractmethod
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return what these people answer with: values row by row, as `local.device.client.held` has it."""
 
 
@@ -118,7 +118,7 @@ class Which(Question):
 
     ask: ClassVar[str] = "which"
     single: ClassVar[bool] = False
-    of: Candidates
+    of: CandidateList
 
     @property
     def values(self) -> int:
@@ -129,7 +129,7 @@ class Which(Question):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": self.of.form()}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the candidates held."""
         return self.of.answers(baskets, people)
 
@@ -144,14 +144,14 @@ class HowMany(Question):
 
     ask: ClassVar[str] = "how-many"
     single: ClassVar[bool] = True
-    of: Candidates
+    of: CandidateList
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
 
     @classmethod
-    def up_to(cls, of: Candidates, most: int) -> HowMany:
+    def up_to(cls, of: CandidateList, most: int) -> HowMany:
         """Ask for the very number, from 0 up to `most` or more."""
         return cls(of, tuple(range(most + 1)))
 
@@ -164,7 +164,7 @@ class HowMany(Question):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": self.of.form(), "bins": list(self.bins)}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the bin of each count."""
         counts = np.diff(self.of.answers(baskets, people)[0])
         return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
@@ -201,7 +201,7 @@ class Prefix(Question):
         of = [list(prefix) for prefix in self.of]
         return {"ask": self.ask, "order": list(self.order), "of": of, "length": self.length}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the number of each person's prefix."""
         keys, children = self._tree
         ranks = np.full(max(baskets.items, max(self.order) + 1), -1, np.int64)
@@ -229,7 +229,7 @@ class Prefix(Question):
 
 
 @dataclass(frozen=True)
-class Cells(Question):
+class CellOfBlock(Question):
     """Ask which of these items a person holds, all at once: one of the cells that all sets of them make.
 
     The item at place i of the list adds 2^i to the number of the cell.
@@ -252,7 +252,7 @@ class Cells(Question):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": list(self.of)}
 
-    def answers(self, baskets: Baskets, people: People) -> Held:
+    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the cell of each person."""
         bits = np.zeros(max(baskets.items, max(self.of) + 1), np.int64)
         bits[list(self.of)] = 1 << np.arange(len(self.of))
@@ -267,6 +267,6 @@ def check_bins(bins: tuple[int, ...]) -> None:
         raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
 
 
-def one_each(values: NDArray[Any]) -> Held:
+def one_each(values: NDArray[Any]) -> HeldValues:
     """Return one value a person as rows."""
     return np.arange(len(values) + 1, dtype=np.int64), values.astype(np.int32)

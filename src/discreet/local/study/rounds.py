@@ -17,18 +17,18 @@ from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
 from ..estimation.size_laws import fitted
 from ..oracle_steps.choice import largest_padding, make
-from .conversation import Ask, Estimate, Line
+from .conversation import Ask, Estimate, Partition
 from .pair_questions import HowManyRelations, Relations, WhichRelations
-from .questions import Candidates, HowMany, Question, Which
+from .questions import CandidateList, HowMany, Question, Which
 
 Values: TypeAlias = NDArray[np.float64]
 # What people are asked about one by one: itemsets, or relations.
-Asked: TypeAlias = Candidates | Relations
+AskedValues: TypeAlias = CandidateList | Relations
 # How long a basket is taken to be: so many, what nine in ten people hold at most, what makes the predicted error least,
 # or as many as there are candidates.
 Padding: TypeAlias = int | Literal["percentile", "predicted", "all"]
 # How sizes are asked for: each by itself as the paper does, or in bins that widen, where a law is fitted to them.
-Told: TypeAlias = Literal["each", "bins"]
+SizeBinning: TypeAlias = Literal["each", "bins"]
 
 LEAST_SHARE = Fraction(1, 10_000)
 LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
@@ -39,14 +39,14 @@ _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddi
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
+class SizesRound:
     """How many candidates people hold, learnt from a round: fractions of people who hold 1, 2, 3 … of them."""
 
     kept: Values
     sure: float = 0.0  # what a size far over the padding must have to count, as one lucky draw there would weigh a lot
 
     @classmethod
-    def of(cls, seen: Estimate, told: Told = "each") -> Sizes:
+    def of(cls, seen: Estimate, told: SizeBinning = "each") -> SizesRound:
         """Learn sizes from a round.
 
         Asked for each by itself, what stands out from the noise is kept (the significance threshold of section V). In
@@ -112,12 +112,12 @@ class Sizes:
 class Estimated:
     """Candidates with the fraction of people who hold each, its variance, and how they were asked for."""
 
-    of: Asked
+    of: AskedValues
     values: Values
     variance: Values
     pad: int
     correction: float
-    sizes: Sizes | None = None
+    sizes: SizesRound | None = None
 
     def best(self, many: int) -> list[int]:
         """Return the places of the `many` most frequent, ties in the order of the candidates."""
@@ -138,8 +138,8 @@ Step: TypeAlias = Generator[Ask, Any, Estimated]
 
 
 def estimating(
-    of: Asked,
-    line: Line,
+    of: AskedValues,
+    line: Partition,
     shares: tuple[Fraction, Fraction],
     epsilon: Fraction,
     *,
@@ -147,7 +147,7 @@ def estimating(
     padding: Padding,
     percentile: Fraction = Fraction(9, 10),
     corrected: bool = True,
-    told: Told = "each",
+    told: SizeBinning = "each",
     near: float = NEAR,
     longest: int | None = None,
     about: str,
@@ -175,7 +175,7 @@ def estimating(
         some = tuple(range(each + 1)) if told == "each" else tuple(first for first in bins if first <= len(of))
         question = how_many(of, some)
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, oracles[0], epsilon)
-        sizes = Sizes.of(seen, told)
+        sizes = SizesRound.of(seen, told)
         if padding == "predicted":
             people = seen.people * float(shares[1] / shares[0])
             pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near)
@@ -190,12 +190,12 @@ def estimating(
     return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction, sizes=sizes)
 
 
-def which(of: Asked) -> Question:
+def which(of: AskedValues) -> Question:
     """Return the question which of these people hold."""
     return WhichRelations(of) if isinstance(of, Relations) else Which(of)
 
 
-def how_many(of: Asked, bins: tuple[int, ...]) -> Question:
+def how_many(of: AskedValues, bins: tuple[int, ...]) -> Question:
     """Return the question how many of these people hold."""
     return HowManyRelations(of, bins) if isinstance(of, Relations) else HowMany(of, bins)
 

@@ -14,7 +14,7 @@ def _scrambled(value: int) -> int:
     return value ^ value >> 31
 
 
-class Stream:
+class SeededWords:
     """One person's words in one round, the same ones that `kernels.devices` draws."""
 
     def __init__(self, seed: int, person: int) -> None:

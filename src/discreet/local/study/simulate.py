@@ -37,7 +37,7 @@ _NAMED = 5  # rounds that a note names one by one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crowd:
+class SimulatedPeople:
     """People who hold baskets and answer questions, each from a stream of words of their own."""
 
     baskets: Baskets
@@ -139,7 +139,7 @@ def simulate(
     plan.check(wanted)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
-    crowd = Crowd(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
+    crowd = SimulatedPeople(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
     numbers = crowd.numbers()
 
     def hear(ask: Ask) -> Estimate:

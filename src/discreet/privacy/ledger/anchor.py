@@ -57,7 +57,7 @@ def anchor_of(given: Any) -> Anchor:
     if not text.isprintable():  # a ledger keeps it, and shows it in a terminal
         raise MisuseError(f"The path or command of an anchor is a text on one line; {text!r:.80} was given.")
     if not isinstance(given, str) or not text.startswith(COMMAND):
-        return File(Path(text))
+        return AnchorFile(Path(text))
     try:
         words = shlex.split(text.removeprefix(COMMAND))
     except ValueError:
@@ -71,7 +71,7 @@ def anchor_of(given: Any) -> Anchor:
 
 
 @dataclass(frozen=True)
-class File(Anchor):
+class AnchorFile(Anchor):
     """A file with the head in its one line; it is replaced whole."""
 
     path: Path

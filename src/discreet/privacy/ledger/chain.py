@@ -18,7 +18,7 @@ _HEAD = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ChainEntry:
     """One thing that happened, as it was written, and the head of the chain from then on."""
 
     text: str
@@ -31,7 +31,7 @@ class Entry:
         return content
 
 
-def following(entries: Sequence[Entry], content: Mapping[str, Any]) -> Entry:
+def following(entries: Sequence[ChainEntry], content: Mapping[str, Any]) -> ChainEntry:
     """Return the entry that comes after these.
 
     Examples
@@ -45,10 +45,10 @@ def following(entries: Sequence[Entry], content: Mapping[str, Any]) -> Entry:
     """
     # ASCII, sorted and without blanks: nothing in it that a program on its way would write in another way.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return Entry(text=text, head=_head(entries[-1].head if entries else "", text))
+    return ChainEntry(text=text, head=_head(entries[-1].head if entries else "", text))
 
 
-def broken(entries: Sequence[Entry]) -> int | None:
+def broken(entries: Sequence[ChainEntry]) -> int | None:
     """Return the place of the first entry that does not follow from those before it; None where all do."""
     head = ""
     for place, entry in enumerate(entries):

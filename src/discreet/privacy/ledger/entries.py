@@ -18,12 +18,12 @@ from ...errors import InputError
 from ..budget import Budget, Neighbours
 from . import storage
 from .account import Account, Spend
-from .chain import Entry, broken, following
+from .chain import ChainEntry, broken, following
 from .fingerprint import Fingerprint
 
 AMOUNTS = ("epsilon", "delta", "rho", "own_delta")
 
-FORM = storage.Form(
+FORM = storage.Schema(
     version=2,
     tables={
         "private": """
@@ -50,7 +50,7 @@ class Book:
 
     account: Account
     spends: list[Spend]
-    entries: list[Entry]
+    entries: list[ChainEntry]
 
     def __contains__(self, head: str) -> bool:
         return any(entry.head == head for entry in self.entries)
@@ -60,7 +60,7 @@ def load(file: storage.Sealed) -> Book:
     """Read everything, and refuse it where the chain does not hold."""
     rows = rows_of(file.connection, "entry")
     try:
-        entries = [Entry(text=row["text"], head=row["head"]) for row in rows]
+        entries = [ChainEntry(text=row["text"], head=row["head"]) for row in rows]
     except LookupError:  # names of columns are not sealed: a bit of one was turned over
         raise storage.damaged(file.path, file.kept) from None
     place = broken(entries)
@@ -78,7 +78,7 @@ def load(file: storage.Sealed) -> Book:
 
 
 def append(
-    connection: sqlite3.Connection, entries: list[Entry], content: Mapping[str, Any], changed: bool | None = None
+    connection: sqlite3.Connection, entries: list[ChainEntry], content: Mapping[str, Any], changed: bool | None = None
 ) -> None:
     """Write one entry more, in the file and in the list."""
     entry = following(entries, content)
@@ -100,7 +100,7 @@ def keep(connection: sqlite3.Connection, known: Fingerprint) -> None:
     )
 
 
-def _read(private: Mapping[str, Any], entries: list[Entry], changed: list[bool]) -> Book:
+def _read(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[bool]) -> Book:
     known = None
     if private["digest"] is not None:
         known = Fingerprint(digest=private["digest"], distinct=private["distinct_rows"], sketch=private["sketch"])

@@ -39,14 +39,14 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rows:
+class HashedRows:
     """The hashes of a data set's rows under one key, in memory only: those that differ, and the digest of all."""
 
     distinct: Words
     digest: bytes
 
     @classmethod
-    def of(cls, baskets: Baskets, key: bytes) -> Rows:
+    def of(cls, baskets: Baskets, key: bytes) -> HashedRows:
         """Hash every row: one call of BLAKE2 a label, then sums and shifts over whole arrays."""
         start = np.frombuffer(_keyed(key, b"row").digest(), _STORED).astype(np.uint64)
         hashes = _mixed(_row_sums(baskets, _label_hashes(baskets.vocabulary, key)) + start)

@@ -26,7 +26,7 @@ from . import entries, storage
 from .account import Asked, Spend, State, sensible
 from .anchor import COMMAND, Anchor, anchor_of
 from .entries import AMOUNTS, FORM, Book, load
-from .fingerprint import Rows
+from .fingerprint import HashedRows
 
 if TYPE_CHECKING:
     from ...baskets.core import Baskets
@@ -409,14 +409,14 @@ class Ledger:
             self._anchor, self.head = anchor, held.entries[-1].head
             self._bring_up(file, self.head, f"{self.path} remembers its new anchor")
 
-    def _hashed(self, file: storage.Sealed, baskets: Baskets | None) -> Rows | None:
+    def _hashed(self, file: storage.Sealed, baskets: Baskets | None) -> HashedRows | None:
         if baskets is None:
             return None
         with file.reading():
             key = load(file).account.key
-        return Rows.of(baskets, key)
+        return HashedRows.of(baskets, key)
 
-    def _check(self, held: Book, asked: Asked, rows: Rows | None, same_data: bool) -> bool:
+    def _check(self, held: Book, asked: Asked, rows: HashedRows | None, same_data: bool) -> bool:
         """Raise unless the account allows it and the data are its own; say whether they have changed."""
         account = held.account
         account.check(held.spends, asked)

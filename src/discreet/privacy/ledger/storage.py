@@ -44,14 +44,14 @@ _PRAGMAS = ("journal_mode = delete", "synchronous = extra", "fullfsync = on")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form:
+class Schema:
     """How a file is laid out: its version, and its tables with the statements that make them."""
 
     version: int
     tables: dict[str, str]
 
 
-def create(path: Path, form: Form, fill: Callable[[sqlite3.Connection], object]) -> None:
+def create(path: Path, form: Schema, fill: Callable[[sqlite3.Connection], object]) -> None:
     """Make a new file, readable by its owner alone, with what `fill` writes into it; on any failure there is none."""
     try:
         path.touch(mode=0o600, exist_ok=False)
@@ -94,7 +94,7 @@ class _Doubt(Exception):  # noqa: N818
 class Sealed:
     """An open file that was found whole. What SQLite complains about is told by `opened` in our words."""
 
-    def __init__(self, path: Path, form: Form, connection: sqlite3.Connection, kept: str) -> None:
+    def __init__(self, path: Path, form: Schema, connection: sqlite3.Connection, kept: str) -> None:
         self.path = path
         self.kept = kept
         self.form = form
@@ -145,7 +145,7 @@ class Sealed:
 
 
 @contextmanager
-def opened(path: Path, form: Form, kept: str = NOTHING) -> Iterator[Sealed]:
+def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[Sealed]:
     """Open a file that was made by :func:`create` and is whole; `kept` is what errors say about what was spent."""
     _check_place(path)
     try:
@@ -183,7 +183,7 @@ def version(path: Path) -> int:
         return 0
 
 
-def _is_damaged(path: Path, form: Form) -> bool:
+def _is_damaged(path: Path, form: Schema) -> bool:
     """Look again, with a new connection: an error of the disk is no damage, though SQLite may say so of both.
 
     Putting back a copy, the advice for damage, would throw away what was spent since. It is not given where a second
@@ -222,12 +222,12 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute(f"pragma {pragma}")
 
 
-def _fits(connection: sqlite3.Connection, form: Form) -> bool:
+def _fits(connection: sqlite3.Connection, form: Schema) -> bool:
     """Say whether the rows are those that were sealed."""
     return connection.execute("select digest from seal").fetchall() == [(_seal(connection, form),)]
 
 
-def _seal(connection: sqlite3.Connection, form: Form) -> bytes:
+def _seal(connection: sqlite3.Connection, form: Schema) -> bytes:
     digest = blake2b(digest_size=32)
     for table in form.tables:
         rows: Sequence[object] = connection.execute(f"select * from {table} order by rowid").fetchall()  # noqa: S608

@@ -10,9 +10,9 @@ from ...errors import MisuseError
 from ..sampling.sources import SystemSource
 from . import entries as book
 from . import storage
-from .chain import Entry
+from .chain import ChainEntry
 
-_FIRST = storage.Form(version=1, tables={"account": "", "spend": ""})
+_FIRST = storage.Schema(version=1, tables={"account": "", "spend": ""})
 _PRIVATE = ("key", "digest", "distinct_rows", "sketch")
 _SAID = ("name", "created", "accounting", "neighbours", "epsilon", "delta", "most")
 _PAID = ("number", "at", "who", "what", *book.AMOUNTS)
@@ -30,7 +30,7 @@ def upgrade(path: Path) -> None:
         for table in _FIRST.tables:
             connection.execute(f"drop table {table}")
         book.insert(connection, "private", _some(account, _PRIVATE))
-        entries: list[Entry] = []
+        entries: list[ChainEntry] = []
         identity = SystemSource().words(4).tobytes().hex()
         book.append(connection, entries, {"kind": "ledger", "identity": identity} | _some(account, _SAID))
         for spend in spends:

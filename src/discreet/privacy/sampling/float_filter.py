@@ -18,7 +18,7 @@ from .sources import Source
 
 F64 = NDArray[np.float64]
 U64 = NDArray[np.uint64]
-Bounds = tuple[F64, F64]
+KeyBounds = tuple[F64, F64]
 
 # Words of 64 bits closer than this to either end say too little about the number they begin.
 ENDS = 2**24
@@ -42,7 +42,7 @@ def in_range(value: Fraction) -> bool:
     return 1 / _LARGEST <= value <= _LARGEST
 
 
-class Crowd:
+class TallyWeights:
     """Tallies: how far each lies behind another one, and the logarithm of how many candidates it has left."""
 
     def __init__(self, scores: Sequence[int], many: Sequence[int], rate: Fraction) -> None:
@@ -63,14 +63,14 @@ class Crowd:
             self.logs[place] = log(left) if left else -np.inf
 
 
-class Peeling:
+class PeelingFilter:
     """One pick of the exponential mechanism: where a uniform number falls, if it is not too close to a border.
 
     Weights are added up in blocks, so that a pick costs no more than the root of how many tallies there are.
     """
 
     def __init__(self, scores: Sequence[int], many: Sequence[int], rate: Fraction) -> None:
-        self._crowd = Crowd(scores, many, rate)
+        self._crowd = TallyWeights(scores, many, rate)
         self._width = isqrt(len(many)) + 1
         self._room = WIDER * 2.0**-49 * (800 + self._crowd.logs.max(initial=0.0) + self._width)
         self._first, self._shift = -1, 0.0
@@ -112,7 +112,7 @@ class Peeling:
         self._sums[block] = self._blocks[block].sum()
 
 
-def waits(words: U64) -> Bounds:
+def waits(words: U64) -> KeyBounds:
     """Return bounds of -ln U for uniform numbers U that begin with these 64 bits."""
     rest = ~words  # the bits of 1 - U, so that a number next to 1 loses none of them
     value = (words.astype(np.float64) + 0.5) * 2.0**-64
@@ -122,7 +122,7 @@ def waits(words: U64) -> Bounds:
     return np.where(certain, wait * (1 - RELATIVE), 0.0), np.where(certain, wait * (1 + RELATIVE), np.inf)
 
 
-def gumbel(behind: F64, logs: F64, waited: Bounds) -> Bounds:
+def gumbel(behind: F64, logs: F64, waited: KeyBounds) -> KeyBounds:
     """Return bounds of the keys of a race: those of members who waited so long, times how many there were."""
     slack = _LEAST + ROUNDING * (behind + logs)
     with np.errstate(divide="ignore"):
@@ -130,7 +130,7 @@ def gumbel(behind: F64, logs: F64, waited: Bounds) -> Bounds:
     return logs - behind - late - slack, logs - behind - early + slack
 
 
-def laplace(behind: F64, logs: F64, waited: Bounds, scale: float) -> Bounds:
+def laplace(behind: F64, logs: F64, waited: KeyBounds, scale: float) -> KeyBounds:
     """Return bounds of score and discrete Laplace noise, both whole numbers; scores are how far they lie behind."""
     norm = log1p(exp(-1 / scale)) if scale > 2.0**-9 else 0.0
     bounds = []
@@ -174,7 +174,7 @@ class Flips:
     """
 
     def __init__(self, scores: Sequence[int], many: Sequence[int], rate: Fraction) -> None:
-        self._crowd = Crowd(scores, many, rate)
+        self._crowd = TallyWeights(scores, many, rate)
         self._many = len(many)
         self._behind = self._crowd.behind()
         self._level = np.inf
@@ -216,7 +216,7 @@ class Flips:
         if not left and self._level < np.inf:
             self._limits[place] = self._heads[place] = 0
 
-    def _keys(self, places: NDArray[np.int64], words: U64) -> Bounds:
+    def _keys(self, places: NDArray[np.int64], words: U64) -> KeyBounds:
         early, late = waits(words)
         logs, behind = self._crowd.logs[places], self._behind[places]
         gone = np.isneginf(logs)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import float_filter, intervals
-from .float_filter import Bounds, Crowd
+from .float_filter import KeyBounds, TallyWeights
 from .intervals import Interval, Lazy, Uniform
 from .sources import Source
 
@@ -32,7 +32,7 @@ class Race(ABC):
 
     def __init__(self, source: Source, scores: Sequence[int], many: Sequence[int], rate: Fraction) -> None:
         self.source, self.scores, self.many = source, scores, many
-        self.crowd = Crowd(scores, many, rate)
+        self.crowd = TallyWeights(scores, many, rate)
 
     def winners(self, picks: int) -> list[int]:
         """Return the places of the tallies of the first `picks` members, in their order."""
@@ -61,13 +61,13 @@ class Race(ABC):
         low, high = self._bounds(slice(place, place + 1), (np.array([waited[0]]), np.array([waited[1]])))
         return float(low[0]), float(high[0])
 
-    def _bounds(self, places: slice, waited: Bounds) -> Bounds:
+    def _bounds(self, places: slice, waited: KeyBounds) -> KeyBounds:
         if self.crowd.usable:
             return self.rough(places, waited)
         return np.full(len(waited[0]), -np.inf), np.full(len(waited[0]), np.inf)
 
     @abstractmethod
-    def rough(self, places: slice, waited: Bounds) -> Bounds:
+    def rough(self, places: slice, waited: KeyBounds) -> KeyBounds:
         """Return bounds of keys in floating point; the largest key is the best."""
 
     @abstractmethod
@@ -159,7 +159,7 @@ class Gumbel(Race):
         self._rate = rate
         self._behind = self.crowd.behind()
 
-    def rough(self, places: slice, waited: Bounds) -> Bounds:
+    def rough(self, places: slice, waited: KeyBounds) -> KeyBounds:
         """Return bounds of the keys."""
         return float_filter.gumbel(self._behind[places], self.crowd.logs[places], waited)
 
@@ -179,7 +179,7 @@ class Gumbel(Race):
         return intervals.smaller(one, other)
 
 
-class Laplace(Race):
+class LaplaceRace(Race):
     """The largest score + discrete Laplace noise, ties broken by fair chance.
 
     The j-th largest of m uniform numbers is exp(-wait); the noise is its image under the quantile function, and
@@ -192,22 +192,22 @@ class Laplace(Race):
         self._scale = scale
         self._behind = self.crowd.behind()
 
-    def rough(self, places: slice, waited: Bounds) -> Bounds:
+    def rough(self, places: slice, waited: KeyBounds) -> KeyBounds:
         """Return bounds of the noisy scores."""
         return float_filter.laplace(self._behind[places], self.crowd.logs[places], waited, float(self._scale))
 
-    def exact(self, place: int, wait: Wait) -> Noisy:
+    def exact(self, place: int, wait: Wait) -> NoisyRace:
         """Return the noisy score."""
-        return Noisy(self.scores[place], wait, self._scale)
+        return NoisyRace(self.scores[place], wait, self._scale)
 
-    def beats(self, one: Noisy, other: Noisy) -> bool:
+    def beats(self, one: NoisyRace, other: NoisyRace) -> bool:
         """Say whether one is larger, or has the larger mark at the same value."""
         if one.value != other.value:
             return one.value > other.value
         return intervals.smaller(other.tie(), one.tie())
 
 
-class Noisy:
+class NoisyRace:
     """A score with discrete Laplace noise: an exact whole number, and its place within the quantile's step."""
 
     def __init__(self, score: int, wait: Wait, scale: Fraction) -> None:

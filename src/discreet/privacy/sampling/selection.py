@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from . import intervals
-from .float_filter import Flips, Peeling
+from .float_filter import Flips, PeelingFilter
 from .intervals import Interval, Lazy, Uniform
-from .race import Gumbel, Laplace
+from .race import Gumbel, LaplaceRace
 from .sources import Source
 
 _WEIGHT_BITS = 128
@@ -80,7 +80,7 @@ def exponential(source: Source, tallies: Tallies, rate: Fraction, picks: int) ->
     left = list(tallies.many)
     chosen = []
     cache: dict[tuple[int, int], tuple[int, int]] = {}
-    quick = Peeling(tallies.scores, tallies.many, rate)
+    quick = PeelingFilter(tallies.scores, tallies.many, rate)
     first = 0
     for _ in range(picks):
         while not left[first]:
@@ -159,7 +159,7 @@ def noisy_top(source: Source, tallies: Tallies, scale: Fraction, picks: int) -> 
     the quantile function, and where in its step it fell is a fair tie-break (see `selection.md`).
     """
     _check(tallies, picks)
-    return Laplace(source, tallies.scores, tallies.many, scale).winners(picks)
+    return LaplaceRace(source, tallies.scores, tallies.many, scale).winners(picks)
 
 
 def permute_and_flip(source: Source, tallies: Tallies, rate: Fraction, picks: int) -> list[int]:
