@@ -132,6 +132,10 @@ def test_a_release_shows_rows_and_a_chart():
             lambda: discreet.release(BASKETS, top=3, eps=1),
             "There is no eps: what may be lost is epsilon=1 here.",
         ),
+        (
+            lambda: discreet.audit("svsm", eps=1),
+            "There is no eps: what may be lost is epsilon=1 here.",
+        ),
     ],
 )
 def test_words_of_other_libraries_are_answered_with_ours(call, told):

@@ -38,11 +38,12 @@ def positive(name: str, value: Any) -> int:
     )
 
 
-def switch(name: str, value: Any) -> bool:
+def switch(name: str | Message, value: Any) -> bool:
     """Return `value` if it is true or false: text that says no would count as yes."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise MisuseError(told("{option} is True or False; {value!r:.80} was given.", option=named(name), value=value))
+    option = named(name) if isinstance(name, str) else name
+    raise MisuseError(told("{option} is True or False; {value!r:.80} was given.", option=option, value=value))
 
 
 def fraction(name: str, value: Any) -> float:

@@ -99,7 +99,7 @@ def assigned(name: str, value: object, written: str = "") -> Message:
     elif name == "lengths" and isinstance(value, tuple):
         words = [f"{value[0]}-{value[1] or ''}"]
     elif isinstance(value, str | tuple | list):
-        words = [_word(str(each)) for each in ([value] if isinstance(value, str) else value)]
+        words = [word(each) for each in ([value] if isinstance(value, str) else value)]
     else:
         words = [written or repr(value)]
     return Message(python, " ".join([OPTIONS[name], *words]))
@@ -124,8 +124,9 @@ def _option(name: str, equals: str, given: str, form: str, values: dict[str, obj
     return assigned(name, ast.literal_eval(given), given)
 
 
-def _word(text: str) -> str:
+def word(text: object) -> str:
     """Return a text as one word of a shell; in double quotes where that reads better and means the same."""
+    text = str(text)
     if _WORD.fullmatch(text):
         return text
     return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'

@@ -216,3 +216,21 @@ def test_items_stay_distinct_too(tmp_path: Path) -> None:
         discreet.read(tmp_path / "a.jsonl", **COLUMNS)
     read = discreet.read(tmp_path / "a.jsonl", **COLUMNS, labels="names")
     assert sorted(read[0]) == [str(i) for i in huge]
+
+
+def test_a_number_written_in_two_ways_is_not_two_people(tmp_path):
+    """One file of an export has 7, and another, where an id was missing, 7.0."""
+    for name, who in (("a1.csv", "7"), ("a2.csv", "7.0"), ("b1.csv", "7"), ("b2.csv", "8.0"), ("b3.csv", "x")):
+        (tmp_path / name).write_text(f"who,what\n{who},tea\n-3,milk\n")
+    asked = {"person": "who", "item": "what"}
+    with pytest.raises(InputError) as refused:
+        discreet.read(tmp_path / "a?.csv", **asked)
+    assert str(refused.value) == (
+        f"{tmp_path / 'a?.csv'}: column 'who' (person=) has the same number written in two ways, with a decimal point "
+        "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike."
+    )
+    assert len(discreet.read(tmp_path / "b?.csv", **asked)) == 4
+    one = pa.table({"who": ["7", "7.", "", "x.0"], "what": ["tea"] * 4})
+    with pytest.raises(InputError, match="written in two ways"):
+        discreet.read(one, **asked)
+    assert len(discreet.read(one.slice(2), **asked)) == 2

@@ -45,9 +45,14 @@ def message(error: type[Exception], source: Any = None, **options: Any) -> str:
 
 FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
     ("a.dat", b"1\n" + b"9" * 5000, {}, f", line 2: '{'9' * 40}…' {LARGEST}, {NUMBERS}; {NAMES}"),
-    ("a.csv", b"1\n" + b"9" * 5000, {}, f", line 2: '{'9' * 40}…' {LARGEST}, {NUMBERS}; {NAMES}"),
+    ("a.csv", b"1\n" + b"9" * 5000, {"format": "baskets"}, f", line 2: '{'9' * 40}…' {LARGEST}, {NUMBERS}; {NAMES}"),
     ("a.dat", b"1\n" + b"x" * 300, {}, f", line 2: '{'x' * 40}…' is not a whole number, {NUMBERS}; {NAMES}"),
-    ("a.csv", b"09223372036854775808", {"labels": "numbers"}, f", line 1: '09223372036854775808' {LARGEST}; {NAMES}"),
+    (
+        "a.csv",
+        b"1,2\n09223372036854775808",
+        {"labels": "numbers"},
+        f", line 2: '09223372036854775808' {LARGEST}; {NAMES}",
+    ),
     ("a.jsonl", b"[" + b"1" * 5000 + b"]", {}, f", line 1 has a number with too many digits; {LINE}"),
     ("a.jsonl", b"[" * 100_000, {}, f", line 1 has too many lists within lists; {LINE}"),
     ("a.jsonl", b'[]\n["\\ud800"]', {}, ", line 2: '\\ud800' is not text (it has a lone surrogate)."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 from pathlib import Path
 from typing import Any
@@ -73,11 +74,11 @@ def test_delimiters_of_baskets() -> None:
     for text, items in {
         "tea;milk\nbread\nrice;tea;oil\n": ["bread", "milk", "oil", "rice", "tea"],
         "tea; green,milk\nbread; white\n": ["bread; white", "milk", "tea; green"],  # a comma is one
-        "tea\nbread; white\nrice\n": ["bread; white", "rice", "tea"],  # now and then is not usual
+        "tea\nbread; white,milk\nrice\n": ["bread; white", "milk", "rice", "tea"],  # now and then is not usual
     }.items():
         Path("a.csv").write_text(text)
         assert sorted(discreet.read("a.csv").vocabulary) == items
-        one = discreet.read("a.csv", delimiter="|", labels="names")
+        one = discreet.read("a.csv", delimiter="|", labels="names", format="baskets")
         assert sorted(one.vocabulary) == sorted(text.splitlines())
     Path("a.csv").write_text("a;b|c\nd;e|f;g\n")
     with pytest.raises(MisuseError) as caught:
@@ -127,7 +128,7 @@ def test_a_table_under_a_name_for_text() -> None:
 
 
 def test_plain_baskets_need_no_word() -> None:
-    for text in ("citrus fruit,bread,soup\ntea,yogurt\nmilk\n", "1,2\n\n3,4\n", "tea,milk\n", "tea\nmilk\n", "1\n2\n"):
+    for text in ("citrus fruit,bread,soup\ntea,yogurt\nmilk\n", "1,2\n\n3,4\n", "tea,milk\ntea\n", "1\n2,3\n"):
         Path("a.csv").write_text(text)
         assert discreet.read("a.csv").people == len(text.splitlines())
 
@@ -182,3 +183,41 @@ def test_commas_within_the_fields_of_a_table_make_no_baskets_of_it(text: str) ->
     Path("german.csv").write_text(text)
     with pytest.raises(MisuseError, match="looks like a table"):
         discreet.read("german.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("customer,product\n", "has a single line, which may be the heading of a table without rows"),
+        ("customer,product\n\n", "has a single line"),
+        ("product\ntea\nmilk\n", "has one field on each line, so nothing in it says what is held together"),
+        ('items\n"tea,milk"\n"tea"\n', "has one field on each line"),
+        ("tea\n\nmilk\n", "has one field on each line"),
+        ("tea\n", "has one field on each line"),
+    ],
+)
+def test_less_than_a_table_is_asked_about(tmp_path, text, why):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(MisuseError, match=why) as refused:
+        discreet.read(path)
+    assert 'format="baskets"' in str(refused.value)
+    assert "--input-format baskets" in refused.value.message.typed
+    assert len(discreet.read(path, format="baskets")) >= 1
+    (tmp_path / "a.txt").write_text(text.replace(",", " "))
+    assert len(discreet.read(tmp_path / "a.txt")) >= 1  # blanks between items: nobody keeps tables like that
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_wide_text_without_a_mark(tmp_path, encoding, packed):
+    data = "customer,product\n1,tea\n2,caf\u00e9\n".encode(encoding)
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    path.write_bytes(gzip.compress(data) if packed else data)
+    for options in ({}, {"person": "customer", "item": "product"}):
+        with pytest.raises(InputError) as refused:
+            discreet.read(path, **options)
+        assert str(refused.value) == (
+            f"{path} looks like {encoding} text without a byte order mark: say so, as in encoding='{encoding}'."
+        )
+    assert len(discreet.read(path, person="customer", item="product", encoding=encoding)) == 2

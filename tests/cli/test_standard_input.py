@@ -38,3 +38,16 @@ def test_what_it_is_must_be_said_and_come() -> None:
         "discreet: FILE is -, standard input, but nothing is piped into it: give a file, or "
         "`cat sales.csv | discreet …`.\n",
     )
+
+
+def test_messages_and_the_log_name_it() -> None:
+    done = subprocess.run([*COMMAND, "--input-format", "csv"], input=TABLE, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("discreet: Standard input looks like a table: ")
+    done = subprocess.run(
+        [COMMAND[0], "--verbose", *COMMAND[1:], "--input-format", "fimi"],
+        input="tea tea milk\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == "discreet: Standard input: merged 1 repeat of an item in a basket.\n"

@@ -397,3 +397,10 @@ def test_a_table_answers_for_scores_only():
     with pytest.raises(MisuseError) as caught:
         table.above(0, 1, 1, 5)
     assert str(caught.value) == "A table of scores has no itemsets."
+
+
+def test_what_the_command_line_calls_scores():
+    with pytest.raises(MisuseError) as refused:
+        discreet.rank(REGIONS, top=1, epsilon=1, counts="no", **DECLARED)
+    assert str(refused.value) == "counts is True or False; 'no' was given."
+    assert refused.value.message.typed == "--scores is True or False; 'no' was given."

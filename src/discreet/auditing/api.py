@@ -16,6 +16,7 @@ from ..local.protocol import Protocol
 from ..privacy.budget import Budget, Neighbours
 from ..publish import Relation
 from ..registry import entry, proven
+from ..wording import hinted
 from . import local, local_talk
 from .coupled import coupled
 from .exact import exact
@@ -27,6 +28,7 @@ from .whole import whole
 _DELTA = Fraction(1, 1000)
 
 
+@hinted
 def audit(
     mechanism: str | Mechanism | Protocol | Oracle | MeanOracle | type[Oracle] | type[MeanOracle],
     *,

@@ -369,6 +369,8 @@ class Call:
             fields = text.fields(delimiter)
             if fields is not None:
                 raise _like_a_table(path, f"{fields} fields", "", told('{format="baskets"}'))
+            if (alone := text.alone(delimiter)) is not None:
+                raise _less_than_a_table(path, alone)
             if text.numbered(delimiter):
                 why = "a number and then names, but for the first,"
                 raise _like_a_table(path, why, "", told('{format="baskets"}'))
@@ -457,6 +459,27 @@ def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> M
             why=why,
             also=also,
             word=word,
+        )
+    )
+
+
+def _less_than_a_table(path: Path, alone: Literal["line", "field"]) -> MisuseError:
+    """Return the question about text that may be baskets, or a table that lacks its rows or a column."""
+    if alone == "line":
+        return MisuseError(
+            told(
+                "{path} has a single line, which may be the heading of a table without rows. For a table say "
+                '{person="customer"} and {item="product"}, the names of its columns; or {format="baskets"}, if this is '
+                "the basket of one person.",
+                path=path,
+            )
+        )
+    return MisuseError(
+        told(
+            "{path} has one field on each line, so nothing in it says what is held together. Give a table with a "
+            'column for the person, as in {person="customer"} and {item="product"}; or say what stands between items, '
+            'as in {delimiter=";"}; or {format="baskets"}, if every line is the basket of one person.',
+            path=path,
         )
     )
 

@@ -11,6 +11,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ..errors import InputError, MisuseError, told
 from .build import log
@@ -24,6 +25,13 @@ _MARKS = {
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+}
+# Without a mark: which of the first four bytes are not 0, where these are letters, digits or punctuation.
+_UNMARKED = {
+    b"\1\0\1\0": "utf-16-le",
+    b"\0\1\0\1": "utf-16-be",
+    b"\1\0\0\0": "utf-32-le",
+    b"\0\0\0\1": "utf-32-be",
 }
 _TYPED = {"\\t": "\t", "tab": "\t"}
 
@@ -114,6 +122,16 @@ class Sniffed:
         counts = {len(row) for row in rows}
         return max(counts) if len(rows) > 1 and len(counts) == 1 and counts != {1} else None
 
+    def alone(self, delimiter: str) -> Literal["line", "field"] | None:
+        """Say whether there is only one line, which may be a heading, or only one field on each line, blank ones aside.
+
+        Then nothing tells a table without rows, or with a single column, from baskets.
+        """
+        rows = [row for row in self._rows(delimiter) if row]
+        if rows and max(map(len, rows)) == 1:
+            return "field"
+        return "line" if len(rows) == 1 else None
+
     def numbered(self, delimiter: str) -> bool:
         """Whether each line but the first begins with a number, and names follow: an id under its heading."""
         rows = [[field.strip() for field in row] for row in self._rows(delimiter) if row]
@@ -139,6 +157,14 @@ def sniff(path: Path, compression: str | None, encoding: str | None) -> Sniffed:
                 path=path,
                 marked=marked,
                 given=encoding,
+            )
+        )
+    if encoding is None and marked is None and (unmarked := _UNMARKED.get(bytes(map(bool, begins)))) is not None:
+        raise InputError(
+            told(
+                "{path} looks like {found} text without a byte order mark: say so, as in {encoding=found}.",
+                path=path,
+                found=unmarked,
             )
         )
     found = encoding or marked or UTF_8

@@ -322,6 +322,7 @@ def group(
         for place, column, sources in (("people", "person", (person,)), ("items", "item", items)):
             if not all(events.whole[source] for source in sources):
                 _check_text(work, table.name, place, column)
+    _check_written_alike(work, table.name, person)
     if progress is not None:
         progress(0.6)
     offsets = _person_offsets(work, table.name, time is not None)
@@ -416,6 +417,23 @@ def _check_text(work: Workspace, name: str, table: str, column: str) -> None:
     sql = f"SELECT count(*) FROM {table} WHERE regexp_matches(CAST({column} AS VARCHAR), '{_CONTROL}')"  # noqa: S608
     if work.row(name, sql)[0]:
         raise InputError(f"{name} is not text: some {table} have control characters; a CSV file is UTF-8 text.")
+
+
+def _check_written_alike(work: Workspace, name: str, person: Column) -> None:
+    """Refuse ids that are text and the same number written in two ways: one file has 7 and another 7.0."""
+    (type_,) = work.row(name, "SELECT any_value(typeof(person)) FROM people")
+    if type_ != "VARCHAR":
+        return
+    pointed = r"SELECT split_part(person, '.', 1) AS person FROM people WHERE regexp_full_match(person, '-?[0-9]+\.0*')"
+    if work.row(name, f"SELECT count(*) FROM people SEMI JOIN ({pointed}) USING (person)")[0]:  # noqa: S608
+        raise InputError(
+            told(
+                "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
+                "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
+                name=name,
+                column=person.name,
+            )
+        )
 
 
 def _person_offsets(work: Workspace, name: str, ordered: bool) -> Offsets:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DiscreetError, MisuseError
+from ..errors import DiscreetError, MisuseError, word
 from .groups import ReadingOptions, Writing
 from .options import Format
 from .output import emit
@@ -94,7 +94,7 @@ class Delivery:
             yield
         except KeyboardInterrupt:
             paid = self._receipt or (
-                f" `discreet ledger show {self.ledger}` says what was paid." if self.ledger else ""
+                f" `discreet ledger show {word(self.ledger)}` says what was paid." if self.ledger else ""
             )
             raise Interrupted(f"interrupted; {self._written}.{paid}") from None
         except _Undelivered:

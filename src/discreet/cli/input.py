@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import InputError, MisuseError
+from ..errors import DiscreetError, InputError, Message, MisuseError
 from ..temporary import passing_folder
+
+_NAME = "Standard input"
 
 
 @contextmanager
@@ -29,4 +32,25 @@ def given_input(file: str | None, form: str | None) -> Iterator[str | None]:
         copy = folder / "standard-input"
         with copy.open("wb") as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept)
-        yield str(copy)
+        with _by_its_name(str(copy)):
+            yield str(copy)
+
+
+@contextmanager
+def _by_its_name(copy: str) -> Iterator[None]:
+    """Tell of standard input, and not of the file that it is kept in."""
+
+    def plainly(record: logging.LogRecord) -> bool:
+        record.msg, record.args = record.getMessage().replace(copy, _NAME), ()
+        return True
+
+    log = logging.getLogger("discreet")
+    log.addFilter(plainly)
+    try:
+        yield
+    except DiscreetError as error:
+        error.message = Message(error.message.python.replace(copy, _NAME), error.message.typed.replace(copy, _NAME))
+        error.args = (str(error.message), *error.args[1:])
+        raise
+    finally:
+        log.removeFilter(plainly)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, MisuseError, word
 from . import options as given
 from .ledger import AnchorOption, tell_head
 from .numbers import whole
@@ -114,7 +114,7 @@ def rank(
         if account is None:
             raise
         # Whether it was paid by then, and whether the labels were shown, the ledger and the terminal say.
-        raise Interrupted(f"interrupted. `discreet ledger show {ledger}` says what was paid.") from None
+        raise Interrupted(f"interrupted. `discreet ledger show {word(ledger)}` says what was paid.") from None
 
 
 def _listed(source: str | None) -> Any:

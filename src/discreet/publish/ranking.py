@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..baskets.recoding import as_items
 from ..checks import as_written, is_whole, positive, switch
 from ..curator.steps.itemset_choice import slack
-from ..errors import MisuseError, told
+from ..errors import Message, MisuseError, told
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..privacy.budget import Budget, Neighbours, exact, serious, shown
@@ -376,7 +376,7 @@ def prepare(
         grid=grid,
         monotone=switch("monotone", monotone),
         way="laplace" if mechanism == "laplace" else "exponential",
-        counts=switch("counts", counts),
+        counts=switch(Message("counts", "--scores"), counts),
     )
 
 

@@ -4,8 +4,8 @@ One of ours is a subclass of `Mechanism`, `Protocol`, `Oracle` or `MeanOracle` i
 of the same name beside it; variants of a protocol or an oracle may share the page of their file. It is found there, and
 listed but not used without its page. Another package registers one under the entry point group `discreet.mechanisms`,
 `discreet.protocols` or `discreet.oracles`; its attribute `proof` names a page beside the module. The same is asked of
-an object that is handed in; the oracles that a protocol makes by itself are its page's business. Rooms are looked into
-by their names, when something is looked up, so that all of them may ask.
+an object that is handed in, and of the oracles that a protocol asks through. Rooms are looked into by their names, when
+something is looked up, so that all of them may ask.
 """
 
 from __future__ import annotations

@@ -65,6 +65,8 @@ PLANTED = {
     "answers the oracle has no place for": ("trust", "values == oracle[\"size\"]", "True"),
     "nothing for the empty-handed": ("trust", '(oracle["dummies"] > 0 or oracle["oracle"] == "wheel")', "True"),
     "fields that are there twice": ("trust", "if len(dict(pairs)) < len(pairs):", "if False:"),
+    "any whole number": ("trust", " or not -MOST_RANGE <= int(digits) <= MOST_RANGE", ""),
+    "any whole number below": ("trust", "-MOST_RANGE <= int(digits) <=", "int(digits) <="),
     "numbers with a point": ("trust", "parse_float=_refused, ", "parse_float=lambda text: int(float(text)), "),
     "one dummy for all of the padding": ("loss", "Fraction(1, pad) if dummies >= pad else Fraction(1)", "Fraction(1, pad)"),
 }  # fmt: skip

@@ -174,6 +174,15 @@ def test_a_bad_report_is_refused_alone(name):
     assert batch.refused[3].reason.startswith("it has 70,002 bytes, and no report to this question has over ")
 
 
+def test_a_report_alone_is_no_list_of_reports():
+    oracle = oracles()["olh"].make(Fraction(1), 9)
+    for one in (b'{"seed":[1,2],"value":0}', '{"seed":[1,2],"value":0}', {"seed": [1, 2], "value": 0}):
+        with pytest.raises(MisuseError) as refused:
+            oracle.read(one)
+        kind = type(one).__name__
+        assert str(refused.value) == f"Reports are given in a list, also a single one; {kind} was given."
+
+
 def test_reasons():
     oracle = oracles()["olh"].make(Fraction(1), 9)
     sent = [

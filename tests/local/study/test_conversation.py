@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from discreet.errors import InputError, MisuseError
 from discreet.lab.comparators.published import PublishedLDPMiner
 from discreet.local.device.loss import WORD
+from discreet.local.oracle import EVERY_LOSS
+from discreet.local.oracles.grr import GRR
 from discreet.local.study.conversation import (
     Ask,
     Estimate,
@@ -91,6 +95,20 @@ class TestWhoIsAsked:
         with pytest.raises(MisuseError):
             converse(talk_of(ask("first", HALF), ask("second", HALF)), hear)
         assert told == ["first"]
+
+    def test_nobody_is_asked_through_an_oracle_without_a_page(self, monkeypatch):
+        """Also where a protocol that has one makes it by itself."""
+        told = []
+
+        @dataclass(frozen=True, kw_only=True)
+        class Bare(GRR):
+            name: ClassVar[str] = "bare"
+
+        monkeypatch.setitem(EVERY_LOSS.maps[0], "bare", EVERY_LOSS["grr"])
+        bare = Ask(name="bare", who=REST, question=ITEMS, oracle=Bare.make(ONE, 4))
+        with pytest.raises(MisuseError, match=r"The oracle bare of the package .* has no proof page"):
+            converse(talk_of((ask("first", HALF), bare)), told.append)
+        assert told == []
 
     def test_forms_for_comparison_say_how_often(self):
         learnt, _ = converse(talk_of(ask("first", HALF), ask("second", HALF)), heard, reports=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -278,6 +279,21 @@ class TestAnchor:
             f"it; if it is lost, or was never begun, say `discreet ledger anchor {path} {kept} --anew`."
         )
 
+    def test_what_to_say_is_one_line_of_a_shell(self, tmp_path):
+        folder = tmp_path / "our $books"
+        folder.mkdir()
+        kept = folder / "the head"
+        Ledger.create(folder / "a.db", epsilon=1, anchor=kept)
+        kept.unlink()
+        with pytest.raises(InputError) as raised:
+            Ledger.open(folder / "a.db")
+        said = str(raised.value).split("`")[1]
+        assert shlex.split(said) == ["discreet", "ledger", "anchor", str(folder / "a.db"), str(kept), "--anew"]
+        with pytest.raises(InputError) as raised:
+            Ledger.open(folder / "none.db")
+        said = str(raised.value).split("`")[1]
+        assert shlex.split(said)[3:] == [str(folder / "none.db"), "--epsilon", "1"]
+
     def test_beginning_anew(self, ledger, path, kept, tmp_path):
         shutil.copy(path, tmp_path / "copy")
         spend(ledger)
@@ -331,7 +347,7 @@ import sys
 from fractions import Fraction
 from discreet.privacy import sealed
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger.ledger import Ledger
 sealed.PATIENCE = 60.0
 print("ready", flush=True)
 sys.stdin.readline()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import MisuseError
 from ..device.loss import WORD
 
 ReportColumns: TypeAlias = dict[str, NDArray[Any]]
@@ -76,6 +77,8 @@ class ReportReader(ABC):
 
         Reports that were taken apart already, as objects, are looked at the same way.
         """
+        if isinstance(sent, bytes | bytearray | str | Mapping):
+            raise MisuseError(f"Reports are given in a list, also a single one; {type(sent).__name__} was given.")
         longest, good, kept, refused = self.longest_report, [], [], []
         for place, one in enumerate(sent):
             report, reason = _parsed(one, longest) if isinstance(one, bytes) else (one, "")

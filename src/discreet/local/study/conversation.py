@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, MisuseError
 from ...privacy.budget import Charge, Neighbours
 from ...privacy.guarantee import Guarantee
+from ...registry import proven
 from ..device.loss import WORD
 from ..device.trust import check
 from ..mean_oracle import MeanOracle
@@ -226,6 +227,8 @@ Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
 def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
     """Lead a conversation to its end, and return what was learnt with all estimates in order.
 
+    An oracle without a proof page of its own is not asked through, whatever the protocol's page says of it.
+
     Parameters
     ----------
     talk
@@ -243,6 +246,8 @@ def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -
         except StopIteration as end:
             return end.value, tuple(heard)
         several = _several(asked, heard, reports)
+        for one in several:
+            proven(type(one.oracle))
         answers = tuple(hear(one) for one in several)
         heard += answers
         answer = answers if isinstance(asked, tuple) else answers[0]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ...checks import switch
-from ...errors import DiscreetError, InputError, MisuseError, named, told
+from ...errors import DiscreetError, InputError, MisuseError, named, told, word
 from ..budget import Budget, Neighbours, exact, serious, shown
 from ..sampling.sources import SystemSource
 from . import entries, storage
@@ -360,7 +360,7 @@ class Ledger:
         return anchor
 
     def _compare(self, held: Book, anchor: Anchor, last: str | None) -> None:
-        again = f"`discreet ledger anchor {self.path} {anchor.place} --anew`"
+        again = f"`discreet ledger anchor {word(self.path)} {word(anchor.place)} --anew`"
         if last is None:
             raise InputError(
                 f"There is no head of {self.path} in the anchor {anchor.place}. Nothing was spent. If its disk is not "

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from ...errors import InputError, MisuseError
+from ...errors import InputError, MisuseError, word
 
 PATIENCE = 5.0  # seconds to wait for another process
 NOTHING = "Nothing was spent"
@@ -162,7 +162,8 @@ def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[Sealed]:
             if 0 < found < form.version:
                 raise InputError(
                     f"{path} was written by an earlier discreet (its version is {found}, this one writes "
-                    f"{form.version}): `discreet ledger upgrade {path}` brings it up to date, and loses nothing of it."
+                    f"{form.version}): `discreet ledger upgrade {word(path)}` brings it up to date, and loses nothing "
+                    "of it."
                 )
             if found != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
                 raise _Doubt
@@ -241,7 +242,7 @@ def _check_place(path: Path) -> None:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"There is no ledger {shown}; make one with `discreet ledger create {shown} --epsilon 1`."
+            f"There is no ledger {shown}; make one with `discreet ledger create {word(shown)} --epsilon 1`."
         ) from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
@@ -324,5 +325,5 @@ def _in_words(path: Path, error: sqlite3.Error | UnicodeDecodeError, kept: str) 
 def _failing(path: Path, error: str) -> InputError:
     return InputError(
         f"{path} cannot be read or written: {error}; the disk may be full or failing. Nothing was released; "
-        f"`discreet ledger show {path}` says what was spent."
+        f"`discreet ledger show {word(path)}` says what was spent."
     )
