@@ -347,7 +347,7 @@ import sys
 from fractions import Fraction
 from discreet.privacy import sealed
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 sealed.PATIENCE = 60.0
 print("ready", flush=True)
 sys.stdin.readline()
