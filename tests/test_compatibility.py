@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,8 @@ class TestFiles:
 
 def test_the_page_has_the_number_of_ledgers(tmp_path):
     discreet.Ledger.create(tmp_path / "budget.db", epsilon=1)
-    (number,) = sqlite3.connect(tmp_path / "budget.db").execute("pragma user_version").fetchone()
+    with closing(sqlite3.connect(tmp_path / "budget.db")) as connection:
+        (number,) = connection.execute("pragma user_version").fetchone()
     assert number_of("ledgers") == f"version {number}"
 
 
