@@ -15,13 +15,15 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import TextWrapper
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAGMENTS, LIST = ROOT / "changes", ROOT / "CHANGELOG.md"
 SECTIONS = ("Added", "Changed", "Fixed", "Privacy")
 _NAME = re.compile(rf"[a-z0-9]+(?:-[a-z0-9]+)*\.({'|'.join(SECTIONS).lower()})\.md")
-_WIDEST, _LONGEST = 140, 6
+_WORDS, _WIDTH = 100, 120
 _NEXT = "## Unreleased\n"
+_ITEM = TextWrapper(_WIDTH, "- ", "  ", break_long_words=False, break_on_hyphens=False)
 
 
 def found(folder: Path) -> dict[str, str]:
@@ -36,9 +38,8 @@ def faults(name: str, text: str) -> list[str]:
         told.append(f"is not called like what-it-is-about.added.md; the kinds are {', '.join(SECTIONS).lower()}")
     if not re.fullmatch(r"[^\s#*-].*[.)`]\n", text, re.DOTALL) or "\n\n" in text:
         told.append("is not one paragraph of sentences, without a dash before it and with one line end after it")
-    lines = text.splitlines()
-    if len(lines) > _LONGEST or any(len(line) > _WIDEST for line in lines):
-        told.append(f"is longer than {_LONGEST} lines of {_WIDEST} characters: the documentation says the rest")
+    if len(text.split()) > _WORDS:
+        told.append(f"is longer than {_WORDS} words: the documentation says the rest")
     return [f"changes/{name} {one}." for one in told]
 
 
@@ -54,8 +55,7 @@ def together(text: str, fragments: Mapping[str, str], heading: str | None = None
         sections[title] = items.strip("\n")
     for name, fragment in fragments.items():
         title = name.split(".")[-2].capitalize()
-        item = "- " + fragment.strip("\n").replace("\n", "\n  ")
-        sections[title] = f"{sections[title]}\n{item}".strip("\n")
+        sections[title] = f"{sections[title]}\n{_ITEM.fill(' '.join(fragment.split()))}".strip("\n")
     if heading is not None and not any(sections.values()):
         raise SystemExit("Nothing has changed since the last version.")
     titled = f"{_NEXT}\n## {heading}\n" if heading else _NEXT
