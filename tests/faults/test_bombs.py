@@ -6,6 +6,7 @@ import gzip
 import lzma
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 from zlib import crc32
 
 import numpy as np
@@ -111,10 +112,10 @@ def test_names_are_counted(tmp_path: Path) -> None:
         discreet.read(path, memory="1MB", labels="names")
 
 
-@pytest.mark.parametrize("name", ["a.dat", "a.csv", "a.jsonl"])
-def test_a_line_too_long_for_its_memory(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "first"), [("a.dat", b"tea\n"), ("a.csv", b"tea,milk\n"), ("a.jsonl", b"[1]\n")])
+def test_a_line_too_long_for_its_memory(tmp_path: Path, name: str, first: bytes) -> None:
     path = tmp_path / name
-    path.write_bytes(b"[" * (1 << 20))
+    path.write_bytes(first + b"[" * (1 << 20))
     with pytest.raises(LimitError, match=r"has a line of over [\d,]+ bytes, too long to be read with 1MB of memory"):
         discreet.read(path, memory="1MB")
 
@@ -143,6 +144,51 @@ def test_parquet_that_unpacks_to_much_more(tmp_path: Path) -> None:
     with pytest.raises(LimitError, match=r"has [\d,]+ bytes and unpacks to over 20,000,000.*memory=\"64GB\""):
         discreet.read(path, memory="20MB")
     assert len(discreet.read(path, memory="1GB")) == 1
+
+
+def _workbook(path: Path, sheet: str) -> Path:
+    """Write a workbook of one sheet, given as the inside of its XML."""
+    namespace = "http://schemas.openxmlformats.org"
+    related = f"{namespace}/officeDocument/2006/relationships"
+
+    def relations(kind: str, target: str) -> str:
+        one = f'<Relationship Id="rId1" Type="{related}/{kind}" Target="{target}"/>'
+        return f'<Relationships xmlns="{namespace}/package/2006/relationships">{one}</Relationships>'
+
+    main = f'xmlns="{namespace}/spreadsheetml/2006/main" xmlns:r="{related}"'
+    with ZipFile(path, "w", ZIP_DEFLATED) as folder:
+        folder.writestr("_rels/.rels", relations("officeDocument", "xl/workbook.xml"))
+        folder.writestr(
+            "xl/workbook.xml",
+            f'<workbook {main}><sheets><sheet name="one" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        )
+        folder.writestr("xl/_rels/workbook.xml.rels", relations("worksheet", "worksheets/sheet1.xml"))
+        folder.writestr("xl/worksheets/sheet1.xml", f"<worksheet {main}><sheetData>{sheet}</sheetData></worksheet>")
+    return path
+
+
+def test_a_workbook_with_two_corners(tmp_path: Path) -> None:
+    """A thousand bytes for which calamine would ask for 512 GB, and end the process."""
+    pytest.importorskip("python_calamine")
+
+    def cell(place: str, text: str) -> str:
+        return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+    columns = {"person": "who", "item": "what"}
+    near = f'<row r="1">{cell("A1", "who")}{cell("B1", "what")}</row><row r="2">{cell("A2", "ann")}</row>'
+    assert len(discreet.read(_workbook(tmp_path / "near.xlsx", near), **columns)) == 1
+    for number, far in enumerate(
+        (
+            f'<row r="1048576">{cell("XFD1048576", "x")}</row>',
+            f"<row r=\"1048576\"><c {' ' * 3_000_000} r='XFD1048576'><v>1</v></c></row>",
+            f'<row r="1048576">{"<c><v>1</v></c>" * 16_384}</row>',
+        )
+    ):
+        path = _workbook(tmp_path / f"far{number}.xlsx", near + far)
+        with pytest.raises(LimitError, match="what is read takes more memory than 2GB"):
+            discreet.read(path, **columns)
+    with pytest.raises(LimitError, match="what is read takes more memory than 1MB"):
+        discreet.read(_workbook(tmp_path / "wide.xlsx", near + " " * 2_000_000), **columns, memory="1MB")
 
 
 def test_more_memory_than_there_is() -> None:

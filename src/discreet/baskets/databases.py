@@ -318,7 +318,9 @@ class Workspace:
         """Open the first sheet of a workbook."""
         from .excel import read_sheet
 
-        return self.arrow(str(path), read_sheet(unpacked(path, compression, self._folder), wanted).to_reader(), wanted)
+        return self.arrow(
+            str(path), read_sheet(unpacked(path, compression, self._folder), wanted, self.allowed).to_reader(), wanted
+        )
 
     def union(self, name: str, tables: list[Table], wanted: dict[str, str]) -> Table:
         """Put tables one after another; `wanted` says by which option each column of them is asked for."""

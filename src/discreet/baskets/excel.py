@@ -2,27 +2,77 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from ..errors import InputError, MisuseError
+from .allowance import Allowance
 from .build import log
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_CHUNK = 1 << 20
+_LONGEST_TAG = 1 << 12
+_A_CELL = 32  # bytes of one, empty or not
+_MOST_COLUMNS = 1 << 14
+# Where rows and cells of a sheet say that they are, and cells that may not say it.
+_PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 
-def read_sheet(path: Path, wanted: Sequence[str]) -> pa.Table:
+
+def read_sheet(path: Path, wanted: Sequence[str], allowed: Allowance) -> pa.Table:
     """Return the first sheet: its first row names the columns; those that are not wanted stay empty."""
     import pyarrow as pa
 
+    _check_extent(path, allowed)
     names, rows = _rows(path)
     columns = [
         _column(path, name, [row[place] for row in rows]) if name in wanted else pa.nulls(len(rows))
         for place, name in enumerate(names)
     ]
     return pa.Table.from_arrays(columns, names)
+
+
+def _check_extent(path: Path, allowed: Allowance) -> None:
+    """Refuse a workbook whose contents, or a sheet of which, take more memory than is allowed.
+
+    A workbook is a packed folder, and two cells in the corners of a sheet make all between them: calamine would end the
+    whole process where there is not so much memory. Workbooks of another kind have small sheets.
+    """
+    if not is_zipfile(path):
+        return
+    try:
+        with ZipFile(path) as folder:
+            taken = 0
+            for member in folder.infolist():
+                rows, columns, unnamed, rest = 0, 0, 0, b""
+                with folder.open(member) as stream:
+                    while chunk := stream.read(_CHUNK):
+                        taken += len(chunk)
+                        allowed.check(str(path), taken)
+                        text = rest + chunk
+                        end = text.rfind(b">") + 1
+                        places = _PLACE.findall(text, 0, end)
+                        rows = max([rows, *(int(row) for _, row in places)])
+                        columns = max([columns, *(_column_number(letters) for letters, _ in places)])
+                        unnamed += len(_CELL.findall(text, 0, end)) - sum(bool(letters) for letters, _ in places)
+                        rest = text[end:][-_LONGEST_TAG:]
+                allowed.check(str(path), _A_CELL * rows * max(columns, min(unnamed, _MOST_COLUMNS)))
+    except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error, LZMAError):
+        raise InputError(f"{path} cannot be read as a workbook: it is damaged; get the file again.") from None
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _rows(path: Path) -> tuple[list[str], list[list[Any]]]:
