@@ -68,11 +68,12 @@ def check_encoding(encoding: object) -> str:
 
 @dataclass(frozen=True)
 class Sniffed:
-    """A text file and its beginning: whole lines, decoded."""
+    """A text file and its beginning: whole lines, decoded; and whether that is all of it."""
 
     path: Path
     encoding: str
     lines: tuple[str, ...]
+    all: bool
 
     def between(self, given: str | None, columns: list[str]) -> str:
         """Return what stands between fields: as given, or as line 1 has the columns, or as most lines have it."""
@@ -130,7 +131,7 @@ class Sniffed:
         rows = [row for row in self._rows(delimiter) if row]
         if rows and max(map(len, rows)) == 1:
             return "field"
-        return "line" if len(rows) == 1 else None
+        return "line" if len(rows) == 1 and self.all else None
 
     def numbered(self, delimiter: str) -> bool:
         """Whether each line but the first begins with a number, and names follow: an id under its heading."""
@@ -177,4 +178,4 @@ def sniff(path: Path, compression: str | None, encoding: str | None) -> Sniffed:
     lines = list(io.StringIO(head.removeprefix(codecs.BOM_UTF8).decode(errors="replace"), newline=""))
     if len(head) == _HEAD and len(lines) > 1:
         del lines[-1]  # it may be cut
-    return Sniffed(path, found, tuple(lines))
+    return Sniffed(path, found, tuple(lines), len(head) < _HEAD)
