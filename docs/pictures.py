@@ -212,7 +212,7 @@ def sides() -> str:
     picture.arrow((284, 92), (336, 92))
     picture.text(310, 78, "baskets", text_anchor="middle", fill=QUIET, font_size=12)
     picture.box(342, 56, 150, 72)
-    picture.text(417, 80, "holds everything,\ncounts, adds noise\nonce a release", text_anchor="middle", font_size=13)
+    picture.text(417, 80, "holds everything,\ncounts, adds noise\nonce per release", text_anchor="middle", font_size=13)
     picture.arrow((492, 92), (544, 92), stroke=ORANGE, stroke_width=2.5)
     picture.text(518, 78, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
     picture.box(550, 56, 146, 72, fill="#ffffff")
@@ -226,7 +226,7 @@ def sides() -> str:
     picture.arrow((284, 304), (336, 304), stroke=ORANGE, stroke_width=2.5)
     picture.text(310, 290, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
     picture.box(342, 268, 150, 72, fill="#ffffff")
-    picture.text(417, 292, "the collector sees\none randomised\nreport a person", text_anchor="middle", font_size=13)
+    picture.text(417, 292, "the collector sees\none randomised\nreport per person", text_anchor="middle", font_size=13)
     picture.arrow((492, 304), (544, 304))
     picture.text(518, 290, "sums", text_anchor="middle", fill=QUIET, font_size=12)
     picture.box(550, 268, 146, 72, fill="#ffffff")
@@ -305,8 +305,69 @@ def choosing() -> str:
     return picture.svg()
 
 
+def rooms() -> str:
+    """The rooms of the source: the curator's way, the way of a report, and what both share."""
+    picture = Picture(720, 590, "The rooms of the source, and the two walks through them")
+
+    def room(x: float, y: float, name: str, words: str, **attributes: object) -> None:
+        picture.box(x, y, 228, 52, **attributes)
+        picture.text(x + 114, y + 22, name, text_anchor="middle", font_weight="bold", font_size=13)
+        picture.text(x + 114, y + 41, words, text_anchor="middle", fill=QUIET, font_size=12)
+
+    def way(x: float, steps: list[tuple[str, str, str]], behind: int) -> None:
+        for place, (name, words, goes) in enumerate(steps):
+            y = 50 + 80 * place
+            room(x, y, name, words, fill="#ffffff" if place >= behind else PALE)
+            if goes:
+                picture.arrow((x + 114, y + 52), (x + 114, y + 78))
+                picture.text(x + 122, y + 70, goes, fill=QUIET, font_size=12)
+
+    picture.text(40, 30, "The curator", font_weight="bold", font_size=16)
+    way(
+        40,
+        [
+            ("baskets/", "readers: one basket per person", "Baskets"),
+            ("publish/", "a question checked, paid for, run", "Task"),
+            ("curator/", "mechanisms/, and steps/ they share", "Query, share of the budget"),
+            ("privacy/", "the meter adds noise; ledger/", ""),
+            ("exact/", "the engine answers queries", ""),
+        ],
+        9,
+    )
+    picture.arrow((134, 342), (134, 368))
+    picture.text(126, 360, "Query", text_anchor="end", fill=QUIET, font_size=12)
+    picture.arrow((174, 370), (174, 344))
+    picture.text(182, 360, "exact answer", fill=QUIET, font_size=12)
+    picture.text(420, 30, "Devices and their collector", font_weight="bold", font_size=16)
+    way(
+        420,
+        [
+            ("local/device/", "one question, one report", "bytes, randomised"),
+            ("local/study/", "collect: reports are read", "reports"),
+            ("local/oracles/", "what reports add up to", "Estimate"),
+            ("local/protocols/", "which question comes next", "Learnt"),
+            ("local/study/", "the outcome and its guarantee", ""),
+        ],
+        1,
+    )
+    # What the meter lets out, and the next question of a protocol.
+    picture.arrow((268, 316), (326, 316), (326, 456), stroke=ORANGE, stroke_width=2.5)
+    picture.text(276, 306, "noisy", fill="#a85f12", font_size=12)
+    picture.arrow((648, 316), (704, 316), (704, 76), (652, 76))
+    picture.text(652, 306, "question", fill=QUIET, font_size=11)
+    picture.arrow((420, 396), (394, 396), (394, 456))
+    room(246, 460, "results/", "patterns, rules, files", fill="#ffffff")
+    picture.arrow((474, 486), (502, 486))
+    picture.box(506, 460, 174, 52, fill="#ffffff")
+    picture.text(593, 482, "report/", text_anchor="middle", font_weight="bold", font_size=13)
+    picture.text(593, 501, "charts, the HTML page", text_anchor="middle", fill=QUIET, font_size=12)
+    picture.text(40, 540, "Around both: registry/, planning/, auditing/, lab/, cli/. Below both: kernels/.", fill=QUIET)
+    picture.text(40, 566, "White boxes are behind the noise: they see no exact value.", fill=QUIET)
+    return picture.svg()
+
+
 PICTURES: dict[str, Callable[[], str]] = {
-    one.__name__: one for one in (neighbours, laws, bet, sides, account, choosing)
+    one.__name__: one for one in (neighbours, laws, bet, sides, account, choosing, rooms)
 }
 
 

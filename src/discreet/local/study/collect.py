@@ -51,8 +51,8 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
     >>> from fractions import Fraction
     >>> from discreet.local import client
     >>> from discreet.local.study.conversation import Ask, Who
-    >>> from discreet.local.study.questions import Candidates, Which
-    >>> ask = Ask.of("which item", Who(0, 2**32), Which(Candidates(3)), "grr", Fraction(20))
+    >>> from discreet.local.study.questions import CandidateList, Which
+    >>> ask = Ask.of("which item", Who(0, 2**32), Which(CandidateList(3)), "grr", Fraction(20))
     >>> sent = [client(ask.form, [2], most=20) for _ in range(50)] + [b"nonsense"]
     >>> collected = collect(ask, sent)
     >>> collected.estimate.people, collected.estimate.values.round(2).tolist()
