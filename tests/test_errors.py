@@ -6,8 +6,6 @@ import ast
 import inspect
 import pickle
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from string import Formatter
@@ -16,6 +14,7 @@ import pytest
 import typer
 
 import discreet
+import running
 from discreet.errors import OPTIONS, BudgetError, InputError, Message, MisuseError, NobodyError, assigned, named, told
 
 SOURCE = Path(discreet.__file__).parent
@@ -171,7 +170,7 @@ def test_no_plain_message_names_an_option_of_python():
 
 
 def run(*words: str, cwd: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", "discreet", *words], capture_output=True, text=True, cwd=cwd)
+    done = running.run(*words, cwd=cwd)
     assert done.returncode == 1
     return done.stderr
 

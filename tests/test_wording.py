@@ -12,14 +12,11 @@ import pytest
 
 import discreet
 from discreet.wording import _HINTS, hint, html_of, printable
+from running import run
 
 SOURCE = Path(discreet.__file__).parent
 RED = "\x1b[31mred\x1b]0;owned\x07"
 BASKETS = [{"tea", "milk"}] * 30 + [{"bread"}] * 20
-
-
-def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "discreet", *words], capture_output=True, text=True, cwd=cwd)
 
 
 def test_what_a_terminal_would_obey_is_shown():
@@ -174,6 +171,7 @@ def test_options_of_other_libraries_are_answered_with_ours(option, told, tmp_pat
 
 
 def test_the_module_is_the_command_line(tmp_path):
-    done = run("mine", "--help", cwd=tmp_path)
+    command = [sys.executable, "-m", "discreet", "mine", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0
     assert "Usage: python -m discreet mine" in done.stdout

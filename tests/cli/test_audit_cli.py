@@ -1,24 +1,18 @@
-"""The audit on the command line, in a process of its own."""
+"""The audit on the command line."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+import running
 from auditing import planted
 from discreet import auditing
-from discreet.cli.app import app
-
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, "audit", *map(str, arguments)], capture_output=True, text=True)
+def run(*arguments: object) -> running.Done:
+    return running.run("audit", *arguments)
 
 
 def test_a_claim_that_stands():
@@ -50,9 +44,9 @@ def test_json():
 def test_a_claim_that_is_broken_ends_with_status_1(monkeypatch, form):
     right = auditing.audit
     monkeypatch.setattr(auditing, "audit", lambda name, **given: right(planted.TooLittleSensitivity(), runs=20))
-    done = CliRunner().invoke(app, ["audit", "count", "--format", form])
-    assert done.exit_code == 1
-    assert "one person moves the answer by a sum of 2" in done.output
+    done = run("count", "--format", form)
+    assert done.returncode == 1
+    assert "one person moves the answer by a sum of 2" in done.stdout
 
 
 @pytest.mark.parametrize(

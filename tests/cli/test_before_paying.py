@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import discreet
+import running
 from discreet import Ledger, MisuseError
 
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 MISSED = (
     "discreet: Nobody holds any item on the list: a release would spend the budget on noise. Nothing was spent. If it "
     "is really meant, say so with --really.\n"
@@ -40,31 +35,15 @@ def asked(*rest, swapped=False):
 
 
 def run(folder, *arguments):
-    done = subprocess.run([DISCREET, *arguments], capture_output=True, text=True, cwd=folder)
+    done = running.run(*arguments, cwd=folder)
     return done.returncode, done.stdout, done.stderr
 
 
 def at_terminal(folder, *arguments, **environment):
     """Run with standard error on a terminal: exit status, standard output, and what the terminal showed."""
-    master, terminal = pty.openpty()
-    child = subprocess.Popen(
-        [DISCREET, *arguments], stdout=subprocess.PIPE, stderr=terminal, cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "dumb", "COLUMNS": "200"}
-        | environment,
-    )  # fmt: skip
-    os.close(terminal)
-    shown = b""
-    while select.select([master], [], [], 60)[0]:
-        try:
-            read = os.read(master, 4096)
-        except OSError:
-            break
-        if not read:
-            break
-        shown += read
-    out, _ = child.communicate(timeout=60)
-    os.close(master)
-    return child.returncode, out.decode(), shown.decode().replace("\r\n", "\n")
+    env = {name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "dumb", "COLUMNS": "200"}
+    done = running.run(*arguments, cwd=folder, env=env | environment, terminal=True)
+    return done.returncode, done.stdout, done.stderr
 
 
 def spends(folder):

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in a process of its own."""
+"""The command line as a user meets it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet
-
-DISCREET = str(Path(sys.executable).with_name("discreet"))
-
-
-def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
+import discreet.exact.mine as exact
+from running import DISCREET, run
 
 
 @pytest.fixture
@@ -229,11 +224,12 @@ class TestMistakes:
     def test_nothing_to_read(self):
         assert run("mine", "--top", 3).returncode == 2
 
-    def test_an_unexpected_error_is_one_line(self, basket_file, tmp_path):
-        (tmp_path / "sitecustomize.py").write_text(
-            "import discreet.exact.mine as m\ndef broken(*a, **k): raise ZeroDivisionError('secret')\nm.mine = broken\n"
-        )
-        done = run("mine", basket_file, "--top", 1, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    def test_an_unexpected_error_is_one_line(self, basket_file, monkeypatch):
+        def broken(*_, **__):
+            raise ZeroDivisionError("secret")
+
+        monkeypatch.setattr(exact, "mine", broken)
+        done = run("mine", basket_file, "--top", 1)
         assert done.returncode == 1
         assert done.stderr == (
             "discreet: an error that should not happen: ZeroDivisionError. Set DISCREET_DEBUG=1 to see where, "
@@ -285,8 +281,8 @@ def test_interrupt_is_heard_while_compiled_code_runs(tmp_path):
 def test_progress_only_on_a_terminal(tmp_path):
     slow = (
         "import sys, time\n"
-        "from discreet.cli.progress import Bar\n"
-        "with Bar('counting') as bar:\n"
+        "from discreet.cli.progress import ProgressBar\n"
+        "with ProgressBar('counting') as bar:\n"
         "    for step in range(30):\n        time.sleep(0.06)\n        bar((step + 1) / 30)\n"
     )
     quiet = subprocess.run([sys.executable, "-c", slow], capture_output=True, text=True, check=True)

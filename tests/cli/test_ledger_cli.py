@@ -1,4 +1,4 @@
-"""The commands about ledgers, each in a process of its own."""
+"""The commands about ledgers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
+import running
 from discreet.privacy.budget import Neighbours
+from discreet.privacy.ledger.ledger import Ledger
 
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, "ledger", *map(str, arguments)], capture_output=True, text=True)
+def run(*arguments: object) -> running.Done:
+    return running.run("ledger", *arguments)
 
 
 def spend(path, epsilon, **more):
@@ -193,15 +192,15 @@ class TestAnchor:
         rank = ("rank", scores, "--label", "page", "--score", "visitors", "--top", "1", "--epsilon", "0.1",
                 "--sensitivity", "1", "--labels", "public")  # fmt: skip
         for number, command in enumerate((release, rank), 1):
-            given = [DISCREET, *map(str, command), "--ledger", str(path), "--anchor", str(kept)]
-            done = subprocess.run(given, capture_output=True, text=True)
+            given = [*command, "--ledger", path, "--anchor", kept]
+            done = running.run(*given)
             assert (done.returncode, Ledger.open(path).state().spends) == (0, number)
             assert done.stderr.splitlines()[-1] == f"The head of {path} is {kept.read_text().strip()}"
             assert Ledger.open(path).head not in done.stdout
-            dry = subprocess.run([*given, "--dry-run"], capture_output=True, text=True)
+            dry = running.run(*given, "--dry-run")
             assert (dry.returncode, dry.stderr) == (0, "")
             assert f"The ledger {path} allows it" in dry.stdout.replace("\n", " ")
-        lonely = subprocess.run([DISCREET, *map(str, release), "--anchor", "x"], capture_output=True, text=True)
+        lonely = running.run(*release, "--anchor", "x")
         assert lonely.stderr == (
             "discreet: --anchor is where the head of a ledger is kept: say which one by --ledger.\n"
         )

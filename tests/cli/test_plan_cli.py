@@ -1,23 +1,18 @@
-"""Forecasts on the command line, in a process of its own."""
+"""Forecasts on the command line."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
+import running
 
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 SMALL = ["--people", "40000", "--items", "60", "--sizes", "3", "--top", "10", "--epsilon", "1"]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, "plan", *map(str, arguments)], capture_output=True, text=True)
+def run(*arguments: object) -> running.Done:
+    return running.run("plan", *arguments)
 
 
 def test_a_table():
@@ -36,8 +31,8 @@ def test_files_by_their_suffix(tmp_path):
             "--people", 40_000, "--items", 60, "--frequencies", supports, "--sizes", "1,1,2", "--top", 3,
             "--epsilon", 1, "--name", "auto", "-o", tmp_path / name,
         ]  # fmt: skip
-        done = CliRunner().invoke(app, ["plan", *map(str, given)])
-        assert (done.exit_code, done.output) == (0, "")
+        done = run(*given)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     told = json.loads((tmp_path / "plan.json").read_text())
     assert told["asked"]["mean size"] == pytest.approx(1.3333)
     assert (tmp_path / "plan.svg").read_text().startswith("<svg ")

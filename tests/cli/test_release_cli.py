@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -19,14 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from discreet.cli import delivery, progress
+from discreet.curator.mechanisms.exponential import Exponential
+from discreet.exact.engine import LocalEngine
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.publish.result import Release
 from discreet.registry import everything, mechanisms
-
-DISCREET = str(Path(sys.executable).with_name("discreet"))
-
-
-def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
-
+from discreet.results.patterns import Patterns
+from running import DISCREET, run, started
 
 BY = ("--by", "region", "--segments", "public")
 
@@ -180,33 +178,14 @@ class TestRelease:
         run(*asked, "--top", 1, "--report", tmp_path / "r.html", "--title", "Sales of 2026", check=True)
         assert "<h1>Sales of 2026</h1>" in (tmp_path / "r.html").read_text()
 
-    def test_the_stages_are_shown_on_a_terminal(self, asked):
-        code = (
-            "import sys, time\n"
-            "from discreet.cli import progress\n"
-            "progress._PATIENCE = 0.01\n"
-            "from discreet.exact.engine import LocalEngine\n"
-            "answer = LocalEngine.answer\n"
-            "LocalEngine.answer = lambda *a: (time.sleep(0.5), answer(*a))[1]\n"
-            "from discreet.cli import main\n"
-            "sys.argv = ['discreet', *sys.argv[1:]]\n"
-            "main()\n"
-        )
-        master, terminal = pty.openpty()
-        command = [sys.executable, "-c", code, *map(str, asked), "--top", "1", "--mechanism", "exponential"]
+    def test_the_stages_are_shown_on_a_terminal(self, asked, monkeypatch):
+        answer = LocalEngine.answer
+        monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+        monkeypatch.setattr(LocalEngine, "answer", lambda *given: (time.sleep(0.3), answer(*given))[1])
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment)
-        os.close(terminal)
-        shown = b""
-        while select.select([master], [], [], 30)[0]:
-            try:
-                shown += os.read(master, 4096)
-            except OSError:
-                break
-        child.wait(timeout=30)
-        os.close(master)
-        assert b"releasing: counting the people" in shown
-        assert b"releasing: counting the patterns" in shown
+        shown = run(*asked, "--top", 1, "--mechanism", "exponential", env=environment, terminal=True).stderr
+        assert "releasing: counting the people" in shown
+        assert "releasing: counting the patterns" in shown
 
     def test_settings_lengths_and_must_haves(self, asked):
         done = run(
@@ -320,33 +299,25 @@ class TestMoney:
     def test_letters_that_the_output_does_not_have_lose_nothing(self, sales, asked, ledger, form):
         sales.write_text(sales.read_text().replace("tea", "café \U0001f375").replace("north", "ñ"))
         narrow = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-        done = run(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
+        done = started(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"The head of .* is [0-9a-f]{64}\n", done.stderr)
         assert ("caf\\u00e9" if form == "table" else "café") in done.stdout
         if form == "json":
-            told = json.loads(run(*asked, "--top", 3, *BY, "--format", "json", env=narrow).stdout)
+            told = json.loads(started(*asked, "--top", 3, *BY, "--format", "json", env=narrow).stdout)
             assert "ñ" in told
             assert ["café \U0001f375"] in [one["items"] for one in told["ñ"]["patterns"]]
 
-    @pytest.mark.parametrize("where", ["Exponential.run = fail", "Patterns.to_arrow = fail", "delivery.emit = fail"])
-    def test_whatever_fails_after_paying_the_spend_is_named(self, asked, ledger, where):
-        code = (
-            "import sys\n"
-            "from discreet.cli import delivery\n"
-            "from discreet.curator.mechanisms.exponential import Exponential\n"
-            "from discreet.results.patterns import Patterns\n"
-            "def fail(*_, **__): raise UnicodeError('tea')\n"
-            f"{where}\n"
-            "from discreet.cli import main\n"
-            "sys.argv = ['discreet', *sys.argv[1:]]\n"
-            "main()\n"
-        )
-        arguments = [*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential"]
-        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+    @pytest.mark.parametrize(("where", "what"), [(Exponential, "run"), (Patterns, "to_arrow"), (delivery, "emit")])
+    def test_whatever_fails_after_paying_the_spend_is_named(self, asked, ledger, where, what, monkeypatch):
+        def fail(*_, **__):
+            raise UnicodeError("tea")
+
+        monkeypatch.setattr(where, what, fail)
+        done = run(*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential")
         problem = "discreet: An error that should not happen: UnicodeError. Set DISCREET_DEBUG=1 to see where."
         paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50.\n"
-        if where.startswith("delivery"):
+        if where is delivery:
             assert len(json.loads(done.stdout)["patterns"]) == 1
             problem += " What was paid for went to standard output instead, as JSON: keep it."
         else:
@@ -367,37 +338,20 @@ class TestMoney:
         assert len(json.loads(done.stdout[done.stdout.index("{") :])["patterns"]) == 2
         assert done.stderr == (f"{problem} What was paid for went to standard output instead, as JSON: keep it.\n")
 
-    @pytest.mark.parametrize("where", ["Exponential.run = stop", "Release.save = stop", "Ledger.spend = stop"])
-    def test_interrupted_after_paying_the_spend_is_named(self, asked, ledger, tmp_path, where):
-        code = (
-            "import sys\n"
-            "from discreet.curator.mechanisms.exponential import Exponential\n"
-            "from discreet.publish.result import Release\n"
-            "from discreet.privacy.ledger.ledger import Ledger\n"
-            "def stop(*_, **__): raise KeyboardInterrupt\n"
-            f"{where}\n"
-            "from discreet.cli import main\n"
-            "sys.argv = ['discreet', *sys.argv[1:]]\n"
-            "main()\n"
-        )
-        arguments = [
-            *asked,
-            "--top",
-            1,
-            "--ledger",
-            ledger,
-            "--mechanism",
-            "exponential",
-            "--report",
-            tmp_path / "r.html",
-        ]
-        done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+    @pytest.mark.parametrize(("where", "what"), [(Exponential, "run"), (Release, "save"), (Ledger, "spend")])
+    def test_interrupted_after_paying_the_spend_is_named(self, asked, ledger, tmp_path, where, what, monkeypatch):
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(where, what, stop)
+        page = tmp_path / "r.html"
+        done = run(*asked, "--top", 1, "--ledger", ledger, "--mechanism", "exponential", "--report", page)
         paid = f"What was paid stays paid: spend 1 of {ledger}, epsilon = 50."
-        if "spend" in where:
+        if where is Ledger:
             paid = f"`discreet ledger show {ledger}` says what was paid."
         assert (done.returncode, done.stderr) == (
             130,
-            f"discreet: interrupted; {'not everything' if 'save' in where else 'no result'} was written. {paid}\n",
+            f"discreet: interrupted; {'not everything' if where is Release else 'no result'} was written. {paid}\n",
         )
 
     def test_same_data(self, asked, ledger, tmp_path):

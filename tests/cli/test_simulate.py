@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import discreet
+import running
 from discreet.cli import simulate
 from discreet.local.study.outcome import Round
 
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 ROUNDS = ["which items", "how many candidates", "which candidates", "how many itemsets", "which itemsets"]
 
 
-def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, "simulate", *map(str, arguments)], capture_output=True, text=True, **options)
+def run(*arguments: object, **options) -> running.Done:
+    return running.run("simulate", *arguments, **options)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ class TestWhatIsShown:
             def __call__(self, share):
                 seen.append(share)
 
-        monkeypatch.setattr(simulate, "Bar", Bar)
+        monkeypatch.setattr(simulate, "ProgressBar", Bar)
         line = Round(name="which items", people=4785, values=188, oracle="olh", pad=1, bits=66.0, epsilon="2")
         with simulate.Transcript(lines=True, err=False) as lines:
             lines.progress("which items", 0.5)

@@ -1,0 +1,154 @@
+"""The command line in this process: what a user would see of it, without a second for each start.
+
+As in a process of its own there are streams that are no terminals, a folder, an environment, a standard input, no
+handlers of logs and the warnings that Python shows by itself. What the boundary of a process is about (signals, pipes
+that break, encodings, terminals, what starting imports) is tried by `started`, in a process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from discreet.cli import main
+
+DISCREET = str(Path(sys.executable).with_name("discreet"))
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run(
+    *arguments: object,
+    cwd: Path | str | None = None,
+    env: Mapping[str, str] | None = None,
+    given: str = "",
+    terminal: bool = False,
+    check: bool = False,
+) -> Done:
+    """Run `discreet` with these arguments here; with `terminal`, standard error is one."""
+    typed = [DISCREET, *map(str, arguments)]
+    with contextlib.ExitStack() as stack:
+        out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+        typed_in = stack.enter_context(tempfile.TemporaryFile())
+        typed_in.write(given.encode())
+        typed_in.seek(0)
+        shown = stack.enter_context(_Terminal()) if terminal else None
+        streams = {
+            "stdin": io.TextIOWrapper(typed_in, encoding="utf-8"),
+            "stdout": io.TextIOWrapper(out, encoding="utf-8"),
+            "stderr": io.TextIOWrapper(
+                err if shown is None else shown.stream, encoding="utf-8", errors="backslashreplace", line_buffering=True
+            ),
+        }
+        stack.enter_context(mock.patch.multiple(sys, argv=typed, **streams))
+        # The name that help shows is that of the program, which is not pytest.
+        stack.enter_context(mock.patch.object(sys.modules["__main__"], "__package__", None))
+        if env is not None:
+            stack.enter_context(mock.patch.dict(os.environ, env, clear=True))
+        if cwd is not None:
+            stack.enter_context(contextlib.chdir(cwd))
+        stack.enter_context(_logs())
+        stack.enter_context(_warnings())
+        status = _status()
+        for stream in ("stdout", "stderr"):
+            with contextlib.suppress(OSError):
+                streams[stream].flush()
+        told = []
+        for kept in (out, err):
+            kept.seek(0)
+            told.append(kept.read().decode())
+        for stream in streams.values():
+            stream.detach()
+        if shown is not None:
+            told[1] = shown.text()
+    done = Done(typed, status, *told)
+    if check:
+        done.check_returncode()
+    return done
+
+
+class _Terminal:
+    """A terminal, and a thread that reads what is shown on it."""
+
+    def __enter__(self) -> _Terminal:
+        self._leader, follower = pty.openpty()
+        self.stream = open(follower, "wb", buffering=0)  # noqa: PTH123
+        self._shown = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        return self
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            while read := os.read(self._leader, 4096):
+                self._shown += read
+
+    def text(self) -> str:
+        """Hang up, and return what was shown."""
+        self.stream.close()
+        self._reader.join()
+        return self._shown.decode().replace("\r\n", "\n")
+
+    def __exit__(self, *_: object) -> None:
+        self.text()
+        os.close(self._leader)
+
+
+def started(*arguments: object, **options: Any) -> Done:
+    """Run `discreet` in a process of its own."""
+    return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+def _status() -> int:
+    try:
+        main()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        sys.stderr.write(f"{end.code}\n")
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+@contextlib.contextmanager
+def _logs() -> Iterator[None]:
+    """Take away the handlers that pytest has set up, and those of the command line after it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers[:] = []
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+@contextlib.contextmanager
+def _warnings() -> Iterator[None]:
+    """Show what Python shows by itself; under pytest every warning is an error."""
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = _shown
+        yield
+
+
+def _shown(message: Any, category: Any, filename: str, line: int, file: Any = None, text: str | None = None) -> None:
+    sys.stderr.write(warnings.formatwarning(message, category, filename, line, text))
