@@ -83,7 +83,8 @@ def sound(text):
 def test_a_page_says_everything():
     seen = sound(page(tell()))
     for part in (
-        "What 100 people hold together Made on 2026-11-20 with discreet 0.1, mechanism exponential.",
+        "What 100 people hold together 5 patterns were found. The largest count is that of tea : about 80 of 100",
+        "Made on 2026-11-20 with discreet 0.1, mechanism exponential.",
         "Central differential privacy, add or remove one person, epsilon = 1.",
         "Patterns the 5 most frequent Items 3, declared public",
         "Mechanism: exponential. Picks the most frequent patterns one by one.",
@@ -98,12 +99,36 @@ def test_a_page_says_everything():
         "People, with noise 100",
         "A note.",
         "Its settings: selecting = 1/2.",
-        "A margin of ± 10 people means that in 95 of 100 cases the true number lies no further than that from the",
+        "The typical margin is ± 10 people: half of the patterns have this margin or a smaller one. It means that",
         "Bhaskar et al. 2010. Someone else. discreet, version 0.1: frequent patterns",
         "Items Count from to Support from to tea 80 70 90 80.0 % 70.0 % 90.0 % milk 60 50 70 60.0 % 50.0 % 70.0 %",
     ):
         assert part in seen.text.replace(" ,", ","), part
     assert "SIMULATED" not in seen.text
+
+
+def test_it_opens_with_what_was_found():
+    headings = re.findall(r'<h2 id="\w+">(.*?)</h2>', page(tell()))
+    assert headings[:2] == ["What was found", "What it means"]
+    assert headings.index("Rules") < headings.index("What is promised") < headings.index("What was asked")
+
+
+def test_the_headline():
+    exact = sound(page(tell(patterns=make_patterns(COUNTS, 100)))).text
+    assert "5 patterns were found. The largest count is that of tea : 80 of 100 people." in exact
+    listed = sound(page(tell(patterns=make_patterns(dict.fromkeys(COUNTS, 0), 100, counted=False)))).text
+    assert "5 patterns were found, without counts." in listed
+    noisy = replace(bounded(COUNTS, 100), people_within=(90, 110))
+    assert "about 80 of about 100 people. Made" in sound(page(tell(patterns=noisy))).text
+    assert "it lies between 90 and 110, in 95 of 100 cases." in sound(page(tell(patterns=noisy))).text
+
+
+def test_what_is_shown_of_an_interval_covers_it():
+    # Numbers have four digits at most, and ends are rounded outwards to those.
+    counts = {frozenset("a"): 123_456, frozenset("b"): 1_234, frozenset("ab"): 1_000}
+    seen = sound(page(tell(patterns=bounded(counts, 999_999, 10)))).text
+    assert "a 123,456 123,446 123,466 12.35 % 12.34 % 12.35 %" in seen
+    assert "b 1,234 1,224 1,244 0.12 % 0.12 % 0.13 %" in seen
 
 
 def test_the_policy_lets_in_this_style_and_nothing_else():
@@ -245,7 +270,7 @@ def test_what_was_spent():
         own_delta=Fraction(1, 1000),
     )
     seen = sound(page(tell(guarantee=found)))
-    assert "Step Epsilon Share finding items, with a delta of 0.001 1/3 100.0 %" in seen.text
+    assert "Step Epsilon Share finding items, with a delta of 0.001 0.3334 100.0 %" in seen.text
     assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.of(Budget.of(1), [])))).text
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.report.text import (
     clean,
     columns,
+    decimals,
     digits_for,
     html_itemset,
     loss,
@@ -64,6 +65,19 @@ def test_itemsets():
     assert columns(plain_itemset(["x" * 500, "y" * 500, "tea"], 60)) <= 70
 
 
+def test_numbers_have_four_digits_at_most():
+    # In percent: decimals where there is room, none where there is not.
+    assert [percent(value, 4) for value in (0.00012345, 0.012345, 0.12345, 1.0, 12.345)] == [
+        "0.0123\u202f%", "1.234\u202f%", "12.35\u202f%", "100.0\u202f%", "1,234\u202f%",
+    ]  # fmt: skip
+    assert [decimals(value, 2) for value in (0.0, 99.994, 99.996, 1234.5, math.inf)] == [2, 2, 1, 0, 2]
+
+
+def test_a_loss_is_never_rounded_down():
+    for value in (Fraction(1, 3), Fraction(123456, 100_000), Fraction(2, 3), Fraction(10**9 + 1, 10**9)):
+        assert Fraction(loss(value)) >= value
+
+
 def test_numbers():
     assert [whole(value) for value in (1234567.4, -3, -0.2, math.nan)] == ["1,234,567", "−3", "0", "–"]
     assert [percent(value) for value in (0.575, -0.012, 1.5, math.nan)] == [
@@ -73,7 +87,7 @@ def test_numbers():
         1, 1, 2, 1, 4,
     ]  # fmt: skip
     assert [loss(value) for value in (Fraction(1, 2), Fraction(1, 3), Fraction(10**12 + 1, 10**12))] == [
-        "0.5", "1/3", "1.00001",
+        "0.5", "0.3334", "1.001",
     ]  # fmt: skip
     assert [number_of(1, "rule"), number_of(1200, "rule"), number_of(2, "person", "people")] == [
         "1 rule", "1,200 rules", "2 people",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..results.patterns import Patterns
 from .charts import INK, PALE, QUIET, svg
 from .layout import beside, settle
-from .text import clean, columns, labels_of, name, percent, plain_itemset, whole
+from .text import clean, columns, decimals, labels_of, name, percent, plain_itemset, whole
 
 _WIDE, _HIGH, _LEGEND = 720, 520, 44
 _ITEMS, _PAIRS, _TRIPLES = 26, 45, 8
@@ -106,7 +106,7 @@ class GraphPicture:
             return text
         text += f": {_count(int(held.counts[0]), self.patterns.people)}"
         lift = self.lift(place) if len(held.codes) == 2 else None
-        return text if lift is None else f"{text}, lift {lift:.2f}"
+        return text if lift is None else f"{text}, lift {lift:,.{decimals(lift, 2)}f}"
 
 
 def graph(picture: GraphPicture, *, named: str = "graph") -> str:

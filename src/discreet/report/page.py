@@ -81,11 +81,12 @@ def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
         How many patterns to draw as bars at most; 0 for none.
     """
     sections = [
-        ("asked", "What was asked", _asked(told)),
-        ("promise", "What is promised", _promise(told)),
         ("found", "What was found", _found(told.patterns, charted)),
+        ("means", "What it means", _means(told.patterns)),
         ("together", "What goes together", _together(told.patterns)),
         ("rules", "Rules", _rules(told.patterns, rules)),
+        ("promise", "What is promised", _promise(told)),
+        ("asked", "What was asked", _asked(told)),
         ("notes", "Facts and notes", _notes(told)),
         ("cite", "How to cite", _cite(told)),
         ("all", "All patterns", _all(told.patterns)),
@@ -107,7 +108,7 @@ def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
         '<meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="discreet {version}">\n'
         f"<title>{'SIMULATED: ' if told.simulated else ''}{title}</title>\n<style>{sheet}</style>\n</head>\n"
-        f"<body>\n{warning}<header>\n<h1>{title}</h1>\n"
+        f'<body>\n{warning}<header>\n<h1>{title}</h1>\n<p class="lead">{_headline(told.patterns)}</p>\n'
         f'<p class="quiet">{escape(made)} with discreet {version}, mechanism {escape(clean(told.mechanism))}. '
         f"{escape(_sentence(str(told.guarantee)))}</p>\n"
         f'{_figures(told)}<nav aria-label="Contents"><ul>{links}</ul></nav>\n</header>\n<main>\n{body}</main>\n'
@@ -120,30 +121,42 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
+def _headline(patterns: Patterns) -> str:
+    """Say in a sentence or two what was found."""
+    if not len(patterns):
+        return "No pattern was released."
+    many = f"{number_of(len(patterns), 'pattern was', 'patterns were')} found"
+    if not patterns.counted:
+        return f"{many}, without counts."
+    place = int(patterns.counts.argmax())
+    first = patterns[place : place + 1]
+    about = "" if patterns.low is None else "about "
+    among = "" if patterns.people_within is None else "about "
+    held = f"{about}{whole(int(first.counts[0]))}"
+    if patterns.people > 0:
+        held += f" of {among}{whole(patterns.people)} people"
+    return f"{many}. The largest count is that of {html_itemset(labels_of(first.itemsets, first)[0])}: {held}."
+
+
 def _figures(told: ReportContents) -> str:
     """Return the few numbers to be seen first."""
     patterns = told.patterns
-    figures = {"Patterns": whole(len(patterns)), "People": whole(patterns.people)}
-    said = ""
-    if patterns.people_within is not None:
-        few, many = map(whole, patterns.people_within)
-        figures["People"] = f"about {whole(patterns.people)}"
-        said = (
-            f"The number of people is private too: it lies between {few} and {many}, in 95 of 100 cases. Shares carry "
-            "that as well. "
-        )
-    if patterns.high is not None:
-        margins = [margin for margin in margins_of(patterns) if math.isfinite(margin)]
-        if margins:
-            typical = f"± {whole(math.ceil(median(margins)))}"
-            figures["Typical margin"] = typical
-            said += (
-                f"A margin of {typical} people means that in 95 of 100 cases the true number lies no further than that "
-                "from the count that is shown. Half of the patterns have this margin or a smaller one."
-            )
+    among = "" if patterns.people_within is None else "about "
+    figures = {"Patterns": whole(len(patterns)), "People": f"{among}{whole(patterns.people)}"}
+    typical = _typical_margin(patterns)
+    if typical:
+        figures["Typical margin"] = typical
     figures["Epsilon"] = loss(told.guarantee.epsilon)
     boxes = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())
-    return f'<dl class="figures">{boxes}</dl>\n' + (f'<p class="quiet margin">{said}</p>\n' if said else "")
+    return f'<dl class="figures">{boxes}</dl>\n'
+
+
+def _typical_margin(patterns: Patterns) -> str:
+    """Return the margin that half of the patterns keep within; nothing where there are no intervals."""
+    if patterns.high is None:
+        return ""
+    margins = [margin for margin in margins_of(patterns) if math.isfinite(margin)]
+    return f"± {whole(math.ceil(median(margins)))}" if margins else ""
 
 
 def _asked(told: ReportContents) -> str:
@@ -177,7 +190,7 @@ def _found(patterns: Patterns, charted: int) -> str:
         )
     rows = _bars(patterns[: max(0, charted)])
     if not rows:
-        return _reading(patterns)
+        return f'<p>{number_of(len(patterns), "pattern")}, listed <a href="#all">below</a>.</p>\n'
     share = patterns.people > 0
     title = "Share of people who hold each pattern" if share else "People who hold each pattern"
     unit: Unit = "share" if share else "count"
@@ -191,10 +204,8 @@ def _found(patterns: Patterns, charted: int) -> str:
     whiskers = ""
     if patterns.low is not None:
         sure = "95" if patterns.people_within is None or not share else "90"
-        whiskers = f"; the line across its end is an interval for the true one, made to hold in {sure} of 100 cases"
-    return (
-        f'<p class="quiet before">{which}. The length of a bar is {long}{whiskers}.</p>\n{figure}{_reading(patterns)}'
-    )
+        whiskers = f" The line across its end is an interval for the true one, made to hold in {sure} of 100 cases."
+    return f'<p class="quiet before">{which}. The length of a bar is {long}.{whiskers}</p>\n{figure}'
 
 
 def chart(patterns: Patterns, rows: int = 30) -> Chart:
@@ -218,21 +229,46 @@ def _bars(patterns: Patterns) -> list[Bar]:
     return [Bar(*row) for row in zip(labels, values, low, high, strict=True)]
 
 
+def _means(patterns: Patterns) -> str:
+    """Say how to read an interval, with the first pattern as the example, and how far off numbers are."""
+    return "".join(
+        f"<p>{said}</p>\n" for said in (_reading(patterns), _margin(patterns), _noisy_people(patterns)) if said
+    )
+
+
 def _reading(patterns: Patterns) -> str:
-    """Say how to read an interval, with the first pattern as the example."""
     first = patterns[:1]
     bounds = shown_bounds(first)
     if not bounds or not all(map(math.isfinite, bounds[0])):
         return ""
     low, high = map(whole, bounds[0])
     return (
-        "<h3>How to read an interval</h3>\n"
-        f"<p>The count of {html_itemset(labels_of(first.itemsets, first)[0])} is given as "
+        f"The count of {html_itemset(labels_of(first.itemsets, first)[0])} is given as "
         f"{whole(int(first.counts[0]))}, with an interval from {low} to {high}. Noise was added to every count on "
         "purpose: it is what protects people. Of intervals made in this way, about 95 of 100 hold the true number. So "
         "read the interval, not the count alone. Where the intervals of two patterns overlap, their order may be due "
         "to noise. Where an interval reaches down to 0, the pattern may not occur at all. No true count is below 0, so "
-        "what would lie there is not shown.</p>\n"
+        "what would lie there is not shown."
+    )
+
+
+def _margin(patterns: Patterns) -> str:
+    typical = _typical_margin(patterns)
+    if not typical:
+        return ""
+    return (
+        f"The typical margin is {typical} people: half of the patterns have this margin or a smaller one. It means "
+        "that in 95 of 100 cases the true number lies no further than that from the count that is shown."
+    )
+
+
+def _noisy_people(patterns: Patterns) -> str:
+    if patterns.people_within is None:
+        return ""
+    few, many = map(whole, patterns.people_within)
+    return (
+        f"The number of people is private too: it lies between {few} and {many}, in 95 of 100 cases. Shares carry that "
+        "as well."
     )
 
 
@@ -248,8 +284,8 @@ def _together(patterns: Patterns) -> str:
         told += "The larger a circle, the more people hold the item. "
     if any(picture.lift(place) is not None for place in picture.pairs):
         told += (
-            "Lift is how many times as often two items were found together as if neither had to do with the other: the "
-            "darker a line, the larger; dashed where it is under 1. "
+            "Lift is how many times as often two items were found together as if neither had to do with the other. The "
+            "darker a line, the larger the lift; a line is dashed where it is under 1. "
         )
         if patterns.low is not None:
             told += "All of it is drawn by the noisy counts alone; the rules below have intervals. "
@@ -268,18 +304,20 @@ def _rules(patterns: Patterns, most: int) -> str:
     if not len(found):
         return f"<p>There are no rules with a lift of 1 or more. {_omitted(found)}</p>\n"
     told = (
-        "Of the people who hold what is on the left, so many in a hundred hold what is on the right too: that is the "
-        "confidence. The lift is how many times as often that is as among everybody. Rules are computed from the "
-        "released patterns and cost no privacy beyond them."
+        "The confidence says how many in a hundred of those who hold what is on the left hold what is on the right "
+        "too. The lift is how many times as often that is as among everybody. Rules are computed from the released "
+        "patterns and cost no privacy beyond them."
     )
     known = patterns.people_within is None
-    lifted = "three, so in at least 85" if known else "three, and on the number of people, so in at least 80"
+    lifted = "three counts, and holds in at least 85"
+    if not known:
+        lifted = "three counts and the number of people, and holds in at least 80"
     order = "the largest confidence first"
     if found.low is not None:
         told += (
-            " From and to are an interval for the number before them. Where the intervals of counts fail in no more "
-            "than 5 of 100 cases each, that of a confidence, which rests on two, holds in at least 90; that of a lift "
-            f"rests on {lifted}."
+            " From and to are an interval for the number before them. Say that the intervals of counts fail in no more "
+            "than 5 of 100 cases each. Then that of a confidence rests on two counts, and holds in at least 90 of 100; "
+            f"that of a lift rests on {lifted}."
         )
         order = "ordered by the lower end of the interval, so that noise alone brings no rule to the top"
     first = found.sort("confidence" if found.low is None else "confidence_low")[:most]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns
-from ..results.promise import outwards, rounded
+from ..results.promise import cut, outwards, rounded
 from ..results.rules import Rules
 from .charts import share
-from .text import clean, digits_for, html_itemset, labels_of, loss, percent, whole
+from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, whole
 
 # What is left of a budget by rounding alone is less than one part of so many.
 _ROUNDING = 1_000
@@ -71,8 +71,8 @@ def _whole_end(end: float, to_whole: Callable[[float], int]) -> float:
 
 
 def _cut(value: float, digits: int, to_whole: Callable[[float], int]) -> float:
-    """Return a fraction that has so many decimals in percent, rounded outwards."""
-    return min(1.0, outwards(value, digits + 2, to_whole))
+    """Return a fraction that has as many decimals in percent as are shown of it, rounded outwards."""
+    return min(1.0, outwards(value, decimals(100 * value, digits) + 2, to_whole))
 
 
 def rule_table(rules: Rules, said: str) -> str:
@@ -84,12 +84,16 @@ def rule_table(rules: Rules, said: str) -> str:
     if rules.low is not None and rules.high is not None:
         columns["from"] = [percent(_cut(end, 1, math.floor)) for end in rules.low.tolist()]
         columns["to"] = [percent(_cut(end, 1, math.ceil)) for end in rules.high.tolist()]
-    columns["Lift"] = [f"{lift:,.2f}" for lift in rules.measure("lift").tolist()]
+    columns["Lift"] = [_lift(lift) for lift in rules.measure("lift").tolist()]
     lifts = rules.bounds("lift")
     if lifts is not None:
-        columns["from "] = [f"{outwards(end, 2, math.floor):,.2f}" for end in lifts[0].tolist()]
-        columns["to "] = [f"{outwards(end, 2, math.ceil):,.2f}" for end in lifts[1].tolist()]
+        columns["from "] = [_lift(outwards(end, decimals(end, 2), math.floor)) for end in lifts[0].tolist()]
+        columns["to "] = [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in lifts[1].tolist()]
     return _table("Rule", heads, columns, said)
+
+
+def _lift(value: float) -> str:
+    return f"{value:,.{decimals(value, 2)}f}"
 
 
 def _percents(values: NDArray[Any]) -> list[str]:
@@ -111,7 +115,7 @@ def _table(first: str, heads: Sequence[str], columns: Mapping[str, Sequence[str]
 
 
 def spent_table(guarantee: Guarantee) -> str:
-    """Return what was spent on what, with a small bar a step; steps of the same name are put together."""
+    """Return what was spent on what, with a small bar per step; steps of the same name are put together."""
     if not guarantee.charges:
         return "<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n"
     pure = guarantee.rho is None
@@ -132,8 +136,8 @@ def spent_table(guarantee: Guarantee) -> str:
     said = "What was spent on what. " + (
         "Epsilon is the loss of privacy; the losses of the steps add up."
         if pure
-        else "Rho is the loss of privacy as zero-concentrated differential privacy measures it; the losses of the "
-        "steps add up, and their sum is turned into the epsilon and delta above."
+        else "Rho is the loss of privacy as zero-concentrated differential privacy (zCDP) measures it. The losses of "
+        "the steps add up, and their sum is turned into the epsilon and delta above."
     )
     return _table("Step", heads, columns, said) + _curve(guarantee)
 
@@ -158,5 +162,5 @@ def _loss(charge: Charge, pure: bool) -> Fraction:
 def _step(what: str, held: Sequence[Charge]) -> str:
     times = f" ({len(held):,} times)" if len(held) > 1 else ""
     delta = sum((charge.delta for charge in held), Fraction(0))
-    failing = f", with a delta of {float(delta):.3g}" if delta else ""
+    failing = f", with a delta of {cut(delta)}" if delta else ""
     return escape(clean(what, 300)) + times + failing

@@ -16,7 +16,7 @@ from itertools import pairwise
 from ..baskets.core import Item
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
-from ..results.promise import rounded
+from ..results.promise import cut
 from ..results.rules import Rules
 from ..wording import JOINERS, printable
 
@@ -24,6 +24,7 @@ from ..wording import JOINERS, printable
 _ISOLATED = "\u2068{}\u2069"
 
 LONGEST = 120  # columns of a name
+_DIGITS = 4  # of a number that is shown
 
 
 def clean(text: object, most: int = LONGEST) -> str:
@@ -92,8 +93,22 @@ def whole(value: float) -> str:
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """Return a fraction in percent."""
-    return "–" if math.isnan(value) else _signed(f"{100 * value:,.{digits}f}") + "\u202f%"
+    """Return a fraction in percent, with so many decimals, but four digits at most."""
+    return "–" if math.isnan(value) else _signed(f"{100 * value:,.{decimals(100 * value, digits)}f}") + "\u202f%"
+
+
+def decimals(value: float, most: int) -> int:
+    """Return how many decimals a number is shown with, so that it has four digits at most.
+
+    Examples
+    --------
+    >>> [decimals(value, 2) for value in (0.5, 31.25, 312.5, 31250)]
+    [2, 2, 1, 0]
+    """
+    if not value or not math.isfinite(value):
+        return most
+    size = int(abs(round(value, most)))  # as it will be once it is rounded: 99.996 becomes 100.0
+    return min(most, max(0, _DIGITS - len(str(size)))) if size else most
 
 
 def digits_for(values: Iterable[float]) -> int:
@@ -103,8 +118,8 @@ def digits_for(values: Iterable[float]) -> int:
 
 
 def loss(value: Fraction) -> str:
-    """Return a loss of privacy: exactly where that is short, otherwise to six digits, rounded up."""
-    return rounded(value)
+    """Return a loss of privacy in four digits, rounded up where it has more."""
+    return cut(value, digits=_DIGITS)
 
 
 def _signed(text: str) -> str:
