@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -14,6 +15,7 @@ import pytest
 from discreet.privacy.ledger.ledger.anchor import File
 
 from discreet.atomic_write import check_place, written
+from discreet.errors import DiscreetError
 
 
 @contextmanager
@@ -100,3 +102,15 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
     with written(path) as stream:
         stream.write(b"whole")
     assert sorted(tmp_path.iterdir()) == [other, path]
+
+
+def test_an_interrupted_call_is_told(tmp_path, monkeypatch):
+    """Not every error in trying a place out is one of a full or failing disk."""
+
+    def interrupted(path, **_):
+        raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR), str(path))
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    with pytest.raises(DiscreetError) as told:
+        check_place(tmp_path / "a.csv")
+    assert str(told.value) == f"Cannot write {tmp_path / 'a.csv'}: Interrupted system call. Nothing was changed."

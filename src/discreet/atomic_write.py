@@ -75,8 +75,12 @@ def _told(shown: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _FULL:
-            raise DiscreetError(f"Cannot write {shown}: {error.strerror}. Nothing was changed.") from error
+            raise _unwritten(shown, error) from error
         raise
+
+
+def _unwritten(shown: Path, error: OSError) -> DiscreetError:
+    return DiscreetError(f"Cannot write {shown}: {error.strerror}. Nothing was changed.")
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -111,7 +115,7 @@ def _mode_of(target: Path, shown: Path, private: bool) -> int:
 def _tried(target: Path, shown: Path, mode: int = 0o600) -> int:
     """Make an empty file beside another, and remove it; return the mode that it got."""
     beside, stream, held = _created(target, shown, mode)
-    with _told(shown):
+    try:
         try:
             with stream:
                 return os.fstat(stream.fileno()).st_mode & 0o777
@@ -119,6 +123,8 @@ def _tried(target: Path, shown: Path, mode: int = 0o600) -> int:
             with suppress(OSError):
                 os.close(held)
             beside.unlink()
+    except OSError as error:  # whatever it is, also an interrupted call: nothing has been written yet
+        raise _unwritten(shown, error) from error
 
 
 def _created(target: Path, shown: Path, mode: int = 0o600) -> tuple[Path, BinaryIO, int]:

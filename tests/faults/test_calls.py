@@ -179,6 +179,7 @@ class Writing:
         self.arguments = (data, *columns, "--min-count", "1", "-o", self.out)
 
     def calls(self, kinds: tuple[str, ...]) -> list[Call]:
+        self.out.write_bytes(self.EARLIER)  # where there is nothing yet, a place is tried out, which is one call more
         found = calls(MINE, *self.arguments, kinds=kinds)
         self.whole = discreet.load(self.out)
         return found
