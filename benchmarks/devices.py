@@ -19,10 +19,10 @@ BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
 
 def speed(question: dict[str, object], seconds: float = 1.0) -> float:
     """Return how many reports a second one device makes."""
-    client(question, BASKET, most=1)  # the bound of the question's loss is computed once
+    client(question, BASKET, max_epsilon=1)  # the bound of the question's loss is computed once
     made, begun = 0, time.perf_counter()
     while time.perf_counter() - begun < seconds:
-        client(question, BASKET, most=1)
+        client(question, BASKET, max_epsilon=1)
         made += 1
     return made / (time.perf_counter() - begun)
 

@@ -14,9 +14,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from discreet.lab.pages.page.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.pages.page.figures import write_chart
-
+from discreet.lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet.lab.pages.figures import write_chart
 from discreet.lab.papers import experiment
 from discreet.lab.run.runner import kept
 

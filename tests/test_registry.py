@@ -149,12 +149,12 @@ class Two(SetValued):
         return 0 if self.single else 1
 
     @property
-    def held(self):
+    def p_held(self):
         return Fraction(self.keep, 2**32)
 
     @property
-    def other(self):
-        return 1 - self.held
+    def p_other(self):
+        return 1 - self.p_held
 
     @property
     def bits(self):
@@ -409,8 +409,9 @@ class TestOtherPackagesOnTheLocalSide:
         code = (
             "from fractions import Fraction; from discreet.local import client; "
             "from discreet.local.study.conversation import Ask, Who; "
-            "from discreet.local.study.questions import Candidates, Which; "
-            "print(client(Ask.of('', Who(0, 2**32), Which(Candidates(2)), 'plain', Fraction(1)).form, [1], most=1))"
+            "from discreet.local.study.questions import CandidateList, Which; "
+            "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
+            "print(client(ask.form, [1], max_epsilon=1))"
         )
         done = run(tmp_path, sys.executable, "-c", code)
         assert done.returncode == 0, done.stderr

@@ -61,7 +61,7 @@ class Understated(Supports):
     """One basket can hold all of these, not one."""
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         return 1
 
 

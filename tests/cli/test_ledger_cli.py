@@ -25,7 +25,7 @@ def run(*arguments: object) -> running.Done:
 
 def spend(path, epsilon, **more):
     epsilon = Fraction(epsilon)
-    given = {"delta": Fraction(0), "rho": epsilon**2 / 2, "own_delta": Fraction(0), "baskets": None} | more
+    given = {"delta": Fraction(0), "rho": epsilon**2 / 2, "discovery_delta": Fraction(0), "baskets": None} | more
     return Ledger.open(path).spend(
         epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="user", **given
     )
@@ -114,7 +114,7 @@ class TestShow:
 
     def test_by_zcdp(self, path):
         Ledger.create(path, epsilon=1, delta="1e-6")
-        spend(path, "0.1", delta=Fraction(1, 10**7), own_delta=Fraction(1, 10**7))
+        spend(path, "0.1", delta=Fraction(1, 10**7), discovery_delta=Fraction(1, 10**7))
         told = run("show", path).stdout.splitlines()
         assert told[:4] == [
             str(path),
@@ -132,7 +132,8 @@ class TestShow:
             "from discreet.privacy.budget import Neighbours\n"
             "from discreet.privacy.ledger.ledger import Ledger\n"
             "Ledger.open(sys.argv[1]).spend(\n"
-            "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), own_delta=Fraction(0), baskets=None,\n"
+            "    epsilon=Fraction(1, 2), delta=Fraction(0), rho=Fraction(1, 8), baskets=None,\n"
+            "    discovery_delta=Fraction(0),\n"
             "    neighbours=Neighbours.ADD_REMOVE, what='exponential', parameters={}, who='user')\n"
             "os.kill(os.getpid(), signal.SIGKILL)\n"
         )

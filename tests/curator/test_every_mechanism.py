@@ -301,9 +301,9 @@ class Drawing(Meter):
         noisy = super().count(what, engine, query, share)
         law, size = self.drawn.pop()
         if law == "laplace":
-            self._cost(what, (query.most if self._swap() == 1 else query.exchanged) / size)
+            self._cost(what, (query.l1_sensitivity if self._swap() == 1 else query.l1_sensitivity_replace) / size)
         else:
-            squared = query.most_squared if self._swap() == 1 else query.exchanged_squared
+            squared = query.squared_l2_sensitivity if self._swap() == 1 else query.squared_l2_sensitivity_replace
             self.costs.append((what, None, Fraction(squared) / (2 * size)))
         return noisy
 
@@ -328,7 +328,7 @@ class Drawing(Meter):
 
 def drawing(job: Job, monkeypatch) -> tuple[Release, Drawing]:
     """Make a release and look over the shoulder of whoever draws the noise."""
-    meter = Drawing(job.budget, job.neighbours, SimulationSource(1), finding=job.own_delta)
+    meter = Drawing(job.budget, job.neighbours, SimulationSource(1), discovery_delta=job.discovery_delta)
     meter.drawn, meter.costs = [], []
 
     def watched(law, draw, place=1, turn=lambda size: size):

@@ -79,8 +79,8 @@ def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
         for basket in SUBSETS[::3]:
             change = engine([*people, basket]).answer(query) - before
             assert (change >= 0).all()
-            assert change.sum() <= query.most
-            assert (change**2).sum() <= query.most_squared
+            assert change.sum() <= query.l1_sensitivity
+            assert (change**2).sum() <= query.squared_l2_sensitivity
 
 
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
@@ -90,12 +90,12 @@ def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_q
         answers = [engine([*people, basket]).answer(query) for basket in SUBSETS]
         for one, other in combinations(answers, 2):
             change = np.abs(one - other)
-            assert change.max() <= query.largest
-            assert change.sum() <= query.exchanged <= 2 * query.most
-            assert (change**2).sum() <= query.exchanged_squared <= 2 * query.most_squared
+            assert change.max() <= query.linf_sensitivity
+            assert change.sum() <= query.l1_sensitivity_replace <= 2 * query.l1_sensitivity
+            assert (change**2).sum() <= query.squared_l2_sensitivity_replace <= 2 * query.squared_l2_sensitivity
             furthest = max(furthest, int(change.sum()))
     if isinstance(query, Sizes | Held | Cells) or (isinstance(query, Supports) and query.truncation is None):
-        assert furthest == query.exchanged  # no noise is wasted
+        assert furthest == query.l1_sensitivity_replace  # no noise is wasted
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)

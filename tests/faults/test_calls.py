@@ -8,11 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
 from discreet.errors import BudgetError, DiscreetError
 from discreet.privacy.budget import Neighbours
+from discreet.privacy.ledger.ledger import Ledger
 from faults.injecting import ERRORS, KILLED, LASTING, Call, Ended, calls, ended, few, needed
 
 SPEND = """
@@ -32,7 +32,7 @@ begin()
 try:
     ledger = Ledger.open(sys.argv[1])
     paid = ledger.spend(
-        epsilon=Fraction(1, 4), delta=Fraction(0), rho=Fraction(1, 32), own_delta=Fraction(0),
+        epsilon=Fraction(1, 4), delta=Fraction(0), rho=Fraction(1, 32), discovery_delta=Fraction(0),
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="child", baskets=None,
     )
     say("paid")
@@ -54,7 +54,7 @@ def _able() -> None:
 
 def spend(path: Path, epsilon: Fraction = Fraction(1, 4)):
     return Ledger.open(path).spend(
-        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="here", baskets=None,
     )  # fmt: skip
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from discreet.privacy.ledger.ledger.ledger import Ledger
 
 import discreet
 from discreet.errors import InputError
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import storage
+from discreet.privacy.ledger import storage
+from discreet.privacy.ledger.ledger import Ledger
 from faults.mutating import flips, mutants
 
 
@@ -27,7 +27,7 @@ def path(tmp_path) -> Path:
     ledger = Ledger.create(place, epsilon=1, name="wards")
     for epsilon in (Fraction(1, 10), Fraction(1, 3)):
         paid = ledger.spend(
-            epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+            epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
             neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 10}, who="here",
             baskets=discreet.read([{1}, {2, 3}]),
         )  # fmt: skip

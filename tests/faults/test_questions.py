@@ -82,7 +82,7 @@ def answered(question: Any) -> str:
         return token_bytes(count)
 
     try:
-        report = client(question, BASKET, most=64, fail="0.001", given=PAIRS, after=PAIRS, take=take)
+        report = client(question, BASKET, max_epsilon=64, max_delta="0.001", given=PAIRS, after=PAIRS, take=take)
     except ValueError as error:
         return "refused" if len(str(error)) < LONGEST else "refused at length"
     assert len(report) <= MOST_REPORT

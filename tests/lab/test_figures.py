@@ -8,11 +8,11 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from discreet.lab.pages.page.drawing import Chart, Curve, Group, Panel, decades, draw_svg, rounds
-from discreet.lab.pages.page.figures import draw, panel_of
 
 from discreet.errors import MisuseError
 from discreet.lab.measure.spread import middle
+from discreet.lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg, rounds
+from discreet.lab.pages.figures import draw, panel_of
 from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.lab.run.runner import Results
 from discreet.lab.run.store import Row
@@ -61,7 +61,7 @@ def panel(*points, **more):
 
 
 def drawn(*panels):
-    text = draw_svg(Chart(name="c", title="A <title>", groups=(Group(panels=panels),)))
+    text = draw_svg(FigureChart(name="c", title="A <title>", groups=(Group(panels=panels),)))
     return ElementTree.fromstring(text)
 
 
@@ -80,7 +80,9 @@ def test_thirteen_panels_of_seven_lines_are_small_and_the_same_every_time(tmp_pa
 def test_a_drawing_says_what_it_shows():
     results = made(sets=2)
     text = draw_svg(
-        Chart(name="n", title="A <title>", groups=(Group(panels=(panel_of(results, "set 0", MISSED),), heading="H"),))
+        FigureChart(
+            name="n", title="A <title>", groups=(Group(panels=(panel_of(results, "set 0", MISSED),), heading="H"),)
+        )
     )
     tree = ElementTree.fromstring(text)
     assert tree.find(f"{SVG}title").text == "A <title>"
@@ -142,7 +144,7 @@ def test_a_panel_has_its_own_points_from_small_to_large():
 def test_many_lines_differ_by_dashes_and_long_titles_take_two_rows():
     results = made(lines=9)
     text = draw_svg(
-        Chart(
+        FigureChart(
             name="n",
             title="t",
             groups=(Group(panels=(panel_of(results, "set 0", MISSED, title="a rather long name " * 3),)),),

@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from discreet.lab.pages.page.claims import Claim, claims, judged
-from discreet.lab.pages.page.evidence import EXPERIMENTS, evidence_chart, evidence_table
-from discreet.lab.pages.page.figures import write_chart
-from discreet.lab.pages.page.page import write_index, write_page
-from discreet.lab.pages.page.tables import compared, table, text
-from discreet.lab.pages.page.web import write_html
 
 from discreet.lab.measure.order import HIGH, LOW, best, ordered, printed, sentence
+from discreet.lab.pages.claims import Claim, claims, judged
+from discreet.lab.pages.evidence import EXPERIMENTS, evidence_chart, evidence_table
+from discreet.lab.pages.figures import write_chart
+from discreet.lab.pages.page import write_index, write_page
+from discreet.lab.pages.tables import compared, table, text
+from discreet.lab.pages.web import write_html
 from discreet.lab.papers import experiment, experiments, titles
 from discreet.lab.run.experiment import Axis, Data, Experiment, Goal, Line, Metric
 from discreet.lab.run.runner import Results

@@ -10,7 +10,6 @@ from math import comb, log
 from pathlib import Path
 
 import pytest
-from discreet.lab.pages.page.claims import claims
 
 import discreet
 from discreet.curator.steps.threshold_levels import estimate_longest
@@ -24,6 +23,7 @@ from discreet.lab.measure import exact_values as known
 from discreet.lab.measure import formulas, measures
 from discreet.lab.measure.exact_values import _law, at_least
 from discreet.lab.measure.measures import Run, comparators, measured
+from discreet.lab.pages.claims import claims
 from discreet.lab.papers import experiment, experiments, of_paper
 from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.privacy.budget import Budget, Neighbours

@@ -6,10 +6,10 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
-from discreet.lab.pages.page.page import write_page
 
 from discreet.errors import InputError, MisuseError
 from discreet.lab.data.own_data import on_data, with_line
+from discreet.lab.pages.page import write_page
 from discreet.lab.papers import experiment, experiments, of_paper, titles
 from discreet.lab.run import runner
 from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric

@@ -43,8 +43,8 @@ def sent(ask, people, numbers):
         client(
             ask.form,
             one.items,
-            most=ask.oracle.epsilon,
-            fail=ask.oracle.delta,
+            max_epsilon=ask.oracle.epsilon,
+            max_delta=ask.oracle.delta,
             given=one.given,
             after=one.after,
             take=SeededWords(seed, person).take,

@@ -40,7 +40,7 @@ def test_the_cap_is_stated_and_not_what_was_spent():
 )
 def test_more_than_the_cap_is_no_promise(budget, charges, own):
     with pytest.raises(AssertionError, match="a release has cost more than its budget"):
-        Guarantee.of(budget, charges, own_delta=Fraction(own))
+        Guarantee.of(budget, charges, discovery_delta=Fraction(own))
 
 
 def test_in_words():
@@ -98,7 +98,7 @@ def test_the_sentence_about_delta_is_true_where_the_former_was_not():
 
 
 def test_epsilon_at_other_deltas():
-    found = promise(1, "1e-6", own_delta=Fraction(1, 2 * 10**6))
+    found = promise(1, "1e-6", discovery_delta=Fraction(1, 2 * 10**6))
     assert found.epsilon_at(Fraction(1, 10**6)) <= 1
     with pytest.raises(MisuseError, match="holds for a delta over 5e-07 and below 1"):
         found.epsilon_at(Fraction(1, 10**7))
@@ -111,7 +111,7 @@ def test_round_trip():
     for made in (
         promise(charges=CHARGES, public=("n",), assumed=("that",)),
         promise(1, "1e-5", [Charge.gaussian("cells", Fraction(1, 70))], model="local"),
-        promise(1, "1e-5", own_delta=Fraction(1, 10**6)),
+        promise(1, "1e-5", discovery_delta=Fraction(1, 10**6)),
         promise(),
     ):
         assert Guarantee.from_dict(made.to_dict()) == made
@@ -184,7 +184,7 @@ def test_a_huge_epsilon_is_not_made_smaller():
 
 def test_where_finding_takes_part_of_delta_other_deltas_are_told_too():
     half = Fraction(1, 2000)
-    made = promise(1, "0.001", own_delta=half)
+    made = promise(1, "0.001", discovery_delta=half)
     assert "at other deltas epsilon is ." not in made.in_words()
     assert all(delta > half for delta, _ in made.curve())
     assert len(made.curve()) > 3

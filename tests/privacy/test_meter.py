@@ -110,7 +110,7 @@ class TestFinding:
     @pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
     @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
     def test_what_one_person_holds_passes_with_less_than_delta(self, most, delta, neighbours):
-        counted = meter("1", delta, neighbours, finding=Fraction(delta))
+        counted = meter("1", delta, neighbours, discovery_delta=Fraction(delta))
         assert counted.pure
         twice = 2 if neighbours is REPLACE else 1
         _, noisy, threshold = counted.find("items", np.array([5]), most, Fraction(1))
@@ -121,13 +121,13 @@ class TestFinding:
         assert [(charge.epsilon, charge.delta) for charge in counted.charges] == [(1, Fraction(delta))]
 
     def test_it_is_paid_for_once(self):
-        counted = meter("1", "1e-3", finding=Fraction("1e-3"))
+        counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
         counted.part(Fraction(1, 2)).find("items", np.array([5]), 1, Fraction(1))
         with pytest.raises(MisuseError, match="needs a delta"):
             counted.find("items", np.array([5]), 1, Fraction(1, 2))
 
     def test_what_is_kept_is_what_lies_over_the_threshold(self):
-        counted = meter("1", "1e-3", finding=Fraction("1e-3"))
+        counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
         kept, noisy, threshold = counted.find("items", np.arange(1, 200), 2, Fraction(1), least=40)
         assert threshold == 40
         assert kept.tolist() == (noisy.values >= 40).tolist()
@@ -135,7 +135,7 @@ class TestFinding:
         assert not kept.all()
 
     def test_half_of_delta_may_stay_for_turning_rho_into_epsilon(self):
-        counted = meter("1", "1e-3", finding=Fraction("5e-4"))
+        counted = meter("1", "1e-3", discovery_delta=Fraction("5e-4"))
         assert not counted.pure
         counted.find("items", np.array([5]), 2, Fraction(1, 2))
         counted.count("people", NOBODY, People(), Fraction(1, 2))

@@ -267,7 +267,7 @@ def test_what_was_spent():
     found = Guarantee.of(
         Budget.of("1/3", "0.001"),
         [Charge.pure("finding items", Fraction(1, 3), Fraction(1, 1000))],
-        own_delta=Fraction(1, 1000),
+        discovery_delta=Fraction(1, 1000),
     )
     seen = sound(page(tell(guarantee=found)))
     assert "Step Epsilon Share finding items, with a delta of 0.001 0.3334 100.0 %" in seen.text

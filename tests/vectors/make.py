@@ -87,7 +87,10 @@ def told(
     own = {} if given is None else {"given": [list(pair) for pair in given], "after": [list(pair) for pair in after]}
     pairs = {name: [tuple(pair) for pair in some] for name, some in own.items()}
     basket = list(basket)
-    limits = {"most": MOST_EPSILON, **{name: more[name] for name in ("most", "fail") if name in more}}
+    limits = {
+        "max_epsilon": MOST_EPSILON,
+        **{name: more[name] for name in ("max_epsilon", "max_delta") if name in more},
+    }
     report = client(asked_in({"question": form, **more}), basket, **limits, **pairs, take=source.take)
     case = {"question": form, **more, "basket": basket, **own}
     return case | {"random": source.bytes.hex(), "report": report.decode()}
@@ -112,7 +115,12 @@ def good(name: str) -> list[Case]:
         sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
         asks.append(Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled))
     return [
-        told(ask.form, basket, Recorded(f"{name} {number} {basket}"), **({"fail": "0.01"} if ask.oracle.delta else {}))
+        told(
+            ask.form,
+            basket,
+            Recorded(f"{name} {number} {basket}"),
+            **({"max_delta": "0.01"} if ask.oracle.delta else {}),
+        )
         for number, ask in enumerate(asks)
         for basket in BASKETS
     ]
@@ -304,12 +312,12 @@ def limits() -> list[Case]:
         (
             "epsilon",
             {"question": {**which, "epsilon": str(MOST_EPSILON)}},
-            {"question": {**which, "epsilon": f"{MOST_EPSILON}.1"}, "most": "65"},
+            {"question": {**which, "epsilon": f"{MOST_EPSILON}.1"}, "max_epsilon": "65"},
         ),
         (
             "what the owner allows",
-            {"question": which, "most": "1"},
-            {"question": which, "most": "0.999999999999999999999999"},
+            {"question": which, "max_epsilon": "1"},
+            {"question": which, "max_epsilon": "0.999999999999999999999999"},
         ),
         ("an item", {"question": _of(wheel, MOST_ITEM)}, {"question": _of(wheel, MOST_ITEM + 1)}),
         (
@@ -342,13 +350,16 @@ def limits() -> list[Case]:
         ("low", {"question": {**fewer, "low": -MOST_RANGE}}, {"question": {**fewer, "low": -MOST_RANGE - 1}}),
         (
             "what may meet",
-            {"question": _with(even, pad=MOST_SHARE, dummies=MOST_SHARE, share=MOST_SHARE), "fail": "0.01"},
-            {"question": _with(even, pad=MOST_SHARE + 1, dummies=MOST_SHARE + 1, share=MOST_SHARE + 1), "fail": "0.01"},
+            {"question": _with(even, pad=MOST_SHARE, dummies=MOST_SHARE, share=MOST_SHARE), "max_delta": "0.01"},
+            {
+                "question": _with(even, pad=MOST_SHARE + 1, dummies=MOST_SHARE + 1, share=MOST_SHARE + 1),
+                "max_delta": "0.01",
+            },
         ),
         (
             "delta",
-            {"question": share, "fail": share["delta"]},
-            {"question": share, "fail": "0"},
+            {"question": share, "max_delta": share["delta"]},
+            {"question": share, "max_delta": "0"},
         ),
         (
             "symbols of a subset",
@@ -384,7 +395,10 @@ def _loose(form: Case, **numbers: Any) -> Case:
 
 def refused(what: str, case: Case) -> Case:
     """Return the case with the words it is refused with."""
-    limits = {"most": MOST_EPSILON, **{name: case[name] for name in ("most", "fail") if name in case}}
+    limits = {
+        "max_epsilon": MOST_EPSILON,
+        **{name: case[name] for name in ("max_epsilon", "max_delta") if name in case},
+    }
     try:
         client(asked_in(case), [1], **limits)
     except ValueError as error:
@@ -460,7 +474,7 @@ def bad() -> list[Case]:
     ]
     assert all(text != plain for _, text in texts)
     return (
-        [refused("an epsilon its owner does not give", {"question": grr, "most": "0.499999"})]
+        [refused("an epsilon its owner does not give", {"question": grr, "max_epsilon": "0.499999"})]
         + [refused(what, {"question": question}) for what, question in cases]
         + [refused(what, {"text": text}) for what, text in texts]
     )

@@ -113,14 +113,14 @@ class _Trial:
         return None
 
     def _recorded(self, job: Job, place: int) -> tuple[list[Step], dict[str, Any]]:
-        meter = Recorder(job.budget, job.neighbours, self.source, finding=job.own_delta)
+        meter = Recorder(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
         meter.record(MOODS[place % len(MOODS)], self.generator, labels(job))
         told = ended(job, meter, self.engines)
         return meter.tape, told
 
     def _replayed(self, job: Job, tape: list[Step], told: dict[str, Any]) -> float:
         """Return the loss that the differences of this pair amount to, in epsilon."""
-        meter = Replayer(job.budget, job.neighbours, self.source, finding=job.own_delta)
+        meter = Replayer(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
         meter.replay(tape, self.generator, labels(job))
         again = ended(job, meter, self.engines)
         meter.done()

@@ -164,7 +164,7 @@ def results(job: Job, engines: Engines) -> ExactOutcomes:
     pending: list[tuple[int, ...]] = [()]
     source = SimulationSource(0)
     while pending:
-        meter = Walker(job.budget, job.neighbours, source, finding=job.own_delta)
+        meter = Walker(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta)
         meter.walk(pending.pop())
         told = repr(ended(job, meter, engines))
         found[told] = intervals.add(found.get(told, ZERO), meter.chance[0], DIGITS)

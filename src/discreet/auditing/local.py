@@ -129,7 +129,7 @@ def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> An
         sent = DEVICE.client(
             form,
             person.items,
-            most=epsilon,
+            max_epsilon=epsilon,
             given=person.given,
             after=person.after,
             answers=_With(draws),

@@ -79,7 +79,7 @@ def statistical(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, ru
     engines = Engines()
 
     def run(job: Job) -> Features:
-        meter = Meter(job.budget, job.neighbours, source, finding=job.own_delta)
+        meter = Meter(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta)
         try:
             return told(metered(job, meter, engines))
         except Exception as error:  # an exception is a result too

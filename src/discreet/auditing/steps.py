@@ -247,7 +247,8 @@ def _charge(step: Step) -> Charge:
 
 
 def _query(step: Counted) -> str:
-    return f"{type(step.query).__name__} of {step.query.cells:,} cells, each person moving {step.query.most:,} at most"
+    query = step.query
+    return f"{type(query).__name__} of {query.cells:,} cells, each person moving {query.l1_sensitivity:,} at most"
 
 
 def _way(step: Chose) -> str:

@@ -163,12 +163,12 @@ class _Run:
             raise Differs(f"There are releases of {list(one)!r} for the one, and of {list(other)!r} for the other.")
         total, steps = 0.0, 0
         for segment, job in one.items():
-            first = Recorder(job.budget, job.neighbours, self.source, finding=job.own_delta)
+            first = Recorder(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
             first.record(MOODS[place % len(MOODS)], self.generator, labels(job))
             # A segment that the person is not in has the same data on both sides: its files are as many again.
             saved = not _same(job.baskets, other[segment].baskets)
             told = self._told(job, first, saved)
-            again = Replayer(job.budget, job.neighbours, self.source, finding=job.own_delta)
+            again = Replayer(job.budget, job.neighbours, self.source, discovery_delta=job.discovery_delta)
             tape: Sequence[Step] = first.tape
             again.replay(tape, self.generator, labels(other[segment]))
             found = self._told(other[segment], again, saved)

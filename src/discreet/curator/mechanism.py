@@ -125,16 +125,16 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         settle(self)
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse what this mechanism cannot do, from public values alone and before anything is spent."""
-        if asked.top is not None and "top" not in self.answers:
+        if task.top is not None and "top" not in self.answers:
             raise MisuseError(
                 told(
                     "{name} finds patterns over a threshold: give {min_support} or {min_count}, not {top}.",
                     name=self.name,
                 )
             )
-        if asked.count is not None and "threshold" not in self.answers:
+        if task.count is not None and "threshold" not in self.answers:
             raise MisuseError(
                 told("{name} finds the top patterns: give {top}, not {min_support} or {min_count}.", name=self.name)
             )
@@ -146,11 +146,11 @@ class Mechanism(ABC):
             )
 
     @abstractmethod
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Return what the budget will be spent on: shares by name, known before the data are looked at."""
 
     @abstractmethod
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Find the patterns. From here on nothing but what the meter returns may depend on the data."""
 
 

@@ -1,12 +1,14 @@
 """What a private mechanism may ask of the data: frozen values that know how much one person can change the answer.
 
 A query says how one basket becomes a vector of whole numbers, none of them negative; an engine adds these up over
-people. `most` is the largest sum of the entries one basket can add, `most_squared` the largest sum of their squares:
-the L1 and the squared L2 sensitivity under adding or removing a person. Under replacing one, two such vectors are
-exchanged. The L1 bound doubles at most, and so does the squared L2 bound, as no entry is negative; but no cell moves by
-more than the `largest` entry, so counts that one basket may hold all of move by no more than before: `exchanged` and
-`exchanged_squared`. Which relation holds, and the noise that follows, is the business of `privacy`; this page only
-counts.
+people. Its sensitivity is how far one person moves that sum. `l1_sensitivity` is the largest sum of the entries one
+basket can add, `squared_l2_sensitivity` the largest sum of their squares, `linf_sensitivity` the largest single entry:
+all for adding or removing a person.
+
+Where one person is replaced, one such vector goes and another comes. The L1 sensitivity doubles at most, and so does
+the squared L2 sensitivity, as no entry is negative. But no cell moves by more than the largest entry, so counts that
+one basket may hold all of move by no more than before: `l1_sensitivity_replace`, `squared_l2_sensitivity_replace`.
+Which relation holds, and the noise that follows, is the business of `privacy`.
 
 `Kth` and `Largest` are not sums but order statistics of counts. Adding a person raises each count by 0 or 1, so any
 order statistic, and any maximum over a fixed family, rises by 0 or 1 too; replacing one moves each count by 1 at most,
@@ -46,28 +48,28 @@ class Query(ABC):
 
     @property
     @abstractmethod
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """The largest sum of entries that one basket adds."""
 
     @property
-    def most_squared(self) -> int:
+    def squared_l2_sensitivity(self) -> int:
         """The largest sum of squared entries that one basket adds; entries of 0 and 1 are their own squares."""
-        return self.most
+        return self.l1_sensitivity
 
     @property
-    def largest(self) -> int:
+    def linf_sensitivity(self) -> int:
         """The largest entry; none is larger than their sum."""
-        return self.most
+        return self.l1_sensitivity
 
     @property
-    def exchanged(self) -> int:
+    def l1_sensitivity_replace(self) -> int:
         """The largest sum of moves where one basket takes the place of another."""
-        return min(2 * self.most, self.cells * self.largest)
+        return min(2 * self.l1_sensitivity, self.cells * self.linf_sensitivity)
 
     @property
-    def exchanged_squared(self) -> int:
+    def squared_l2_sensitivity_replace(self) -> int:
         """The largest sum of squared moves where one basket takes the place of another."""
-        return min(2 * self.most_squared, self.cells * self.largest**2)
+        return min(2 * self.squared_l2_sensitivity, self.cells * self.linf_sensitivity**2)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class People(Query):
         return 1
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Everyone counts once."""
         return 1
 
@@ -101,7 +103,7 @@ class Sizes(Query):
         return self.longest + 1
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Everyone is in one bin."""
         return 1
 
@@ -145,7 +147,7 @@ class Supports(Query):
         return len(self.itemsets)
 
     @cached_property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """As many itemsets as one basket can hold at once."""
         if self.truncation is None:
             return len(self.itemsets)
@@ -157,7 +159,7 @@ class Supports(Query):
         return total
 
     @property
-    def largest(self) -> int:
+    def linf_sensitivity(self) -> int:
         """Everyone counts once for an itemset."""
         return 1
 
@@ -183,7 +185,7 @@ class Held(Query):
         return len(self.edges)
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Everyone is in one bin at most."""
         return 1
 
@@ -211,18 +213,18 @@ class Clipped(Query):
         return len(self.itemsets)
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """By the choice of weights W: r W <= total; with root, r W is the root of r times that of r W^2."""
         everything = PARTS * len(self.itemsets)
         return min(isqrt(everything * self.total) if self.root else self.total, everything)
 
     @property
-    def most_squared(self) -> int:
+    def squared_l2_sensitivity(self) -> int:
         """As r W^2 <= total PARTS: with root by the choice of weights, without it as no weight is over PARTS."""
         return PARTS * min(self.total, PARTS * len(self.itemsets))
 
     @property
-    def largest(self) -> int:
+    def linf_sensitivity(self) -> int:
         """A person, in parts."""
         return PARTS
 
@@ -257,7 +259,7 @@ class Cells(Query):
         return sum(1 << len(basis) for basis in self.bases)
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Everyone is in one cell of each basis."""
         return len(self.bases)
 
@@ -282,7 +284,7 @@ class Kth(Query):
         return 1
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Order statistics of counts that each rise by 0 or 1."""
         return 1
 
@@ -306,6 +308,6 @@ class Largest(Query):
         return 1
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """A maximum of numbers that each rise by 0 or 1."""
         return 1

@@ -145,7 +145,7 @@ class MeanOracle(ReportReader):
         first, second = self.square
         return first + (second - 1) * value * value
 
-    def heard(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
+    def aggregate(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
         """Return what everyone's reports add up to; they are always made, as that is quick."""
         return self.supports(self.reports(answered, seed))
 

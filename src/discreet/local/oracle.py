@@ -2,8 +2,8 @@
 
 An oracle is a frozen value made for one question: so many candidates, a padding, an epsilon. Its integers are what
 travels; its probabilities are exact fractions of them. Every report *supports* some candidates. One that is held by a
-device is supported with the probability `held` (where no more than `pad` are), another with `other`, and that is all
-an estimate needs: (supports / people - other) / (held - other).
+device is supported with the probability `p_held` (where no more than `pad` are), another with `p_other`, and that is
+all an estimate needs: (supports / people - other) / (held - other).
 """
 
 from __future__ import annotations
@@ -179,12 +179,12 @@ class Oracle(ReportReader):
 
     @property
     @abstractmethod
-    def held(self) -> Fraction:
+    def p_held(self) -> Fraction:
         """The probability that a report supports a candidate its device holds, with no more than `pad` of them."""
 
     @property
     @abstractmethod
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """The probability that a report supports a candidate its device does not hold."""
 
     @property
@@ -211,7 +211,7 @@ class Oracle(ReportReader):
         """Return one report of the columns as it travels."""
 
     @abstractmethod
-    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw the supports of everyone's reports without making them."""
 
     @property
@@ -219,10 +219,10 @@ class Oracle(ReportReader):
         """How many whole numbers reports add up to: the supports of the candidates."""
         return self.size
 
-    def heard(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
+    def aggregate(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
         """Return what everyone's reports support: made one by one, or drawn where there is something to draw from."""
         if generator is not None:
-            return self.drawn(answered, seed, generator)
+            return self.sample_supports(answered, seed, generator)
         return self.supports(self.reports(answered, seed))
 
     @property
@@ -260,11 +260,11 @@ class Oracle(ReportReader):
         """Return which fraction of the people holds each candidate, unbiased where nobody holds more than `pad`."""
         if people == 0:
             return np.zeros(len(supports))
-        return (supports / people - float(self.other)) / float(self.held - self.other)
+        return (supports / people - float(self.p_other)) / float(self.p_held - self.p_other)
 
     def variance(self, frequency: Any, people: int = 1) -> Any:
         """Return the variance of an estimate that the reports' noise makes, for a candidate so many hold (A13)."""
-        held, other = float(self.held), float(self.other)
+        held, other = float(self.p_held), float(self.p_other)
         noise = frequency * held * (1 - held) + (1 - frequency) * other * (1 - other)
         return noise / ((held - other) ** 2 * max(people, 1))
 
@@ -280,13 +280,13 @@ class OneValue(Oracle):
 
     @property
     @abstractmethod
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The probability that a report supports the very symbol it was made for."""
 
     @property
-    def held(self) -> Fraction:
+    def p_held(self) -> Fraction:
         """Sampled and kept, or not sampled and supported all the same."""
-        return self.own / self.pad + self.other * (1 - Fraction(1, self.pad))
+        return self.p_own / self.pad + self.p_other * (1 - Fraction(1, self.pad))
 
     @property
     def dummies(self) -> int:
@@ -299,10 +299,10 @@ class OneValue(Oracle):
         sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled)
         return np.bincount(sampled, minlength=self.size + self.dummies).astype(np.int64)
 
-    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw each count from its own exact law: those who sampled it, and those who did not."""
         return both_kinds(
-            self.symbols(answered, seed)[: self.size], len(answered.people), self.own, self.other, generator
+            self.symbols(answered, seed)[: self.size], len(answered.people), self.p_own, self.p_other, generator
         )
 
 
@@ -311,11 +311,11 @@ class SetValued(Oracle):
 
     sets: ClassVar[bool] = True
 
-    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw each count from its own exact law: those who hold it after cutting, and those who do not."""
         counts = np.zeros(self.size, np.int64)
         sample_sets(*answered.arguments(seed), self.pad, counts)
-        return both_kinds(counts, len(answered.people), self.held, self.other, generator)
+        return both_kinds(counts, len(answered.people), self.p_held, self.p_other, generator)
 
 
 def both_kinds(holders: Counts, people: int, held: Fraction, other: Fraction, generator: np.random.Generator) -> Counts:

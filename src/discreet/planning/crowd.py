@@ -121,14 +121,14 @@ class ImaginedCrowd:
             drawn = generator.integers(0, len(self.baskets), people)
             offsets, held = ask.question.answers(self.baskets, drawn)
             answered = Answered(offsets=offsets, held=held, people=np.arange(people, dtype=np.int64))
-            return Estimate(ask, people, oracle.heard(answered, int(generator.integers(1 << 62)), generator))
+            return Estimate(ask, people, oracle.aggregate(answered, int(generator.integers(1 << 62)), generator))
         offsets, held = ask.question.answers(self.baskets, everyone)
         sizes = np.diff(offsets)
         weights = np.repeat(np.minimum(1.0, oracle.pad / np.maximum(sizes, 1)), sizes)
         share = np.bincount(held, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
         holders = generator.binomial(people, np.clip(share, 0.0, 1.0))
-        supports = generator.binomial(holders, float(oracle.held))
-        supports += generator.binomial(people - holders, float(oracle.other))
+        supports = generator.binomial(holders, float(oracle.p_held))
+        supports += generator.binomial(people - holders, float(oracle.p_other))
         return Estimate(ask, people, supports.astype(np.int64))
 
 

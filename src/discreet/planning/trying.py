@@ -205,7 +205,7 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
     )
     # Where a person is replaced, the sensitivities and the noise are others.
     job = replace(jobs[""], neighbours=asked.neighbours)
-    meter = Meter(job.budget, job.neighbours, SimulationSource(seed), finding=job.own_delta)
+    meter = Meter(job.budget, job.neighbours, SimulationSource(seed), discovery_delta=job.discovery_delta)
     calls: list[str] = []
 
     def engine(baskets: Any) -> ScaledEngine:

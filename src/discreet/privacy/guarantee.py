@@ -44,9 +44,9 @@ class Guarantee:
         What was taken for public knowledge, in plain words; the promise does not cover it.
     assumed
         What the promise rests on and nobody can check from here, in plain words.
-    rho, own_delta
+    rho, discovery_delta
         Where losses were added up by zCDP, the cap of rho: it holds for every delta at once, see :meth:`epsilon_at`.
-        `own_delta` is the part of delta that finding what nobody listed has taken.
+        `discovery_delta` is the part of delta that finding what nobody listed has taken.
     """
 
     model: Model
@@ -58,7 +58,7 @@ class Guarantee:
     unit: Literal["person"] = "person"
     assumed: tuple[str, ...] = ()
     rho: Fraction | None = None
-    own_delta: Fraction = Fraction(0)
+    discovery_delta: Fraction = Fraction(0)
 
     @classmethod
     def of(
@@ -66,7 +66,7 @@ class Guarantee:
         budget: Budget,
         charges: Iterable[Charge],
         *,
-        own_delta: Fraction = Fraction(0),
+        discovery_delta: Fraction = Fraction(0),
         model: Model = "central",
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         public: Iterable[str] = (),
@@ -74,11 +74,11 @@ class Guarantee:
     ) -> Guarantee:
         """Return the promise of a budget, once all charges together are found to be within it.
 
-        `own_delta` is the part of the budget's delta that finding may take; the rest turns rho into epsilon. Where no
-        rest is left, losses are added up as they are.
+        `discovery_delta` is the part of the budget's delta that finding may take; the rest turns rho into epsilon.
+        Where no rest is left, losses are added up as they are.
         """
         kept = tuple(charges)
-        conversion = budget.delta - own_delta
+        conversion = budget.delta - discovery_delta
         epsilon, delta = compose(kept, conversion)
         rho = None if conversion == 0 else rho_for(budget.epsilon, conversion)
         # By zCDP it is rho that is compared: epsilon is a function of it, computed with a rounding of its own.
@@ -94,7 +94,7 @@ class Guarantee:
             public=tuple(public),
             assumed=tuple(assumed),
             rho=rho,
-            own_delta=own_delta,
+            discovery_delta=discovery_delta,
         )
 
     def __str__(self) -> str:
@@ -112,12 +112,12 @@ class Guarantee:
         >>> float(promise.epsilon_at(Fraction(1, 1000))) < 1 < float(promise.epsilon_at(Fraction(1, 10**9)))
         True
         """
-        if self.rho is not None and self.own_delta < delta < 1:
-            return epsilon_for(self.rho, delta - self.own_delta)
+        if self.rho is not None and self.discovery_delta < delta < 1:
+            return epsilon_for(self.rho, delta - self.discovery_delta)
         if self.rho is None and self.delta <= delta < 1:
             return self.epsilon
         least = "over" if self.rho is not None else "at least"
-        start = self.own_delta if self.rho is not None else self.delta
+        start = self.discovery_delta if self.rho is not None else self.delta
         raise MisuseError(f"The promise holds for a delta {least} {rounded(start)} and below 1; {delta} was given.")
 
     def curve(self) -> list[tuple[Fraction, Fraction]]:
@@ -128,7 +128,7 @@ class Guarantee:
         if self.rho is None:
             return []
         # What finding may take of delta comes on top of what rho is turned into epsilon with.
-        deltas = {self.delta, *(self.own_delta + delta for delta in CURVE if self.own_delta + delta < 1)}
+        deltas = {self.delta, *(self.discovery_delta + delta for delta in CURVE if self.discovery_delta + delta < 1)}
         return [(delta, self.epsilon_at(delta)) for delta in sorted(deltas, reverse=True)]
 
     def in_words(self, *, simulated: bool = False, curve: bool = True) -> str:
@@ -181,7 +181,7 @@ class Guarantee:
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "rho": None if self.rho is None else str(self.rho),
-            "own_delta": str(self.own_delta),
+            "discovery_delta": str(self.discovery_delta),
             "public": list(self.public),
             "assumed": list(self.assumed),
             "charges": [
@@ -219,7 +219,7 @@ class Guarantee:
                 public=_texts(told["public"]),
                 assumed=_texts(told.get("assumed", [])),
                 rho=None if told.get("rho") is None else exact_number(told["rho"]),
-                own_delta=exact_number(told.get("own_delta", 0)),
+                discovery_delta=exact_number(told.get("discovery_delta", told.get("own_delta", 0))),
             )
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InputError(f"This is not a guarantee that was written by discreet: {error}.") from None

@@ -102,8 +102,8 @@ class Candidates:
 def moves(query: Query, neighbours: Neighbours) -> tuple[int, int]:
     """Return how far a query's answers for two neighbours are apart at most: the L1 and the squared L2 norm."""
     if neighbours is Neighbours.REPLACE:
-        return query.exchanged, query.exchanged_squared
-    return query.most, query.most_squared
+        return query.l1_sensitivity_replace, query.squared_l2_sensitivity_replace
+    return query.l1_sensitivity, query.squared_l2_sensitivity
 
 
 class Meter:
@@ -115,20 +115,20 @@ class Meter:
         neighbours: Neighbours,
         source: Source,
         *,
-        finding: Fraction = Fraction(0),
+        discovery_delta: Fraction = Fraction(0),
         stage: Callable[[str], object] | None = None,
     ) -> None:
-        """Open a meter; `finding` is the part of delta that is kept for finding items, out of the budget's delta.
+        """Open a meter; `discovery_delta` is the part of the budget's delta that is kept for finding items.
 
         `stage` is called with the name of each step before it is taken: the names are those of the charges.
         """
         self.budget = budget
         self.neighbours = neighbours
-        self.pure = budget.delta == finding
-        self.conversion = budget.delta - finding
+        self.pure = budget.delta == discovery_delta
+        self.conversion = budget.delta - discovery_delta
         self.total = budget.epsilon if self.pure else rho_for(budget.epsilon, self.conversion)
         self.charges: list[Charge] = []
-        self._finding = [finding]  # what is left of it, shared with the parts
+        self._finding = [discovery_delta]  # what is left of it, shared with the parts
         self._source = source
         self._stage = stage
         self._spent = Fraction(0)

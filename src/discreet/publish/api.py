@@ -15,10 +15,11 @@ from ..checks import several, switch
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError, told
 from ..privacy.budget import shown
+from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
 from ..wording import hinted
 from .job import Job, Relation
-from .payment import Price, Receipt, ledger_of, pay, price
+from .payment import Receipt, ledger_of, pay, price
 from .question import everyone, prepare
 from .result import Release
 from .run import carry_out
@@ -317,12 +318,12 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
 
 def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
-    left = ledger_of(ledger).check(**_price(job), baskets=baskets, same_data=same_data)
+    left = ledger_of(ledger).check(**vars(_price(job)), baskets=baskets, same_data=same_data)
     return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
 
 
 def _price(job: Job) -> Price:
-    return price(job.budget, job.neighbours, job.own_delta)
+    return price(job.budget, job.neighbours, job.discovery_delta)
 
 
 def answer(
@@ -387,7 +388,7 @@ def answer(
 
 def _asked(jobs: Mapping[Item, Job]) -> dict[str, Any]:
     """Return the question for the ledger: one line for all segments."""
-    words = dict(next(iter(jobs.values())).words)
+    words = dict(next(iter(jobs.values())).recorded_question)
     if words.pop("segment", None) is not None:
         words["segments"] = list(jobs)
     return words

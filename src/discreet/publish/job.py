@@ -51,11 +51,11 @@ class Job:
     read: bool
     finding: bool
     public: tuple[str, ...]
-    words: Mapping[str, Any]
+    recorded_question: Mapping[str, Any]
     settings: Mapping[str, Any]
 
     @property
-    def own_delta(self) -> Fraction:
+    def discovery_delta(self) -> Fraction:
         """The part of delta kept for finding items or patterns nobody listed; the rest turns zCDP into epsilon."""
         if self.mechanism.finds:
             return self.budget.delta

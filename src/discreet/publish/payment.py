@@ -9,28 +9,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DiscreetError, MisuseError, told
-from ..privacy.budget import Budget, Neighbours, shown
-from ..privacy.meter import Meter
-from ..privacy.sampling.sources import SystemSource
+from ..privacy.budget import Budget, Neighbours, rho_for, shown
+from ..privacy.ledger.account import Price
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from ..baskets.core import Baskets
     from ..privacy.ledger.ledger import Ledger, Spend
-
-
-class Price(TypedDict):
-    """What a release takes from a ledger."""
-
-    epsilon: Fraction
-    delta: Fraction
-    rho: Fraction
-    own_delta: Fraction
-    neighbours: Neighbours
 
 
 @dataclass(frozen=True)
@@ -59,16 +48,12 @@ class Receipt:
         )
 
 
-def price(budget: Budget, neighbours: Neighbours, own_delta: Fraction = Fraction(0)) -> Price:
-    """Return what a budget takes from a ledger; `own_delta` is the part of delta for finding what nobody listed."""
-    meter = Meter(budget, neighbours, SystemSource(), finding=own_delta)
-    return {
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "rho": meter.total**2 / 2 if meter.pure else meter.total,
-        "own_delta": own_delta,
-        "neighbours": neighbours,
-    }
+def price(budget: Budget, neighbours: Neighbours, discovery_delta: Fraction = Fraction(0)) -> Price:
+    """Return what a budget takes from a ledger; `discovery_delta` is the part of delta for what nobody listed."""
+    conversion = budget.delta - discovery_delta
+    # Pure epsilon-DP is epsilon²/2-zCDP (Bun, Steinke 2016).
+    rho = rho_for(budget.epsilon, conversion) if conversion else budget.epsilon**2 / 2
+    return Price.of(budget.epsilon, budget.delta, rho, discovery_delta, neighbours)
 
 
 def pay(
@@ -85,7 +70,7 @@ def pay(
     if ledger is None:
         return Receipt()
     account = ledger_of(ledger)
-    spend = account.spend(**cost, what=what, parameters=parameters, who=who, baskets=baskets, same_data=same_data)
+    spend = account.spend(**vars(cost), what=what, parameters=parameters, who=who, baskets=baskets, same_data=same_data)
     return Receipt(account, spend)
 
 

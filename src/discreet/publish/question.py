@@ -148,7 +148,9 @@ def prepare(
         read=isinstance(items, str) and items == "public",
         finding=finding,
         public=public,
-        words=_words(top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets),
+        recorded_question=_recorded(
+            top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets
+        ),
         settings=settings_of(how),
     )
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
@@ -226,7 +228,7 @@ def _public(declared: str, people: int | None, relation: Neighbours, many: int) 
     return tuple(sentences)
 
 
-def _words(
+def _recorded(
     top: Any,
     min_support: Any,
     min_count: Any,
@@ -310,7 +312,7 @@ def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
             job,
             baskets=rows(job.baskets, np.flatnonzero(where == places[name])),
             public=public,
-            words={**job.words, "segment": name},
+            recorded_question={**job.recorded_question, "segment": name},
         )
         for name in listed
     }

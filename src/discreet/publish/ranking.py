@@ -142,24 +142,24 @@ class Entries(Query):
         return len(self.places)
 
     @property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """Each score may move by a step."""
         return self.cells * self.step
 
     @property
-    def most_squared(self) -> int:
+    def squared_l2_sensitivity(self) -> int:
         """Each score may move by a step."""
         return self.cells * self.step**2
 
     @property
-    def largest(self) -> int:
+    def linf_sensitivity(self) -> int:
         """Where someone is replaced: by a step, or by two where scores move both ways."""
         return self.step if self.monotone else 2 * self.step
 
     @property
-    def exchanged_squared(self) -> int:
+    def squared_l2_sensitivity_replace(self) -> int:
         """Entries may be negative, so the squares of two need not add up."""
-        return self.cells * self.largest**2
+        return self.cells * self.linf_sensitivity**2
 
 
 class ScoreTable(Engine):
@@ -213,7 +213,7 @@ class Contest:
 
     def left(self, ledger: str | PathLike[str] | Ledger) -> Fraction:
         """Return the epsilon a ledger would have left; a budget it does not have is an error, as it would be then."""
-        return ledger_of(ledger).check(**price(self.budget, self.neighbours), baskets=None).epsilon_left
+        return ledger_of(ledger).check(**vars(price(self.budget, self.neighbours)), baskets=None).epsilon_left
 
 
 @hinted

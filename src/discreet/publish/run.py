@@ -31,7 +31,7 @@ def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = 
 
     `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
     """
-    return metered(job, Meter(job.budget, job.neighbours, source, finding=job.own_delta, stage=stage))
+    return metered(job, Meter(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta, stage=stage))
 
 
 def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
@@ -66,13 +66,13 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         patterns = _without_other_items(patterns)
     how = found.chosen or job.mechanism
     guarantee = Guarantee.of(
-        job.budget, meter.charges, own_delta=job.own_delta, neighbours=job.neighbours, public=job.public
+        job.budget, meter.charges, discovery_delta=job.discovery_delta, neighbours=job.neighbours, public=job.public
     )
     made = Release(
         patterns=patterns,
         guarantee=guarantee,
         mechanism=job.mechanism.name,
-        asked=job.words,
+        asked=job.recorded_question,
         settings=settings_of(how),
         facts=dict(found.facts),
         notes=(*notes, *found.notes),

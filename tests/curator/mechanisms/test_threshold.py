@@ -37,7 +37,7 @@ def engine(people, items=ITEMS) -> LocalEngine:
 
 
 def metered(epsilon="1", delta="1e-3", neighbours=ADD, seed=1) -> Meter:
-    return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed), finding=Fraction(delta))
+    return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed), discovery_delta=Fraction(delta))
 
 
 def shown(held, seed=1, **question):
@@ -116,7 +116,7 @@ def test_the_exact_delta_stays_within_the_one_that_is_charged(relation, before, 
 
 def test_the_threshold_is_that_of_the_noise_that_is_drawn():
     # Under zCDP the scale is a long fraction, which is rounded up before noise is drawn: the threshold follows.
-    meter = Meter(Budget.of("1/3", "1e-3"), ADD, SimulationSource(1), finding=Fraction("5e-4"))
+    meter = Meter(Budget.of("1/3", "1e-3"), ADD, SimulationSource(1), discovery_delta=Fraction("5e-4"))
     share = Fraction(1, 7)
     expected = meter.threshold(3, share)
     _, noisy, at = meter.find("things", np.array([5, 9]), 3, share)

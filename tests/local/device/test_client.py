@@ -47,7 +47,7 @@ def test_the_device_is_short():
 def test_reports_come_from_the_system_s_source():
     oracle = oracles()["olh"].make(Fraction(1), 10)
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(10)), oracle=oracle)
-    seeds = {tuple(json.loads(client(ask.form, [1], most=1))["seed"]) for _ in range(5)}
+    seeds = {tuple(json.loads(client(ask.form, [1], max_epsilon=1))["seed"]) for _ in range(5)}
     assert len(seeds) == 5
 
 
@@ -57,7 +57,7 @@ def test_reports_come_from_the_system_s_source():
 def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
     ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(size)), oracle=oracle)
-    read = oracle.read([client(ask.form, basket, most=1)])
+    read = oracle.read([client(ask.form, basket, max_epsilon=1)])
     assert not read.refused
     assert oracle.supports(read.columns).shape == (size,)
 
@@ -164,13 +164,15 @@ def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
     ask = Ask.of("x", Who(0, WORD), Which(CandidateList(items=10)), oracle, Fraction(4), pad=2)
     for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
         drawn, plain = (seeded(7) for _ in range(2))
-        assert client(ask.form, basket, most=4, take=drawn) == client(ask.form, [1, 2, 3], most=4, take=plain)
+        assert client(ask.form, basket, max_epsilon=4, take=drawn) == client(
+            ask.form, [1, 2, 3], max_epsilon=4, take=plain
+        )
     for basket in ([3.0], [3.5], [True], ["tea"], [None], [[1]]):
         for _ in range(3):
             with pytest.raises(ValueError, match="A basket holds whole numbers"):
-                client(ask.form, basket, most=4)
+                client(ask.form, basket, max_epsilon=4)
     with pytest.raises(ValueError, match="A basket holds whole numbers"):
-        client(ask.form, [1], given=[(1.0, 2)], most=4)
+        client(ask.form, [1], given=[(1.0, 2)], max_epsilon=4)
 
 
 def seeded(seed):

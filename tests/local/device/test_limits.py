@@ -48,47 +48,49 @@ def refused(question=QUESTION, **allowed):
 
 class TestTheOwnersLimits:
     def test_epsilon_has_to_be_stated(self):
-        with pytest.raises(TypeError, match="most"):
+        with pytest.raises(TypeError, match="max_epsilon"):
             client(QUESTION, [1])
-        with pytest.raises(TypeError, match="most"):
+        with pytest.raises(TypeError, match="max_epsilon"):
             check(QUESTION)
 
     @pytest.mark.parametrize(
-        "most",
+        "max_epsilon",
         [None, nan, inf, -inf, 0, -1, True, "", "many", "nan", "inf", "1_0", "1/0", "1e999", Decimal("NaN"), [1], 0.0],
     )
-    def test_epsilon_is_a_finite_number_over_0(self, most):
-        assert refused(most=most) == (
-            "most is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
-            f"{most!r} was given."
+    def test_epsilon_is_a_finite_number_over_0(self, max_epsilon):
+        assert refused(max_epsilon=max_epsilon) == (
+            "max_epsilon is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
+            f"{max_epsilon!r} was given."
         )
 
-    @pytest.mark.parametrize("fail", [None, nan, inf, -1, 1, 1.5, True, "nan", "1"])
-    def test_delta_is_from_0_to_below_1(self, fail):
-        assert refused(most=1, fail=fail) == (
-            "fail is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
-            f"{fail!r} was given."
+    @pytest.mark.parametrize("max_delta", [None, nan, inf, -1, 1, 1.5, True, "nan", "1"])
+    def test_delta_is_from_0_to_below_1(self, max_delta):
+        assert refused(max_epsilon=1, max_delta=max_delta) == (
+            "max_delta is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
+            f"{max_delta!r} was given."
         )
 
-    @pytest.mark.parametrize("most", [1, 1.0, "1", "1.0", "2/2", Fraction(1), Decimal(1), np.int64(1), np.float64(1)])
-    def test_numbers_are_taken_as_they_are_written(self, most):
-        assert client(QUESTION, [1], most=most)
+    @pytest.mark.parametrize(
+        "max_epsilon", [1, 1.0, "1", "1.0", "2/2", Fraction(1), Decimal(1), np.int64(1), np.float64(1)]
+    )
+    def test_numbers_are_taken_as_they_are_written(self, max_epsilon):
+        assert client(QUESTION, [1], max_epsilon=max_epsilon)
 
     def test_a_tenth_is_a_tenth(self):
         """0.3 as a float is a little less than three tenths, and 0.1 a little more than one."""
         for written in ("0.1", "0.3", "0.7"):
             form = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(written)).form
-            assert client(form, [1], most=float(written), fail=0.1)
-            assert "gives at most" in refused(form, most=float(written) - 1e-9)
+            assert client(form, [1], max_epsilon=float(written), max_delta=0.1)
+            assert "gives at most" in refused(form, max_epsilon=float(written) - 1e-9)
 
     def test_nothing_stands_in_for_it(self):
         """A question at an epsilon of 64 returned what was held, whoever asked."""
         form = {"oracle": "grr", "size": 10, "pad": 1, "dummies": 1, "inside": str((1 << 64) - (1 << 30))}
         question = {"format": 1, "ask": "which", "of": 10, "epsilon": "64", "oracle": form}
-        assert refused(question, most=1) == "The question asks for epsilon 64, and this device gives at most 1."
+        assert refused(question, max_epsilon=1) == "The question asks for epsilon 64, and this device gives at most 1."
 
     def test_a_long_value_is_not_repeated(self):
-        assert len(refused(most="9" * 10_000)) < 200
+        assert len(refused(max_epsilon="9" * 10_000)) < 200
 
 
 def test_the_page_has_every_limit():
@@ -129,7 +131,7 @@ def test_what_is_refused_is_refused_at_once_and_in_few_words():
         {**QUESTION, "of": 10**5000, "oracle": {**QUESTION["oracle"], "size": 10**5000}},
         {**QUESTION, "of": [[]] * (1 << 21)},
     ):
-        assert len(refused(question, most=1)) < 150
+        assert len(refused(question, max_epsilon=1)) < 150
 
 
 def live(kind):
@@ -140,7 +142,10 @@ def test_the_oracles_kept_for_comparison_are_not_answered_for():
     assert [name for name in oracles() if name not in live(oracles())] == ["blh", "hr", "oue", "pckv-ue", "sue"]
     for name in ("blh", "hr", "oue", "pckv-ue", "sue"):
         ask = Ask.of("", EVERYONE, Which(CandidateList(10)), name, Fraction(1))
-        assert refused(ask.form, most=1) == f"This device does not know the oracle {name!r}: it is no part of format 1."
+        assert (
+            refused(ask.form, max_epsilon=1)
+            == f"This device does not know the oracle {name!r}: it is no part of format 1."
+        )
         assert ask.oracle.randomise([3])
 
 
@@ -206,7 +211,7 @@ def test_devices_answer_questions_of_realistic_sizes(what):
     question, names, pad = LARGE[what]
     for name in names:
         form = Ask.of("", EVERYONE, question, name, Fraction(1), pad=pad).form
-        assert len(client(form, [1, 2, 3, 4], most=1, given=[(1, 2)])) <= limits.MOST_REPORT
+        assert len(client(form, [1, 2, 3, 4], max_epsilon=1, given=[(1, 2)])) <= limits.MOST_REPORT
 
 
 @pytest.mark.parametrize("name", means())
@@ -218,7 +223,7 @@ def test_devices_answer_long_projections(name):
         Folded(items=10**8, left=(1,) * 10_000, right=(2,) * 10_000, low=-9, high=9),
     ):
         form = Ask.mean("", EVERYONE, question, name, Fraction(1)).form
-        assert client(form, range(1000), most=1, given=[(a, a + 1) for a in range(1000)])
+        assert client(form, range(1000), max_epsilon=1, given=[(a, a + 1) for a in range(1000)])
 
 
 def test_guesses_fit_into_one_question():
@@ -257,4 +262,4 @@ def test_live_protocols_ask_what_devices_answer(name):
     assert asked
     for ask in asked:
         assert ask.oracle.live
-        client(json.dumps(ask.form).encode(), [1, 2, 3], most=2)
+        client(json.dumps(ask.form).encode(), [1, 2, 3], max_epsilon=2)

@@ -32,7 +32,7 @@ ALL = {"answers": EVERY_ANSWER, "losses": EVERY_LOSS}
 
 
 def refused(question, **limits):
-    limits = {"most": 64, **ALL, **limits}
+    limits = {"max_epsilon": 64, **ALL, **limits}
     with pytest.raises(ValueError) as error:  # noqa: PT011
         client(question, [0, 1], **limits)
     with pytest.raises(ValueError) as empty:  # noqa: PT011
@@ -169,15 +169,15 @@ def test_tampered_mean_oracles_are_caught():
 def test_limits_of_the_device():
     form = oracles()["olh"].make(Fraction("1.5"), 9).form
     question = asked(form, "3/2")
-    assert refused(question, most=1) == "The question asks for epsilon 1.5, and this device gives at most 1."
+    assert refused(question, max_epsilon=1) == "The question asks for epsilon 1.5, and this device gives at most 1."
     # A fraction is a limit too: Python 3.11 cannot write one with a format of its own.
     half = "The question asks for epsilon 1.5, and this device gives at most 0.5."
-    assert refused(question, most=Fraction(1, 2)) == half
+    assert refused(question, max_epsilon=Fraction(1, 2)) == half
     question_of_delta = {**question, "delta": "1/100"}
-    assert refused(question_of_delta, fail=Fraction(1, 1000)) == (
+    assert refused(question_of_delta, max_delta=Fraction(1, 1000)) == (
         "The question asks for delta 0.01, and this device gives at most 0.001."
     )
-    assert client(question, [3], most=1.5)
+    assert client(question, [3], max_epsilon=1.5)
     assert refused({**question, "format": 2}) == "This device speaks format 1, and the question is in format 2."
     assert refused({}) == "This device speaks format 1, and the question is in format None."
     assert refused({**question, "ask": "why"}) == "This device does not know the question 'why'."
@@ -190,11 +190,11 @@ def test_a_probability_of_failing_is_stated_and_allowed_or_refused():
     question = asked(oracle.form, "2", delta=str(oracle.delta))
     assert 0 < failing(oracle.form) == oracle.delta <= Fraction(1, 1000)
     assert refused(question).startswith("The question asks for delta 0.000")
-    assert client(question, [1], most=2, fail=0.001)
-    assert refused(asked(oracle.form, "2"), fail=0.001) == MORE  # it hides the probability
-    assert refused({**question, "oracle": {**oracle.form, "share": 0}}, fail=0.001) == MORE
+    assert client(question, [1], max_epsilon=2, max_delta=0.001)
+    assert refused(asked(oracle.form, "2"), max_delta=0.001) == MORE  # it hides the probability
+    assert refused({**question, "oracle": {**oracle.form, "share": 0}}, max_delta=0.001) == MORE
     # With one dummy an empty basket puts all of its padding into one bucket, always.
-    assert refused({**question, "oracle": {**oracle.form, "dummies": 1}}, fail=0.001) == MORE
+    assert refused({**question, "oracle": {**oracle.form, "dummies": 1}}, max_delta=0.001) == MORE
 
 
 def test_counting_on_sampling_needs_all_dummies_to_differ():
@@ -205,7 +205,7 @@ def test_counting_on_sampling_needs_all_dummies_to_differ():
     seed = (2654435769, 12345)
     empty = law(oracle.form, (), seed)
     shared = law({**oracle.form, "dummies": 1}, (), seed)
-    assert max(empty.values()) < max(shared.values()) == oracle.own
+    assert max(empty.values()) < max(shared.values()) == oracle.p_own
 
 
 RELATIONS = {"of": [[0, 1], [1, 0], [1, 2]], "pairs": "together"}
@@ -253,7 +253,11 @@ def test_a_question_is_answered_by_every_basket_alike_or_by_none(name, kind):
                 for pairs in PAIRS if question.get("pairs") in ("after", "given") else [()]:
                     try:
                         client(
-                            question, basket, most=1, **{question.get("pairs", "given"): pairs} if pairs else {}, **ALL
+                            question,
+                            basket,
+                            max_epsilon=1,
+                            **{question.get("pairs", "given"): pairs} if pairs else {},
+                            **ALL,
                         )
                         told.add("")
                     except ValueError as error:
@@ -268,7 +272,7 @@ def test_a_question_says_which_of_its_pairs_a_device_is_asked_for():
     question = {**asked(form), "ask": "projection", "of": [0, 1], "left": [1, 0], "right": [0, 1], "low": 0, "high": 1}
     given, after, words = [(0, 1)], [(1, 0)], bytes([0, 0, 0, 160])
     reports = {
-        how: client({**question, "pairs": how}, [], given=given, after=after, most=1, take=lambda _: words)
+        how: client({**question, "pairs": how}, [], given=given, after=after, max_epsilon=1, take=lambda _: words)
         for how in ("given", "after")
     }
     assert reports == {"given": b'{"sign":1}', "after": b'{"sign":0}'}
@@ -340,5 +344,5 @@ def test_pairs_may_come_as_lists():
     """As JSON has them: a device that holds some must not stop where one that holds none answers."""
     form = oracles()["grr"].make(Fraction(1), 1).form
     question = {**asked(form, of=[[0, 1]]), "pairs": "given"}
-    client(question, [], most=1, given=[])
-    client(question, [0, 1], most=1, given=[[0, 1]])
+    client(question, [], max_epsilon=1, given=[])
+    client(question, [0, 1], max_epsilon=1, given=[[0, 1]])

@@ -78,7 +78,7 @@ def test_numbers(name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_device_written_from_the_page_does_the_same(name):
     for case in cases(name):
-        told = wire.read(asked_in(case), case.get("most", "64"), case.get("fail", "0"))
+        told = wire.read(asked_in(case), case.get("max_epsilon", "64"), case.get("max_delta", "0"))
         assert (told is None) is ("refused" in case), case.get("what")
         if "report" not in case:
             continue
@@ -126,12 +126,12 @@ def test_whole_numbers_are_short():
 def test_the_page_names_every_oracle_and_its_example_is_a_question():
     text = PAGE.read_text()
     assert all(f"`{name}`" in text for name in (*oracles(), *means()))
-    client(json.loads(text.split("```json")[1].split("```")[0]), [1], most="1/2")
+    client(json.loads(text.split("```json")[1].split("```")[0]), [1], max_epsilon="1/2")
 
 
 @pytest.mark.parametrize("case", cases("refused"), ids=lambda case: case["what"])
 def test_bad_questions_are_refused_whatever_is_held(case):
     for basket in ([], [1], list(range(80))):
         with pytest.raises(ValueError) as error:  # noqa: PT011
-            client(asked_in(case), basket, most=case.get("most", 64))
+            client(asked_in(case), basket, max_epsilon=case.get("max_epsilon", 64))
         assert str(error.value) == case["refused"]

@@ -43,9 +43,9 @@ def test_supports_are_as_likely_as_stated(name, epsilon, size, pad, single):
     many = 40_000
     answered = people([list(range(1 if single else min(size, pad)))], many)
     generator = np.random.default_rng(5)
-    for counts in (oracle.supports(oracle.reports(answered, 3)), oracle.drawn(answered, 4, generator)):
+    for counts in (oracle.supports(oracle.reports(answered, 3)), oracle.sample_supports(answered, 4, generator)):
         for value in range(size):
-            chance = float(oracle.held if value in answered.held[:pad] else oracle.other)
+            chance = float(oracle.p_held if value in answered.held[:pad] else oracle.p_other)
             assert abs(counts[value] - many * chance) <= FAR * sqrt(many * chance * (1 - chance)) + 1e-6
 
 
@@ -62,7 +62,7 @@ def test_estimates_are_unbiased_and_as_exact_as_stated(name, speed):
         if speed == "person":
             counts = oracle.supports(oracle.reports(answered, trial))
         else:
-            counts = oracle.drawn(answered, trial, np.random.default_rng(trial))
+            counts = oracle.sample_supports(answered, trial, np.random.default_rng(trial))
         estimates.append(oracle.estimate(counts, many))
     variance = oracle.variance(truth, many)
     assert (np.abs(np.mean(estimates, 0) - truth) < FAR * np.sqrt(variance / trials)).all()
@@ -80,7 +80,7 @@ def test_counts_drawn_together_vary_together_as_reports_do(name):
         counts = [
             oracle.supports(oracle.reports(answered, trial))
             if speed == "person"
-            else oracle.drawn(answered, trial, np.random.default_rng(trial))
+            else oracle.sample_supports(answered, trial, np.random.default_rng(trial))
             for trial in range(trials)
         ]
         found.append(np.cov(np.array(counts).T))
@@ -250,13 +250,13 @@ def test_at_the_limits(name):
         for size, pad, single in ((1, 1, False), (1, 4, False), (3, 5, False), (2, 1, True)):
             oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
             assert 1 < oracle.ratio <= grown(Fraction(epsilon))
-            assert 0 < oracle.other < oracle.held <= 1
+            assert 0 < oracle.p_other < oracle.p_held <= 1
             rows = [[0]] if single else [[], list(range(size))]
             for answered in (people(rows, 1), people(rows, 3), people([[0]], 0)):
                 many = len(answered.people)
                 for counts in (
                     oracle.supports(oracle.reports(answered, 2)),
-                    oracle.drawn(answered, 2, np.random.default_rng(1)),
+                    oracle.sample_supports(answered, 2, np.random.default_rng(1)),
                 ):
                     assert counts.shape == (size,)
                     assert counts.dtype == np.int64

@@ -193,7 +193,7 @@ def test_the_window_of_a_number_by_enumeration():
 @pytest.mark.parametrize("name", sorted(oracles().keys() - {"wheel"}))
 @pytest.mark.parametrize(("size", "pad", "single"), [(3, 2, False), (3, 1, True)])
 def test_what_reports_support_has_the_stated_chances(name, size, pad, single):
-    """`held` and `other` are exact, but for hashes, which are as good as random only over all seeds."""
+    """`p_held` and `p_other` are exact, but for hashes, which are as good as random only over all seeds."""
     if name in ("olh", "blh"):
         return
     oracle = oracles()[name].make(Fraction(1), size, pad=pad, single=single)
@@ -204,7 +204,7 @@ def test_what_reports_support_has_the_stated_chances(name, size, pad, single):
         for text, share in law(oracle.form, basket).items():
             supports = oracle.supports(oracle.columns([json.loads(text)])).tolist()
             shares = [old + share * one for old, one in zip(shares, supports, strict=True)]
-        assert shares == [oracle.held if value in basket else oracle.other for value in range(size)]
+        assert shares == [oracle.p_held if value in basket else oracle.p_other for value in range(size)]
 
 
 class Fixed(Draws):

@@ -61,7 +61,7 @@ def test_table_2(epsilon):
     found = []
     for pad in PADS:
         oracle = oracles()["grr"].make(Fraction(epsilon), 1000, pad=pad)
-        found.append(f"{enlarged(oracle.own, oracle.other):.2f}")
+        found.append(f"{enlarged(oracle.p_own, oracle.p_other):.2f}")
     assert " ".join(found) == TABLE_II[epsilon]
 
 
@@ -72,7 +72,7 @@ def test_table_3():
             oracle = OLH.sampled(Fraction(epsilon), 1000, pad=pad, delta=Fraction(delta))
             assert oracle.delta <= Fraction(delta)
             assert oracle.ratio <= grown(Fraction(epsilon))
-            found = f"{enlarged(oracle.own, (1 - oracle.own) / (oracle.buckets - 1)):.2f}"
+            found = f"{enlarged(oracle.p_own, (1 - oracle.p_own) / (oracle.buckets - 1)):.2f}"
             if found != shown:
                 assert found > shown
                 different[delta, epsilon, pad] = found

@@ -160,7 +160,7 @@ def told_by(law: np.ndarray, people: int = 10**9) -> Estimate:
     bins = tuple(first for first in BINS if first < len(law))
     ask = Ask.of("sizes", Partition().next(Fraction(1, 2)), HowMany(of, bins), "subset", Fraction(1))
     oracle, shares = ask.oracle, np.add.reduceat(law, bins)
-    wanted = people * (shares * float(oracle.held) + (1 - shares) * float(oracle.other))
+    wanted = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
     return Estimate(ask, people, np.rint(wanted).astype(np.int64))
 
 

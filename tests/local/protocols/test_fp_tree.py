@@ -158,7 +158,7 @@ def test_no_level_is_off_by_more_than_it_says(name, epsilon, size):
     ask = Ask.of("paths", Who(0, 1), Prefix(tuple(range(size)), paths, 1), name, Fraction(epsilon))
     people, runs, shares = 20_000, 400, np.array([0.6, 0.2, *[0.0] * (size - 3), 0.2])
     generator = np.random.default_rng(7)
-    held, other = float(ask.frequencies.held), float(ask.frequencies.other)
+    held, other = float(ask.frequencies.p_held), float(ask.frequencies.p_other)
     holders = generator.multinomial(people, shares, size=runs)
     supports = generator.binomial(holders, held) + generator.binomial(people - holders, other)
     heard = [Estimate(ask, people, one) for one in supports]

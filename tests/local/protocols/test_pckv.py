@@ -77,7 +77,7 @@ def test_pckv_grr_is_grr_over_keys_with_values(epsilon, pad):
     other = (1 - kept) / (everything - 1)
     assert kept * (1 - right) == pytest.approx(other / 2)
     oracle = oracles()["grr"].make(Fraction(epsilon), 2 * keys, pad=pad)
-    assert float(oracle.own / oracle.other) == pytest.approx(kept * right / (other / 2))
+    assert float(oracle.p_own / oracle.p_other) == pytest.approx(kept * right / (other / 2))
 
 
 def test_values_are_told_apart():

@@ -30,7 +30,7 @@ def sizes(*kept: float) -> SizesRound:
 
 def exactly(ask: Ask, frequencies: list[float], people: int) -> Estimate:
     """What a round hears if noise were to leave every count where it is expected."""
-    held, other = float(ask.oracle.held), float(ask.oracle.other)
+    held, other = float(ask.oracle.p_held), float(ask.oracle.p_other)
     wanted = [round(people * (share * held + (1 - share) * other)) for share in frequencies]
     return Estimate(ask, people, np.array(wanted, np.int64))
 

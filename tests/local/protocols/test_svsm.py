@@ -99,7 +99,7 @@ def fractions_of(baskets: list[set[int]]):
             values = held(ask.form, basket)
             kept = 1.0 if oracle.single else min(1.0, oracle.pad / max(len(values), 1))
             shares[values] += kept / len(baskets)
-        wanted = people * (shares * float(oracle.held) + (1 - shares) * float(oracle.other))
+        wanted = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
         return Estimate(ask, people, np.rint(wanted).astype(np.int64))
 
     return hear

@@ -15,19 +15,19 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger.ledger.chain import Entry, broken, following
-from discreet.privacy.ledger.ledger.ledger import Ledger
-from discreet.privacy.ledger.ledger.upgrade import upgrade
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
 from discreet import InputError, MisuseError
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import anchor as anchoring
-from discreet.privacy.ledger.ledger import entries as book
-from discreet.privacy.ledger.ledger import ledger as module
-from discreet.privacy.ledger.ledger import storage
+from discreet.privacy.ledger import anchor as anchoring
+from discreet.privacy.ledger import entries as book
+from discreet.privacy.ledger import ledger as module
+from discreet.privacy.ledger import storage
+from discreet.privacy.ledger.chain import ChainEntry, broken, following
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.upgrade import upgrade
 
 # Keeps the head in a file; refuses where there is a file `no` beside it.
 KEEPER = """
@@ -59,7 +59,7 @@ def kept(tmp_path) -> Path:
 def spend(ledger: Ledger, epsilon="0.1", baskets=None):
     epsilon = Fraction(epsilon)
     return ledger.spend(
-        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={"top": 3, "item": "żur"}, who="me",
         baskets=baskets,
     )  # fmt: skip
@@ -77,7 +77,7 @@ def changed_by(path: Path, *statements: str, chained: bool = False) -> None:
     for statement in statements:
         connection.execute(statement)
     if chained:
-        entries: list[Entry] = []
+        entries: list[ChainEntry] = []
         for number, text in connection.execute("select number, text from entry order by number").fetchall():
             entries.append(following(entries, json.loads(text)))
             connection.execute("update entry set head = ? where number = ?", (entries[-1].head, number))
@@ -89,7 +89,7 @@ class TestChain:
     @settings(max_examples=100, derandomize=True, deadline=None)
     @given(st.lists(st.text(), min_size=1, max_size=6), st.data())
     def test_no_change_goes_unseen(self, texts, data):
-        entries: list[Entry] = []
+        entries: list[ChainEntry] = []
         for text in texts:
             entries.append(following(entries, {"text": text}))
         assert broken(entries) is None
@@ -324,12 +324,12 @@ class TestAnchor:
 import os, signal, sys
 from fractions import Fraction
 from pathlib import Path
-from discreet.privacy import anchor
+from discreet.privacy.ledger import anchor
 from discreet.privacy.budget import Neighbours
 from discreet.privacy.ledger.ledger import Ledger
-anchor.File.keep = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+anchor.AnchorFile.keep = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 Ledger.open(sys.argv[1]).spend(
-    epsilon=Fraction(1, 10), delta=Fraction(0), rho=Fraction(1, 200), own_delta=Fraction(0), baskets=None,
+    epsilon=Fraction(1, 10), delta=Fraction(0), rho=Fraction(1, 200), discovery_delta=Fraction(0), baskets=None,
     neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="")
 """
         before = kept.read_text()
@@ -345,15 +345,15 @@ Ledger.open(sys.argv[1]).spend(
         code = """
 import sys
 from fractions import Fraction
-from discreet.privacy import sealed
+from discreet.privacy.ledger import storage
 from discreet.privacy.budget import Neighbours
 from discreet.privacy.ledger.ledger import Ledger
-sealed.PATIENCE = 60.0
+storage.PATIENCE = 60.0
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(4):
     paid = Ledger.open(sys.argv[1]).spend(
-        epsilon=Fraction(1, 100), delta=Fraction(0), rho=Fraction(1, 200), own_delta=Fraction(0), baskets=None,
+        epsilon=Fraction(1, 100), delta=Fraction(0), rho=Fraction(1, 200), discovery_delta=Fraction(0), baskets=None,
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who="")
     Ledger.open(sys.argv[1]).record(paid, f"digest of {paid.number}")
 """
@@ -388,7 +388,7 @@ for _ in range(4):
         def failing(*given):
             raise InputError("The anchor x cannot be written: No space left on device.")
 
-        monkeypatch.setattr(anchoring.File, "keep", failing)
+        monkeypatch.setattr(anchoring.AnchorFile, "keep", failing)
         with pytest.raises(InputError) as raised:
             discreet.release([{"tea"}] * 9, top=1, epsilon="0.1", items="public", ledger=path)
         assert str(raised.value) == (
@@ -407,7 +407,7 @@ for _ in range(4):
             f"The anchor {precious} is not a head: one line of 64 hexadecimal digits is expected."
         )
         # A ledger that someone handed over may remember anything.
-        text = following([Entry(text="", head=ledger.state().head)], {"kind": "anchor", "place": str(precious)})
+        text = following([ChainEntry(text="", head=ledger.state().head)], {"kind": "anchor", "place": str(precious)})
         changed_by(path, f"insert into entry values (1, '{text.text}', '{text.head}', null)")
         with pytest.raises(InputError, match="is not a head"):
             spend(ledger)
@@ -497,7 +497,7 @@ def test_a_ledger_of_version_1_is_brought_up_to_date(path):
         row = (number, "2025", "me", "laplace", '{"top": 3}', "1/4", "0", "1/32", "0", number - 1, "spent", release)
         connection.execute(f"insert into spend values ({', '.join('?' * 12)})", row)
     connection.execute(storage._SEAL)
-    first = storage.Form(version=1, tables={"account": "", "spend": ""})
+    first = storage.Schema(version=1, tables={"account": "", "spend": ""})
     connection.execute("insert into seal values (?)", (storage._seal(connection, first),))
     connection.execute(f"pragma application_id = {storage._APPLICATION}")
     connection.execute("pragma user_version = 1")

@@ -4,7 +4,6 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from discreet.privacy.ledger.ledger.fingerprint import SKETCH, Rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +11,8 @@ import discreet
 from discreet import Baskets, Vocabulary
 from discreet.baskets.core import starts
 from discreet.baskets.generate import groceries
-from discreet.privacy.ledger.ledger import fingerprint
+from discreet.privacy.ledger import fingerprint
+from discreet.privacy.ledger.fingerprint import SKETCH, HashedRows
 
 KEY = bytes(range(32))
 
@@ -48,7 +48,7 @@ def naive(rows, key: bytes) -> list[int]:
 
 
 def likeness(known, now, key: bytes = KEY) -> str:
-    return Rows.of(now, key).likeness(Rows.of(known, key).fingerprint())
+    return HashedRows.of(now, key).likeness(HashedRows.of(known, key).fingerprint())
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
@@ -56,7 +56,7 @@ def likeness(known, now, key: bytes = KEY) -> str:
 def test_as_plain_python_has_it(rows, key, block):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fingerprint, "_BLOCK", block)
-        made = Rows.of(baskets_of(rows), key)
+        made = HashedRows.of(baskets_of(rows), key)
     hashes = naive(rows, key)
     assert made.distinct.tolist() == sorted(set(hashes))
     text = np.array(sorted(hashes), "<u8").tobytes()
@@ -67,18 +67,18 @@ def test_as_plain_python_has_it(rows, key, block):
 @given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_neither_order_nor_codes_nor_how_numbers_were_read_matter(pair):
     rows, shuffled = pair
-    known = Rows.of(baskets_of(rows), KEY).fingerprint()
-    assert Rows.of(baskets_of(shuffled), KEY).fingerprint() == known
-    assert Rows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == known
+    known = HashedRows.of(baskets_of(rows), KEY).fingerprint()
+    assert HashedRows.of(baskets_of(shuffled), KEY).fingerprint() == known
+    assert HashedRows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == known
     plain = baskets_of(rows)
     labels = [-3, *plain.vocabulary, 99]  # labels that nobody holds shift the codes
     shifted = Baskets(plain.offsets, (plain.codes + 1).astype(np.int32), Vocabulary(labels))
-    assert Rows.of(shifted, KEY).fingerprint() == known
+    assert HashedRows.of(shifted, KEY).fingerprint() == known
 
 
 def test_names_of_many_letters_and_another_key():
     baskets = discreet.read([["tea", "milk"], ["żółw", "tea"], ["milk" * 100]])
-    one, other = (Rows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
+    one, other = (HashedRows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
     assert one.distinct == other.distinct == 3
     assert one.digest != other.digest
     assert not set(np.frombuffer(one.sketch, "<u8")) & set(np.frombuffer(other.sketch, "<u8"))
@@ -135,10 +135,10 @@ def test_many_rows_are_compared_by_a_sample(last_known, first, last, expected):
 
 
 def test_a_sketch_holds_no_more_than_it_should():
-    full = Rows.of(numbered(0, 1_000), KEY)
+    full = HashedRows.of(numbered(0, 1_000), KEY)
     assert full.fingerprint().distinct == 1_000
     assert full.fingerprint().sketch == full.distinct[:SKETCH].astype("<u8").tobytes()
-    few = Rows.of(numbered(0, 10), KEY)
+    few = HashedRows.of(numbered(0, 10), KEY)
     assert len(few.fingerprint().sketch) == 80
 
 
@@ -151,5 +151,5 @@ def test_realistic_baskets_grow_and_stay_themselves():
 
 
 def test_nothing_of_it_is_printed():
-    rows = Rows.of(numbered(0, 3), KEY)
+    rows = HashedRows.of(numbered(0, 3), KEY)
     assert (repr(rows), repr(rows.fingerprint())) == ("Rows(…)", "Fingerprint(…)")

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from discreet.privacy.ledger.ledger.account import charged
-from discreet.privacy.ledger.ledger.ledger import Ledger, Spend
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,6 +21,8 @@ import discreet
 from discreet import InputError, MisuseError
 from discreet.errors import BudgetError
 from discreet.privacy.budget import Neighbours, epsilon_for, rho_for
+from discreet.privacy.ledger.account import charged
+from discreet.privacy.ledger.ledger import Ledger, Spend
 
 ZERO = Fraction(0)
 MILLIONTH = Fraction(1, 10**6)
@@ -35,10 +35,16 @@ def path(tmp_path) -> Path:
     return tmp_path / "budget.db"
 
 
-def cost(epsilon, delta=ZERO, rho=None, own_delta=ZERO, neighbours=Neighbours.ADD_REMOVE) -> dict:
+def cost(epsilon, delta=ZERO, rho=None, discovery_delta=ZERO, neighbours=Neighbours.ADD_REMOVE) -> dict:
     epsilon = Fraction(epsilon)
     rho = epsilon**2 / 2 if rho is None else Fraction(rho)
-    return {"epsilon": epsilon, "delta": delta, "rho": rho, "own_delta": own_delta, "neighbours": neighbours}
+    return {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "discovery_delta": discovery_delta,
+        "neighbours": neighbours,
+    }
 
 
 def spend(ledger: Ledger, epsilon, *, baskets=None, same_data=False, **more) -> Spend:
@@ -166,10 +172,10 @@ class TestZcdp:
         assert ledger.state().delta_left == self.HALF
         part = MILLIONTH / 5
         for count in (1, 2):
-            spend(ledger, "0.1", delta=2 * part, own_delta=part)
+            spend(ledger, "0.1", delta=2 * part, discovery_delta=part)
             assert ledger.state().delta_left == self.HALF - count * part
         with pytest.raises(BudgetError) as raised:
-            spend(ledger, "0.1", delta=part, own_delta=part)
+            spend(ledger, "0.1", delta=part, discovery_delta=part)
         error = raised.value
         assert (error.unit, error.requested, error.spent, error.remaining) == ("delta", part, 2 * part, part / 2)
         assert str(error) == (
@@ -184,13 +190,13 @@ class TestZcdp:
         assert refused(ledger, 1, rho=MILLIONTH).endswith(
             "Nothing more can be released from these data: a budget does not grow back."
         )
-        assert refused(ledger, 1, rho=MILLIONTH, delta=MILLIONTH, own_delta=MILLIONTH) == (
+        assert refused(ledger, 1, rho=MILLIONTH, delta=MILLIONTH, discovery_delta=MILLIONTH) == (
             "The budget does not allow it: delta 1e-06 requested, 0 of 0 spent, 0 remaining, 1e-06 missing. "
             "Ask for a release that brings no delta of its own: say which items there are."
         )
         # With a delta of its own, what turns its rho into epsilon is the rest.
         finding = Ledger.create(tmp_path / "finding.db", epsilon=1, delta="1e-6")
-        cost = {"delta": MILLIONTH, "own_delta": self.HALF}
+        cost = {"delta": MILLIONTH, "discovery_delta": self.HALF}
         assert "rho" in refused(finding, 1, rho=rho_for(Fraction(1), MILLIONTH), **cost)
         spend(finding, 1, rho=rho_for(Fraction(1), self.HALF), **cost)
 
@@ -204,7 +210,7 @@ class TestZcdp:
     def test_tiny_deltas_are_not_rounded_to_the_grid_of_epsilon(self, path):
         ledger = Ledger.create(path, epsilon=1, delta="1e-15")
         tiny = Fraction(1, 10**18)
-        assert spend(ledger, "0.01", delta=tiny, own_delta=tiny).own_delta == tiny
+        assert spend(ledger, "0.01", delta=tiny, discovery_delta=tiny).discovery_delta == tiny
 
     @settings(max_examples=15, derandomize=True, deadline=None)
     @given(st.sampled_from(EPSILONS), st.integers(3, 12), st.fractions(0, Fraction(99, 100)))
@@ -482,9 +488,8 @@ class TestCreating:
         assert list(path.parent.iterdir()) == [path]
 
     def test_two_ledgers_have_two_keys(self, path, tmp_path):
-        from discreet.privacy.ledger.ledger.entries import FORM, load
-
-        from discreet.privacy.ledger.ledger import storage
+        from discreet.privacy.ledger import storage
+        from discreet.privacy.ledger.entries import FORM, load
 
         keys = set()
         for name in ("a.db", "b.db"):
@@ -559,13 +564,13 @@ class TestCreating:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"rho": 0}, "rho 0, own delta 0 and delta 0 were given."),
-        ({"own_delta": MILLIONTH}, "rho 0.5, own delta 1e-06 and delta 0 were given."),
+        ({"rho": 0}, "rho 0, discovery delta 0 and delta 0 were given."),
+        ({"discovery_delta": MILLIONTH}, "rho 0.5, discovery delta 1e-06 and delta 0 were given."),
     ],
 )
 def test_costs_that_make_no_sense(path, more, message):
     told = refused(Ledger.create(path, epsilon=9), 1, **more)
-    assert told == f"A release costs a rho over 0 and brings an own delta from 0 to its delta; {message}"
+    assert told == f"A release costs a rho over 0 and brings a discovery delta from 0 to its delta; {message}"
 
 
 def test_epsilon_out_of_range(path):

@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger.ledger.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +23,8 @@ import discreet
 from discreet import InputError
 from discreet.errors import BudgetError
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.ledger.ledger import storage
+from discreet.privacy.ledger import storage
+from discreet.privacy.ledger.ledger import Ledger
 
 # What every child begins with.
 BEGIN = """
@@ -32,14 +32,14 @@ import json, os, signal, sys, time
 from fractions import Fraction
 from pathlib import Path
 from discreet.errors import BudgetError, InputError
-from discreet.privacy import book, sealed
+from discreet.privacy.ledger import entries, storage
 from discreet.privacy.budget import Neighbours
 from discreet.privacy.ledger.ledger import Ledger
 
 def spend(path, epsilon, who="child"):
     epsilon = Fraction(epsilon)
     return Ledger(Path(path)).spend(
-        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who=who, baskets=None,
     )
 """
@@ -53,7 +53,7 @@ def child(code: str, *arguments: object, **options) -> subprocess.Popen[str]:
 def spend(path: Path, epsilon="0.1", who="here", baskets=None):
     epsilon = Fraction(epsilon)
     return Ledger(path).spend(
-        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, own_delta=Fraction(0),
+        epsilon=epsilon, delta=Fraction(0), rho=epsilon**2 / 2, discovery_delta=Fraction(0),
         neighbours=Neighbours.ADD_REMOVE, what="laplace", parameters={}, who=who, baskets=baskets,
     )  # fmt: skip
 
@@ -78,7 +78,7 @@ class TestRaces:
         path = tmp_path / "budget.db"
         Ledger.create(path, epsilon=1)
         code = """
-sealed.PATIENCE = 60.0
+storage.PATIENCE = 60.0
 path, start = map(Path, sys.argv[1:3])
 print("ready", flush=True)
 while not start.exists():
@@ -129,11 +129,11 @@ class TestKilled:
         before = contents(path)
         process = child(
             """
-written = book.insert
+written = entries.insert
 def dying(*given):
     written(*given)
     os.kill(os.getpid(), signal.SIGKILL)
-book.insert = dying
+entries.insert = dying
 spend(sys.argv[1], "0.2")
 """,
             path,
@@ -147,13 +147,13 @@ spend(sys.argv[1], "0.2")
         before = contents(path)
         process = child(
             """
-written = book.insert
+written = entries.insert
 def dying(connection, *given):
     connection.execute("pragma cache_size = 1")
     written(connection, *given)
     connection.execute("update entry set text = ?", ("x" * 100_000,))
     os.kill(os.getpid(), signal.SIGKILL)
-book.insert = dying
+entries.insert = dying
 spend(sys.argv[1], "0.2")
 """,
             path,
@@ -482,13 +482,13 @@ class TestTwoNames:
         before = path.read_bytes()
         process = child(
             """
-written = book.insert
+written = entries.insert
 def dying(connection, *given):
     connection.execute("pragma cache_size = 1")
     written(connection, *given)
     connection.execute("update entry set text = ?", ("x" * 100_000,))
     os.kill(os.getpid(), signal.SIGKILL)
-book.insert = dying
+entries.insert = dying
 spend(sys.argv[1], "0.2")
 """,
             path,
@@ -602,7 +602,7 @@ for use in (lambda: Ledger.open(path), lambda: spend(path, "1/1000")):
 
 
 def test_an_interrupt_within_the_transaction_spends_nothing(path, monkeypatch):
-    from discreet.privacy.ledger.ledger import entries
+    from discreet.privacy.ledger import entries
 
     def interrupted(*given):
         raise KeyboardInterrupt

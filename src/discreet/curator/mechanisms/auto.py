@@ -58,113 +58,113 @@ class Auto(Mechanism):
     citation: ClassVar[str] = "The choice among mechanisms is discreet's own; cite the one that was chosen as well."
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse more patterns than there are, and longer ones over a threshold than any mechanism finds."""
-        super().check(asked, budget)
-        if asked.top is not None:
-            check_top(asked)
-        known = _by_facts(asked)
+        super().check(task, budget)
+        if task.top is not None:
+            check_top(task)
+        known = _by_facts(task)
         if known is not None:
-            known[0].check(asked, budget)
+            known[0].check(task, budget)
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Measure with a small share, and find the patterns with the rest, as the mechanism that is chosen plans it."""
-        known = _by_facts(asked)
+        known = _by_facts(task)
         if known is not None:
-            return known[0].plan(asked)
-        steps = [] if asked.counted else [(AMONG, WHOM)]
+            return known[0].plan(task)
+        steps = [] if task.counted else [(AMONG, WHOM)]
         left = 1 - sum((share for _, share in steps), Fraction(0))
-        share = left * (MEASURING if asked.top is not None else _ranking(asked))
-        return [*steps, (LAST if asked.top is not None else RANK, share), (_FIND, left - share)]
+        share = left * (MEASURING if task.top is not None else _ranking(task))
+        return [*steps, (LAST if task.top is not None else RANK, share), (_FIND, left - share)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Choose, run what was chosen with all that is left, and tell."""
-        known = _by_facts(asked)
+        known = _by_facts(task)
         if known is not None:
             how, why = known
-            return _told(how.run(engine, asked, meter), how, why, {})
+            return _told(how.run(engine, task, meter), how, why, {})
         bases, clipped = Bases(), ClippedCounting()
-        share = dict(self.plan(asked))[RANK if asked.top is None else LAST]
-        if not asked.counted:
+        share = dict(self.plan(task))[RANK if task.top is None else LAST]
+        if not task.counted:
             among = meter.count(AMONG, engine, People(), WHOM)
             people = max(0, int(among.values[0]))
-            asked = replace(asked, people=people, people_margin=among.margin(), counted=True)
-        if asked.top is not None:
-            top = asked.top
-            last = meter.count(LAST, engine, Kth(top, asked.least, asked.longest), share)
+            task = replace(task, people=people, people_margin=among.margin(), counted=True)
+        if task.top is not None:
+            top = task.top
+            last = meter.count(LAST, engine, Kth(top, task.least, task.longest), share)
             mark = max(1, int(last.values[0]))
             low = max(1.0, mark - LOWERED * last.deviation)
             facts = {"count of the last pattern, about": mark}
         else:
-            top = bases.choose_rank(engine, asked, meter, share)
-            mark = max(1, asked.count or 1)
+            top = bases.choose_rank(engine, task, meter, share)
+            mark = max(1, task.count or 1)
             low = float(mark)
             facts = {"patterns expected": top}
-        dense = _dense(asked, mark)
-        if asked.top is not None and not dense and _worth_picking(asked, mark, meter):
-            why = f"patterns of {asked.least} items or more that about {mark:,} people hold can be picked one by one"
-            return _told(Exponential().run(engine, asked, meter.part(meter.left)), Exponential(), why, facts)
-        crowded = mark >= CROWDED * asked.people
-        if dense and not crowded and not meter.pure and asked.top is not None and asked.least == 1 and top <= MOST:
+        dense = _dense(task, mark)
+        if task.top is not None and not dense and _worth_picking(task, mark, meter):
+            why = f"patterns of {task.least} items or more that about {mark:,} people hold can be picked one by one"
+            return _told(Exponential().run(engine, task, meter.part(meter.left)), Exponential(), why, facts)
+        crowded = mark >= CROWDED * task.people
+        if dense and not crowded and not meter.pure and task.top is not None and task.least == 1 and top <= MOST:
             why = f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-            return _told(Peeling().find(engine, asked, meter, float(mark)), Peeling(), why, facts)
-        if dense or _clear(asked, top, round(FEW * bases.wanted(asked, top)), mark, meter):
-            surely = SURELY if dense and asked.top is not None else bases.many_share
-            many = bases.choose_many(engine, asked, top, meter, meter.left * surely)
+            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
+        if dense or _clear(task, top, round(FEW * bases.wanted(task, top)), mark, meter):
+            surely = SURELY if dense and task.top is not None else bases.many_share
+            many = bases.choose_many(engine, task, top, meter, meter.left * surely)
             facts["items expected"] = many
-            why = _why_bases(asked, top, many, mark, meter)
+            why = _why_bases(task, top, many, mark, meter)
             if why:
-                return _told(bases.from_items(engine, asked, top, many, meter), bases, why, facts)
+                return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
             why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
         else:
             why = f"picks of items could hardly tell counts of about {mark:,} people from smaller ones"
-        return _told(clipped.find(engine, asked, meter, float(mark), low), clipped, why, facts)
+        return _told(clipped.find(engine, task, meter, float(mark), low), clipped, why, facts)
 
 
-def _by_facts(asked: Task) -> tuple[Mechanism, str] | None:
+def _by_facts(task: Task) -> tuple[Mechanism, str] | None:
     """Return the mechanism that public facts decide on, and why; None where the data have a say."""
-    if asked.least > Bases().largest:
-        why = f"patterns of {asked.least} items or more were asked for"
-        return (Exponential(), why) if asked.top is not None else (_truncated(), why)
-    if asked.longest == 1:
+    if task.least > Bases().largest:
+        why = f"patterns of {task.least} items or more were asked for"
+        return (Exponential(), why) if task.top is not None else (_truncated(), why)
+    if task.longest == 1:
         return ClippedCounting(), "single items were asked for, and counting all of them costs no more than some"
     return None
 
 
-def _dense(asked: Task, mark: int) -> bool:
+def _dense(task: Task, mark: int) -> bool:
     """Say whether so many people are a large part of all."""
-    return mark >= DENSE * asked.people
+    return mark >= DENSE * task.people
 
 
-def _ranking(asked: Task) -> Fraction:
+def _ranking(task: Task) -> Fraction:
     """Return the share that says how many patterns lie over a threshold, judged by the people known beforehand."""
-    return RANK_SHARE if _dense(asked, asked.count or 1) else ROUGHLY
+    return RANK_SHARE if _dense(task, task.count or 1) else ROUGHLY
 
 
-def _worth_picking(asked: Task, mark: int, meter: Meter) -> bool:
+def _worth_picking(task: Task, mark: int, meter: Meter) -> bool:
     """Say whether picking longer patterns alone, one by one out of all there are, would find most of them."""
-    universe = Universe(asked.items, asked.least, asked.longest)
-    if asked.least == 1 or universe.bits > MOST_BITS:
+    universe = Universe(task.items, task.least, task.longest)
+    if task.least == 1 or universe.bits > MOST_BITS:
         return False
-    how, top = Exponential(), asked.top or 1
-    share = meter.left * (how.selecting if asked.counts else 1)
+    how, top = Exponential(), task.top or 1
+    share = meter.left * (how.selecting if task.counts else 1)
     missed = slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way))
     return MISSED * missed <= mark
 
 
-def _clear(asked: Task, top: int, many: int, mark: int, meter: Meter) -> bool:
+def _clear(task: Task, top: int, many: int, mark: int, meter: Meter) -> bool:
     """Say whether picks of so many items, and of pairs as these need, can tell counts of `mark` from smaller ones."""
     bases = Bases()
-    picks = max(1, many + (bases.pairs(asked, top, many) if many > bases.largest else 0))
+    picks = max(1, many + (bases.pairs(task, top, many) if many > bases.largest else 0))
     return mark * meter.rate(picks, meter.left * SEVERAL, bases.way(meter)) >= CLEAR
 
 
-def _why_bases(asked: Task, top: int, many: int, mark: int, meter: Meter) -> str:
+def _why_bases(task: Task, top: int, many: int, mark: int, meter: Meter) -> str:
     """Return why patterns of about so many items are best found from bases; nothing where they are not."""
-    if _dense(asked, mark):
+    if _dense(task, mark):
         return f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-    few = many <= FEW * Bases().wanted(asked, top)
-    if few and _clear(asked, top, many, mark, meter):
+    few = many <= FEW * Bases().wanted(task, top)
+    if few and _clear(task, top, many, mark, meter):
         return f"about {many:,} items make most of the patterns, and can be picked"
     return ""
 

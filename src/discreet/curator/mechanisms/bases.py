@@ -63,14 +63,14 @@ class Bases(Basing):
     mends: ClassVar[bool] = True
     many_share: ClassVar[Fraction] = Fraction(1, 20)
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Choose how many patterns and items with a twentieth each, and find them with the rest.
 
         How that is split between picking and counting depends on how many items there are.
         """
-        steps = [(RANK, RANK_SHARE)] if asked.top is None else []
+        steps = [(RANK, RANK_SHARE)] if task.top is None else []
         left = 1 - sum((share for _, share in steps), Fraction(0))
-        if asked.longest > 1:
+        if task.longest > 1:
             steps.append((MANY, left * self.many_share))
             left -= steps[-1][1]
         return [*steps, (_FIND, left)]
@@ -83,25 +83,25 @@ class Bases(Basing):
         """Pick one more where there are few."""
         return many + (many < SMALL)
 
-    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
+    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
         """Spend more on picking where there are pairs to pick; on how many, where nothing else tells."""
-        others = self.pairs(asked, top, many)
+        others = self.pairs(task, top, many)
         picks = meter.rate(many + others, meter.left * SEVERAL, self.way(meter))
-        dense = self.wanted(asked, top) >= TOGETHER * many and asked.people * picks < TELLING
+        dense = self.wanted(task, top) >= TOGETHER * many and task.people * picks < TELLING
         if many <= (max(self.largest, LARGEST_BASIS) if dense else self.largest):
             return Split(items=ONE, single=True)
-        if asked.least > 1 and asked.longest > 2:
+        if task.least > 1 and task.longest > 2:
             return ALONE
         each = SEVERAL / (many + others)
         return Split(items=many * each, pairs=others * each, many=others)
 
-    def covered(self, asked: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+    def covered(self, task: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
         """Cover in blocks where most pairs were picked; not for longer patterns, many of which lie in no block."""
-        if self.longest(asked) == 2 and len(pairs) >= NEARLY * comb(items, 2):
+        if self.longest(task) == 2 and len(pairs) >= NEARLY * comb(items, 2):
             return blocks(items, pairs, self.largest, power)
-        return super().covered(asked, items, pairs, power)
+        return super().covered(task, items, pairs, power)
 
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
         """Fit the cells to each other and to the number of people, where it is that of the people in the cells."""
-        people = (float(asked.people), (asked.people_margin / 1.96) ** 2) if asked.counted else None
-        return fit_up(bases, noisy, asked.least, self.longest(asked), people)
+        people = (float(task.people), (task.people_margin / 1.96) ** 2) if task.counted else None
+        return fit_up(bases, noisy, task.least, self.longest(task), people)

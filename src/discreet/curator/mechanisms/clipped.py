@@ -98,43 +98,43 @@ class ClippedCounting(Mechanism):
         if not is_whole(self.pairs) or not 1 <= self.pairs <= 1_000:
             raise MisuseError(f"pairs is a whole number from 1 to 1,000; {self.pairs!r} was given.")
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse longer patterns than are looked for, and more of them than there are."""
-        super().check(asked, budget)
-        if asked.least > LONGEST:
+        super().check(task, budget)
+        if task.least > LONGEST:
             raise MisuseError(
                 told(
                     "clipped finds patterns of at most {longest} items, and {lengths} asks for {asked} or more: ask "
                     "for "
                     "shorter ones, or another mechanism.",
                     longest=LONGEST,
-                    asked=asked.least,
+                    task=task.least,
                 )
             )
-        if asked.top is not None:
-            check_top(asked)
+        if task.top is not None:
+            check_top(task)
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Measure the count of the last pattern, count candidates, and count again those that are in doubt.
 
         What a length does not use, as it has no candidates, goes to the last step.
         """
-        measuring = MEASURING if asked.top is not None else Fraction(0)
-        finding = (1 - measuring) * _finding(asked)
+        measuring = MEASURING if task.top is not None else Fraction(0)
+        finding = (1 - measuring) * _finding(task)
         steps = [(LAST, measuring)] if measuring else []
         counted = 1 - LOOKING
         again = 1 - measuring - finding
         return [*steps, (HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Measure what the last pattern counts, where that is not the question, and find those above it."""
-        if asked.top is None:
-            return self.find(engine, asked, meter, float(asked.count or 1), float(asked.count or 1))
-        last = meter.count(LAST, engine, Kth(asked.top, asked.least, asked.longest), MEASURING)
+        if task.top is None:
+            return self.find(engine, task, meter, float(task.count or 1), float(task.count or 1))
+        last = meter.count(LAST, engine, Kth(task.top, task.least, task.longest), MEASURING)
         mark = max(1.0, float(last.values[0]))
-        return self.find(engine, asked, meter, mark, max(1.0, mark - LOWERED * last.deviation))
+        return self.find(engine, task, meter, mark, max(1.0, mark - LOWERED * last.deviation))
 
-    def find(self, engine: Engine, asked: Task, meter: Meter, mark: float, low: float) -> Found:
+    def find(self, engine: Engine, task: Task, meter: Meter, mark: float, low: float) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -146,30 +146,30 @@ class ClippedCounting(Mechanism):
         low
             A count that it surely does not lie below.
         """
-        levels = self._levels(engine, asked, meter, mark, low)
-        pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= asked.least])
-        if asked.top is not None:
-            pool = _filled(_hopeful(pool, low, asked.top), asked, meter, mark)
+        levels = self._levels(engine, task, meter, mark, low)
+        pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= task.least])
+        if task.top is not None:
+            pool = _filled(_hopeful(pool, low, task.top), task, meter, mark)
         facts = {
             "candidates counted": [len(level) for level in levels.tallies],
             "most that a basket added": [round(total, 2) for total in levels.totals],
         }
         # Over a threshold nothing of the lengths that were asked for may be left to count.
         spare = pool if len(pool) else levels.tallies[-1]
-        doubtful = _doubtful(asked, spare, mark)
+        doubtful = _doubtful(task, spare, mark)
         again, total = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left, mark)
         if len(pool):
-            pool = pool.merged(doubtful, again).lowered(asked.crowd)
+            pool = pool.merged(doubtful, again).lowered(task.crowd)
         facts |= {"counted again": len(doubtful), "most that a basket added then": total}
-        return _found(asked, pool, facts, _cut_short(levels.cut) if asked.top is None else ())
+        return _found(task, pool, facts, _cut_short(levels.cut) if task.top is None else ())
 
-    def _levels(self, engine: Engine, asked: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
+    def _levels(self, engine: Engine, task: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
         """Count candidates, one length after the other."""
-        longest = min(asked.longest, asked.items, LONGEST)
+        longest = min(task.longest, task.items, LONGEST)
         budget = meter.left
         longer = LONGER * budget
         clear = mark / sqrt(meter.scale(People(), PAIRS * budget)[1])
-        sets = rows(np.arange(asked.items, dtype=np.int32)[:, None])
+        sets = rows(np.arange(task.items, dtype=np.int32)[:, None])
         items = 0
         levels = ClippedLevels([], [], [])
         for size in range(1, longest + 1):
@@ -178,18 +178,18 @@ class ClippedCounting(Mechanism):
             elif size == 2:
                 share = budget * (PAIRS if longest > 2 else PAIRS + LONGER)
             else:
-                share = longer * (EACH if size >= asked.least else Fraction(1, asked.least - size + 1))
+                share = longer * (EACH if size >= task.least else Fraction(1, task.least - size + 1))
                 longer -= share
             level, total = count_clipped(FIND, engine, meter, sets, share, mark)
-            most = int(min(max(_kept(asked, size, level, low), clear), CANDIDATES))
+            most = int(min(max(_kept(task, size, level, low), clear), CANDIDATES))
             # All items were counted: over a threshold none of them has to be left out.
-            levels.tallies.append(level if size == 1 and asked.top is None else level.best(SPARE * most))
+            levels.tallies.append(level if size == 1 and task.top is None else level.best(SPARE * most))
             levels.totals.append(total)
             hopeful = _hopeful(level.best(most), low)
             items = len(hopeful) if size == 1 else items
             if size == longest:
                 break
-            counted = self._most(asked, hopeful, items, clear)
+            counted = self._most(task, hopeful, items, clear)
             scores = np.rint(1024 * np.log2(np.maximum(hopeful.estimates, 1.0))).astype(np.int64)
             # The likeliest by the product of the counts of their parts.
             sets = joined(hopeful.itemsets, scores, counted)[0]
@@ -199,11 +199,11 @@ class ClippedCounting(Mechanism):
                 levels.cut.append(size + 1)
         return levels
 
-    def _most(self, asked: Task, level: Tally, items: int, clear: float) -> int:
+    def _most(self, task: Task, level: Tally, items: int, clear: float) -> int:
         """Return how many itemsets of one item more than a level has are counted at most."""
         wanted = max(items, len(level), FEW_ITEMS)
-        if asked.top is not None:
-            wanted = asked.top * comb(max(asked.least, 2), 2)
+        if task.top is not None:
+            wanted = task.top * comb(max(task.least, 2), 2)
         most = int(min(max(self.pairs * wanted, ROOM * clear), CANDIDATES))
         if len(level) and level.itemsets.sizes[0] > 1:
             most = -(-most // 10)
@@ -221,21 +221,21 @@ def _cut_short(lengths: list[int]) -> tuple[str, ...]:
     )
 
 
-def _finding(asked: Task) -> Fraction:
+def _finding(task: Task) -> Fraction:
     """Return the share that finds candidates."""
-    return ONLY_ITEMS if min(asked.longest, asked.items) == 1 else ITEMS + PAIRS + LONGER
+    return ONLY_ITEMS if min(task.longest, task.items) == 1 else ITEMS + PAIRS + LONGER
 
 
-def _kept(asked: Task, size: int, level: Tally, low: float) -> int:
+def _kept(task: Task, size: int, level: Tally, low: float) -> int:
     """Return how many itemsets of a size can be among the top patterns, or within one of them.
 
     As many as are asked for; of shorter ones than that, as many as their subsets. Over a threshold as many as have an
     estimate over it, less those that noise lifted there: about as many as it pushed as far below 0.
     """
-    if asked.top is None:
+    if task.top is None:
         lifted = np.count_nonzero(level.estimates <= -low)
         return max(KEPT, int(np.count_nonzero(level.estimates >= low) - lifted))
-    return min(asked.top * (comb(asked.least, size) if size < asked.least else 1), CANDIDATES)
+    return min(task.top * (comb(task.least, size) if size < task.least else 1), CANDIDATES)
 
 
 def _hopeful(tally: Tally, low: float, least: int = 0) -> Tally:
@@ -245,25 +245,25 @@ def _hopeful(tally: Tally, low: float, least: int = 0) -> Tally:
     return tally.take(order[: max(least, int(np.count_nonzero(~doomed)))])
 
 
-def _filled(pool: Tally, asked: Task, meter: Meter, mark: float) -> Tally:
+def _filled(pool: Tally, task: Task, meter: Meter, mark: float) -> Tally:
     """Return as many candidates as patterns are asked for: where fewer were counted, others are drawn.
 
     How many were counted is a result; so the length of the list must not tell it. They are taken to count nothing, give
     or take as much as the last pattern.
     """
-    universe = Universe(asked.items, asked.least, min(asked.longest, LONGEST))
-    missing = universe.up_to(asked.top or 0) - len(pool)
+    universe = Universe(task.items, task.least, min(task.longest, LONGEST))
+    missing = universe.up_to(task.top or 0) - len(pool)
     if missing <= 0:
         return pool
     others = from_tuples(universe.others(to_tuples(pool.itemsets), missing, meter.below))
     return end_to_end([pool, Tally(others, np.zeros(missing), np.full(missing, mark))])
 
 
-def _doubtful(asked: Task, pool: Tally, mark: float) -> I64:
+def _doubtful(task: Task, pool: Tally, mark: float) -> I64:
     """Return which candidates may or may not be patterns; where there are none, those that are; or all of them."""
     edge, most = mark, len(pool)
-    if asked.top is not None:
-        edge, most = float(np.sort(pool.estimates)[-min(asked.top, len(pool))]), SPARE * asked.top
+    if task.top is not None:
+        edge, most = float(np.sort(pool.estimates)[-min(task.top, len(pool))]), SPARE * task.top
     away = np.abs(pool.estimates - edge)
     for places in (np.flatnonzero(away <= DOUBT * pool.deviations), np.flatnonzero(pool.estimates >= edge)):
         if len(places):
@@ -271,14 +271,14 @@ def _doubtful(asked: Task, pool: Tally, mark: float) -> I64:
     return np.arange(len(pool))
 
 
-def _found(asked: Task, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
+def _found(task: Task, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
     """Keep the patterns that were asked for, and say how sure their counts are."""
     order = np.lexsort((pool.itemsets.sizes, -pool.estimates))
-    if asked.top is None:
+    if task.top is None:
         # Shown are whole people.
-        order = order[np.rint(pool.estimates[order]) >= (asked.count or 1)]
-    kept = pool.take(order[: asked.top])
-    if not asked.counts:
+        order = order[np.rint(pool.estimates[order]) >= (task.count or 1)]
+    kept = pool.take(order[: task.top])
+    if not task.counts:
         return Found(itemsets=kept.itemsets, estimates=None, facts=facts, notes=notes)
     notes = (
         "People who hold many candidates count less for each of them, and the estimates are corrected for it by how "

@@ -28,28 +28,28 @@ class Count(Mechanism):
     )
     answers: ClassVar[tuple[Answers, ...]] = ("itemsets",)
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse an empty list, and questions that name no itemsets."""
-        if asked.itemsets is None:
+        if task.itemsets is None:
             raise MisuseError(
                 told(
                     "count counts itemsets that are named, and finds none: use discreet.count, on the command line "
                     "`discreet count FILE --itemsets WANTED`; or leave {mechanism} out."
                 )
             )
-        super().check(asked, budget)
-        if not len(asked.itemsets):
+        super().check(task, budget)
+        if not len(task.itemsets):
             raise MisuseError("There is no itemset to count: give at least one.")
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """All of the budget counts."""
         return [("counting the itemsets", Fraction(1))]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Count with noise."""
-        if asked.itemsets is None:
+        if task.itemsets is None:
             raise AssertionError("checked before")
-        noisy = meter.count("counting the itemsets", engine, Supports(asked.itemsets), Fraction(1))
+        noisy = meter.count("counting the itemsets", engine, Supports(task.itemsets), Fraction(1))
         values = noisy.values.astype(np.float64)
         margin = noisy.margin()
-        return Found(itemsets=asked.itemsets, estimates=values, low=values - margin, high=values + margin)
+        return Found(itemsets=task.itemsets, estimates=values, low=values - margin, high=values + margin)

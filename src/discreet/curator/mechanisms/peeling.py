@@ -64,38 +64,38 @@ class Peeling(Mechanism):
         if not 0 < self.selecting < 1:
             raise MisuseError(f"selecting lies between 0 and 1; {shown(self.selecting)} was given.")
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse longer patterns without their parts, and more patterns than there are or can be picked."""
-        super().check(asked, budget)
-        check_top(asked)
-        if asked.least > 1:
+        super().check(task, budget)
+        check_top(task)
+        if task.least > 1:
             raise MisuseError(
                 told(
                     "peeling finds longer patterns by way of their parts: ask for {lengths} from 1 on, or another "
                     "mechanism."
                 )
             )
-        if asked.top is not None and asked.top > MOST:
+        if task.top is not None and task.top > MOST:
             raise MisuseError(
                 told(
                     "peeling picks at most {allowed:,} patterns; {top} is {given:,}: ask for fewer.",
                     allowed=MOST,
-                    given=asked.top,
+                    given=task.top,
                 )
             )
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Pick with one share, count with the other; for the patterns alone all of it picks."""
-        if not asked.counts:
+        if not task.counts:
             return [(PICK, Fraction(1))]
         counting = 1 - self.selecting
         return [(PICK, self.selecting), (LAST, SIZING * counting), (COUNT, (1 - SIZING) * counting)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Pick, and count what was picked."""
-        return self.find(engine, asked, meter)
+        return self.find(engine, task, meter)
 
-    def find(self, engine: Engine, asked: Task, meter: Meter, mark: float | None = None) -> Found:
+    def find(self, engine: Engine, task: Task, meter: Meter, mark: float | None = None) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -105,16 +105,16 @@ class Peeling(Mechanism):
         mark
             About what the last of the top patterns counts, a released number; without it, it is measured.
         """
-        share = meter.left * dict(self.plan(asked))[PICK]
-        itemsets = from_tuples(picked(engine, asked, meter, share))
-        if not asked.counts:
+        share = meter.left * dict(self.plan(task))[PICK]
+        itemsets = from_tuples(picked(engine, task, meter, share))
+        if not task.counts:
             return Found(itemsets=itemsets, estimates=None)
         if mark is None:
             # How much clipping may take away goes with what the last pattern counts.
-            last = meter.count(LAST, engine, Kth(len(itemsets), 1, asked.longest), meter.left * SIZING)
+            last = meter.count(LAST, engine, Kth(len(itemsets), 1, task.longest), meter.left * SIZING)
             mark = max(1.0, float(last.values[0]))
         tally, _ = count_clipped(COUNT, engine, meter, itemsets, meter.left, mark)
-        estimates, margins = falling(itemsets, tally.estimates, asked.crowd), DEVIATIONS * tally.deviations
+        estimates, margins = falling(itemsets, tally.estimates, task.crowd), DEVIATIONS * tally.deviations
         return Found(itemsets=itemsets, estimates=estimates, low=estimates - margins, high=estimates + margins)
 
 
@@ -123,10 +123,10 @@ def way(meter: Meter) -> Way:
     return "permute-and-flip" if meter.pure else "exponential"
 
 
-def picked(engine: Engine, asked: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
+def picked(engine: Engine, task: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
     """Return the patterns in the order of the picks, all of which together cost the share."""
-    growing = Growing(engine, asked)
-    many = asked.top or 0
+    growing = Growing(engine, task)
+    many = task.top or 0
     for _ in range(many):
         candidates = growing.candidates()
         chosen = meter.choose(PICK, candidates, 1, share / many, way(meter)).candidates[0]
@@ -137,13 +137,13 @@ def picked(engine: Engine, asked: Task, meter: Meter, share: Fraction) -> list[I
 class Growing:
     """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
 
-    def __init__(self, engine: Engine, asked: Task) -> None:
-        counts = engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
+    def __init__(self, engine: Engine, task: Task) -> None:
+        counts = engine.answer(Supports(Itemsets(np.arange(task.items + 1), np.arange(task.items, dtype=np.int32))))
         # In order of their counts, so that they are soon sorted again each time. Which place a candidate has is told to
         # nobody.
         order = np.argsort(-counts, kind="stable")
-        self._engine, self._longest = engine, asked.longest
-        self._codes, self._sizes = order.astype(np.int32), np.ones(asked.items, np.int64)
+        self._engine, self._longest = engine, task.longest
+        self._codes, self._sizes = order.astype(np.int32), np.ones(task.items, np.int64)
         self._counts: I64 = counts[order]
         self.picked: list[ItemTuple] = []
         # For each picked pattern, and for nothing at all, the items with which it is a picked pattern too.

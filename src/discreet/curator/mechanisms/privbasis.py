@@ -31,17 +31,17 @@ class PrivBasis(Basing):
     )
     many_share: ClassVar[Fraction] = Fraction(1, 10)
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Split as the article does: one tenth for the number of items, four for picking, five for counting.
 
         Where patterns are single items there is no such number to find, and without counts picking them is all.
         """
         steps = [(MANY, Fraction(1, 10)), (PICK, Fraction(4, 10)), (COUNT, Fraction(5, 10))]
-        if asked.longest == 1:
+        if task.longest == 1:
             steps = [(PICK, Fraction(4, 9)), (COUNT, Fraction(5, 9))]
-        if asked.top is None:
+        if task.top is None:
             return [(RANK, RANK_SHARE), *((name, share * (1 - RANK_SHARE)) for name, share in steps)]
-        if asked.longest == 1 and not asked.counts:
+        if task.longest == 1 and not task.counts:
             return [(PICK, Fraction(1))]
         return steps
 
@@ -53,13 +53,13 @@ class PrivBasis(Basing):
         """Pick as many items as were chosen."""
         return many
 
-    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
+    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
         """Spend four ninths of what is left on picking, the same on each pick; few items are one basis."""
         single = many <= self.largest
-        others = 0 if single else self.pairs(asked, top, many)
+        others = 0 if single else self.pairs(task, top, many)
         each = Fraction(4, 9) / (many + others)
         return Split(items=many * each, pairs=others * each, many=others, single=single)
 
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
         """Average over the bases; what is shown is decided by the estimates."""
-        return add_up(bases, noisy, asked.least, self.longest(asked))
+        return add_up(bases, noisy, task.least, self.longest(task))

@@ -63,10 +63,10 @@ class Threshold(Mechanism):
         if not 1 <= self.kept <= 1_000:
             raise MisuseError(f"kept lies between 1 and 1,000; {self.kept:,} was given.")
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse baskets with more subsets than can be looked at: the floor would rise over every count."""
-        super().check(asked, budget)
-        kept, longest = self._sizes(asked)
+        super().check(task, budget)
+        kept, longest = self._sizes(task)
         if subsets(kept, longest) > LISTED:
             raise MisuseError(
                 told(
@@ -78,31 +78,31 @@ class Threshold(Mechanism):
                 )
             )
 
-    def _sizes(self, asked: Task) -> tuple[int, int]:
+    def _sizes(self, task: Task) -> tuple[int, int]:
         """Return to how many items baskets are cut, and how many a pattern has at most."""
-        kept = max(min(self.kept, asked.items), asked.least)
-        return kept, min(asked.longest if asked.bounded else max(asked.least, LONGEST), kept)
+        kept = max(min(self.kept, task.items), task.least)
+        return kept, min(task.longest if task.bounded else max(task.least, LONGEST), kept)
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Spend everything on one step."""
         return [(_FIND, Fraction(1))]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Count what occurs in the cut baskets, and keep what lies over the threshold."""
-        kept, longest = self._sizes(asked)
-        people = asked.people + asked.people_margin
+        kept, longest = self._sizes(task)
+        people = task.people + task.people_margin
         things = find(
             engine,
             meter,
             _FIND,
             meter.left,
             kept=kept,
-            least=asked.least,
+            least=task.least,
             longest=longest,
             people=people,
-            over=asked.count or 0,
+            over=task.count or 0,
         )
-        many = len(things.values) if asked.top is None else min(asked.top, len(things.values))
+        many = len(things.values) if task.top is None else min(task.top, len(things.values))
         itemsets = things.itemsets.take(np.arange(many))
         values = things.values[:many].astype(np.float64)
         facts = {"threshold": things.threshold, "items kept of a basket": kept, "longest pattern": longest}
@@ -110,12 +110,12 @@ class Threshold(Mechanism):
             f"Patterns of up to {longest} items were looked for in baskets cut to {kept} items, drawn at random. Those "
             f"with a noisy count of {things.threshold:,} or more are shown."
         ]
-        if asked.count is not None and things.threshold > asked.count:
+        if task.count is not None and things.threshold > task.count:
             notes.append(
                 f"Below {things.threshold:,} people, patterns that few people hold could not be told from noise: those "
-                f"with {asked.count:,} people up to that are missing."
+                f"with {task.count:,} people up to that are missing."
             )
-        if not asked.counts:
+        if not task.counts:
             return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
         # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
         notes.append(

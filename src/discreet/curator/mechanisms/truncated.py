@@ -75,7 +75,7 @@ class Truncated(ThresholdLevels):
         if size < spread.longest:
             most = bounds(sets.codes, size, spread.longest, self.bound)
             if situation.meter.neighbours is Neighbours.REPLACE:
-                most = np.minimum(2 * most, len(sets))  # as `exchanged` of the query that will be asked
+                most = np.minimum(2 * most, len(sets))  # as `l1_sensitivity_replace` of the query that will be asked
             unit = sqrt(situation.meter.scale(People(), share)[1])
             deviations = unit * (most if situation.meter.pure else np.sqrt(most))
             model = "uniform" if self.keep == "none" else self.keep

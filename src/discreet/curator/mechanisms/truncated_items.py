@@ -53,44 +53,44 @@ class TruncatedItems(Mechanism):
         check_numbers(self, "longest_size")
         check_choice("keep", self.keep, Keep)
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse questions that single items do not answer."""
-        super().check(asked, budget)
-        if asked.least > 1:
+        super().check(task, budget)
+        if task.least > 1:
             raise MisuseError(
                 told(
                     "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
                     "out, or take the mechanism truncated.",
                     name=self.name,
-                    asked=asked.least,
+                    task=task.least,
                 )
             )
-        if asked.top is not None and asked.top > asked.items:
+        if task.top is not None and task.top > task.items:
             raise MisuseError(
                 told(
                     "{top} is {given:,}, but there are only {there:,} items: ask for at most so many.",
-                    given=asked.top,
-                    there=asked.items,
+                    given=task.top,
+                    there=task.items,
                 )
             )
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Count the sizes of baskets with a small share and the items with the rest."""
         if not self.truncate:
             return [(ITEMS, Fraction(1))]
-        sizes = sizing(asked, Fraction(1))
+        sizes = sizing(task, Fraction(1))
         return [(SIZES, sizes), (ITEMS, 1 - sizes)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Cut, count, and keep what is over the threshold or at the top."""
-        every = rows(np.arange(asked.items, dtype=np.int32)[:, None])
+        every = rows(np.arange(task.items, dtype=np.int32)[:, None])
         query = Supports(every)
         kept = 1.0
         facts: dict[str, int] = {}
         notes = ["Only single items were looked for."]
         if self.truncate:
-            sizes = Sizes(min(self.longest_size, asked.items))
-            spread = Spread.of(meter.count(SIZES, engine, sizes, dict(self.plan(asked))[SIZES]), asked.items)
+            sizes = Sizes(min(self.longest_size, task.items))
+            spread = Spread.of(meter.count(SIZES, engine, sizes, dict(self.plan(task))[SIZES]), task.items)
             # The length is read from the noisy histogram only: the longest basket that is left would be private (C3).
             longest = spread.covering(self.coverage)
             query = Supports(every, Truncation(longest, meter.secret()))
@@ -106,15 +106,15 @@ class TruncatedItems(Mechanism):
             low, high = spread.interval(noisy, spread.left(1, longest))
         else:
             low, high = estimates - noisy.margin(), estimates + noisy.margin()
-        if asked.top is None:
-            places = np.flatnonzero(estimates >= (asked.count or 1))
+        if task.top is None:
+            places = np.flatnonzero(estimates >= (task.count or 1))
         else:
-            places = np.sort(np.argsort(-estimates, kind="stable")[: asked.top])
+            places = np.sort(np.argsort(-estimates, kind="stable")[: task.top])
         return Found(
             itemsets=every.take(places),
-            estimates=estimates[places] if asked.counts else None,
-            low=np.minimum(low, estimates)[places] if asked.counts else None,
-            high=np.maximum(high, estimates)[places] if asked.counts else None,
+            estimates=estimates[places] if task.counts else None,
+            low=np.minimum(low, estimates)[places] if task.counts else None,
+            high=np.maximum(high, estimates)[places] if task.counts else None,
             facts=facts,
             notes=tuple(notes),
         )

@@ -97,109 +97,109 @@ class Basing(Mechanism):
         """Return how many items are picked where the choice was so many."""
 
     @abstractmethod
-    def split(self, asked: Task, top: int, many: int, meter: Meter) -> Split:
+    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
         """Return on what is spent what is left once it is known how many items to pick."""
 
     @abstractmethod
-    def sums(self, bases: list[Basis], noisy: Noisy, asked: Task) -> Sums:
+    def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
         """Return what the cells say about the itemsets of the asked lengths within the bases."""
 
-    def covered(self, asked: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
+    def covered(self, task: Task, items: int, pairs: list[tuple[int, int]], power: int) -> list[Basis]:
         """Return bases that hold each of the items 0, 1, 2 … and each of the pairs of them."""
         return cover(items, pairs, self.largest, power)
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse patterns that no basis can hold, and more of them than there are."""
-        super().check(asked, budget)
-        if asked.least > self.largest:
+        super().check(task, budget)
+        if task.least > self.largest:
             raise MisuseError(
                 told(
                     "{name} finds patterns of at most {largest} items, and {lengths} asks for {asked} or more: "
                     "ask for shorter ones, or another mechanism.",
                     name=self.name,
                     largest=self.largest,
-                    asked=asked.least,
+                    task=task.least,
                 )
             )
-        if asked.top is not None:
-            check_top(asked)
+        if task.top is not None:
+            check_top(task)
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Choose how many items, which items, which pairs; cover them; count the cells; add them up."""
-        top = asked.top if asked.top is not None else self.choose_rank(engine, asked, meter, RANK_SHARE)
-        many = self.choose_many(engine, asked, top, meter, meter.left * self.many_share) if asked.longest > 1 else 0
-        return self.from_items(engine, asked, top, many, meter)
+        top = task.top if task.top is not None else self.choose_rank(engine, task, meter, RANK_SHARE)
+        many = self.choose_many(engine, task, top, meter, meter.left * self.many_share) if task.longest > 1 else 0
+        return self.from_items(engine, task, top, many, meter)
 
-    def longest(self, asked: Task) -> int:
+    def longest(self, task: Task) -> int:
         """Return how many items a pattern has at most."""
-        return min(asked.longest, self.largest)
+        return min(task.longest, self.largest)
 
-    def wanted(self, asked: Task, top: int) -> int:
+    def wanted(self, task: Task, top: int) -> int:
         """Return how many patterns the items and pairs are picked for."""
-        return max(1, Universe(asked.items, asked.least, self.longest(asked)).up_to(ceil(self.spare * top)))
+        return max(1, Universe(task.items, task.least, self.longest(task)).up_to(ceil(self.spare * top)))
 
-    def choose_rank(self, engine: Engine, asked: Task, meter: Meter, share: Fraction) -> int:
+    def choose_rank(self, engine: Engine, task: Task, meter: Meter, share: Fraction) -> int:
         """Choose the rank at which the counts of patterns come closest to the threshold."""
-        longest = self.longest(asked)
-        most = Universe(asked.items, asked.least, longest).up_to(RANKS)
+        longest = self.longest(task)
+        most = Universe(task.items, task.least, longest).up_to(RANKS)
         ranks = [1]
         while ranks[-1] < most:
             ranks.append(min(max(ranks[-1] + 1, ranks[-1] * 5 // 4), most))
-        threshold = asked.count or 0
+        threshold = task.count or 0
         # Where a score is so far below 0 that it is chosen next to never, it makes no difference how far: counts that
         # far below the threshold are taken for more than they are, and need not be mined. The later ranks for a little
         # less, so that where no pattern comes near the threshold, few are chosen.
         rate = meter.rate(1, share, self.way(meter), monotone=False)
         lowest = np.array([max(0, threshold - ceil((FAR + Fraction(place, 2)) / rate)) for place in range(len(ranks))])
-        listed = engine.above(int(lowest[-1]), asked.least, longest, RANKS)
+        listed = engine.above(int(lowest[-1]), task.least, longest, RANKS)
         # Each count is an order statistic over the public universe, and 0 where fewer occur (E11).
         counts = np.full(ranks[-1], listed.bound)
         counts[: len(listed.counts)] = listed.counts
         scores = -np.abs(np.maximum(counts[np.array(ranks) - 1], lowest) - threshold)
         return ranks[meter.choose(RANK, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]]
 
-    def choose_many(self, engine: Engine, asked: Task, top: int, meter: Meter, share: Fraction) -> int:
+    def choose_many(self, engine: Engine, task: Task, top: int, meter: Meter, share: Fraction) -> int:
         """Choose how many items to pick: the rank at which their counts come closest to that of the last pattern.
 
         So many patterns need so many items at least, and where single items are patterns too, no more than one each.
         """
-        mark = self._mark(engine, asked, top)
-        factor = 1 if asked.least == 1 else self.longest(asked)
-        most = min(asked.items, ITEMS, self.wanted(asked, top) * factor)
-        least = _fewest(asked.least, self.longest(asked), top, most)
-        falling = np.sort(_held(engine, asked))[::-1]
+        mark = self._mark(engine, task, top)
+        factor = 1 if task.least == 1 else self.longest(task)
+        most = min(task.items, ITEMS, self.wanted(task, top) * factor)
+        least = _fewest(task.least, self.longest(task), top, most)
+        falling = np.sort(_held(engine, task))[::-1]
         scores = -np.abs(falling[least - 1 : most] - mark)
         chosen = meter.choose(MANY, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
-        return min(self.widened(least + chosen), asked.items)
+        return min(self.widened(least + chosen), task.items)
 
-    def pairs(self, asked: Task, top: int, many: int) -> int:
+    def pairs(self, task: Task, top: int, many: int) -> int:
         """Return how many pairs are picked beside so many items.
 
         Where single items are patterns, as many as patterns are missing, fewer where that is many, as longer patterns
         come with them: the article's number. Where they are not, enough for so many pairs, or for longer patterns that
         share pairs.
         """
-        if asked.longest == 1:
+        if task.longest == 1:
             return 0
-        wanted, most = self.wanted(asked, top), min(comb(many, 2), PAIRS)
-        if asked.least > 1:
-            return min((asked.least - 1) * wanted, most)
+        wanted, most = self.wanted(task, top), min(comb(many, 2), PAIRS)
+        if task.least > 1:
+            return min((task.least - 1) * wanted, most)
         missing = max(0, wanted - many)
         return min(missing, isqrt(missing * many), most)
 
-    def from_items(self, engine: Engine, asked: Task, top: int, many: int, meter: Meter) -> Found:
+    def from_items(self, engine: Engine, task: Task, top: int, many: int, meter: Meter) -> Found:
         """Pick so many items and pairs of them, and count the cells of bases that cover them, with all that is left.
 
         Single items are counted in groups; how many of them follows from what was asked.
         """
-        longest = self.longest(asked)
+        longest = self.longest(task)
         if longest == 1:
-            many = top if asked.top is not None else self.wanted(asked, top)
-        split, left, way = self.split(asked, top, many, meter), meter.left, self.way(meter)
-        alone = longest == 1 and asked.top is not None and not asked.counts
+            many = top if task.top is not None else self.wanted(task, top)
+        split, left, way = self.split(task, top, many, meter), meter.left, self.way(meter)
+        alone = longest == 1 and task.top is not None and not task.counts
         share = left if alone else left * split.items
-        picked = sorted(meter.choose(PICK, Candidates(_held(engine, asked)), many, share, way).candidates)
-        facts = {"patterns expected": top} if asked.top is None else {}
+        picked = sorted(meter.choose(PICK, Candidates(_held(engine, task)), many, share, way).candidates)
+        facts = {"patterns expected": top} if task.top is None else {}
         facts |= {"items picked": many, "pairs picked": 0}
         if alone:
             return Found(itemsets=from_tuples([(item,) for item in picked]), estimates=None, facts=facts)
@@ -209,7 +209,7 @@ class Basing(Mechanism):
             counts = engine.answer(Supports(from_tuples([(picked[one], picked[other]) for one, other in every])))
             others = split.many
             if split.choosing:
-                others = self._choose_pairs(engine, asked, top, counts, meter, left * split.choosing)
+                others = self._choose_pairs(engine, task, top, counts, meter, left * split.choosing)
             chosen = meter.choose(PICK, Candidates(counts), others, left * split.pairs, way)
             pairs = sorted(every[place] for place in chosen.candidates)
             facts["pairs picked"] = others
@@ -219,43 +219,43 @@ class Basing(Mechanism):
         elif split.single:
             bases = [tuple(picked)]
         else:
-            bases = [tuple(picked[place] for place in basis) for basis in self.covered(asked, many, pairs, power)]
+            bases = [tuple(picked[place] for place in basis) for basis in self.covered(task, many, pairs, power)]
         noisy = meter.count(COUNT, engine, Cells(tuple(bases)), meter.left)
-        found = self._found(bases, noisy, asked, facts | {"bases counted": len(bases)})
-        return _filled(found, self.longest(asked), asked, meter) if self.mends and asked.top is not None else found
+        found = self._found(bases, noisy, task, facts | {"bases counted": len(bases)})
+        return _filled(found, self.longest(task), task, meter) if self.mends and task.top is not None else found
 
-    def _choose_pairs(self, engine: Engine, asked: Task, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
+    def _choose_pairs(self, engine: Engine, task: Task, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
         """Choose how many pairs to pick: the rank at which their counts come closest to that of the last pattern."""
-        fewest = comb(_fewest(asked.least, self.longest(asked), top, asked.items) - 1, 2)
-        most = min(len(counts), PAIRS, self.wanted(asked, top) * comb(self.longest(asked), 2))
+        fewest = comb(_fewest(task.least, self.longest(task), top, task.items) - 1, 2)
+        most = min(len(counts), PAIRS, self.wanted(task, top) * comb(self.longest(task), 2))
         least = min(max(fewest, 1), most)
         falling = np.sort(counts)[::-1]
-        scores = -np.abs(falling[least - 1 : most] - self._mark(engine, asked, top))
+        scores = -np.abs(falling[least - 1 : most] - self._mark(engine, task, top))
         return least + meter.choose(PAIR, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
 
-    def _mark(self, engine: Engine, asked: Task, top: int) -> int:
+    def _mark(self, engine: Engine, task: Task, top: int) -> int:
         """Return the count of the last pattern that is looked for: the threshold, or an order statistic."""
-        if asked.count is not None:
-            return asked.count
-        return int(engine.answer(Kth(self.wanted(asked, top), asked.least, self.longest(asked)))[0])
+        if task.count is not None:
+            return task.count
+        return int(engine.answer(Kth(self.wanted(task, top), task.least, self.longest(task)))[0])
 
-    def _found(self, bases: list[Basis], noisy: Noisy, asked: Task, facts: dict[str, int]) -> Found:
+    def _found(self, bases: list[Basis], noisy: Noisy, task: Task, facts: dict[str, int]) -> Found:
         """Add up the cells, and keep the patterns that were asked for."""
-        sums = self.sums(bases, noisy, asked)
+        sums = self.sums(bases, noisy, task)
         order = np.lexsort((sums.itemsets.sizes, -sums.worth))
-        if asked.top is not None:
-            order = order[: asked.top]
-        elif asked.count is not None:
-            order = order[: sums.over(order, asked.count)]
+        if task.top is not None:
+            order = order[: task.top]
+        elif task.count is not None:
+            order = order[: sums.over(order, task.count)]
         kept, values, margins = sums.itemsets.take(order), sums.estimates[order], sums.margins[order]
         notes = [_told(facts)]
-        if asked.top is not None and len(order) < asked.top and not self.mends:
+        if task.top is not None and len(order) < task.top and not self.mends:
             notes.append(f"No more than {len(order):,} itemsets of the asked lengths lie within the bases.")
-        if not asked.counts:
+        if not task.counts:
             return Found(itemsets=kept, estimates=None, facts=facts, notes=tuple(notes))
         notes.append(CHOSEN)
         # An interval stays where it was: it is that of an estimate that errs to both sides.
-        shown = falling(kept, values, float(asked.crowd)) if self.mends else values
+        shown = falling(kept, values, float(task.crowd)) if self.mends else values
         return Found(
             itemsets=kept,
             estimates=shown,
@@ -266,13 +266,13 @@ class Basing(Mechanism):
         )
 
 
-def _filled(found: Found, longest: int, asked: Task, meter: Meter) -> Found:
+def _filled(found: Found, longest: int, task: Task, meter: Meter) -> Found:
     """Return as many patterns as are asked for: where too few lie within the bases, others are drawn.
 
     Nothing is known about their counts: they are shown as 0, give or take everyone.
     """
-    universe = Universe(asked.items, asked.least, longest)
-    missing = universe.up_to(asked.top or 0) - len(found.itemsets)
+    universe = Universe(task.items, task.least, longest)
+    missing = universe.up_to(task.top or 0) - len(found.itemsets)
     if missing <= 0:
         return found
     listed = to_tuples(found.itemsets)
@@ -281,7 +281,7 @@ def _filled(found: Found, longest: int, asked: Task, meter: Meter) -> Found:
     notes = (*found.notes, f"{drawn} drawn at random.")
     if found.estimates is None or found.low is None or found.high is None:
         return replace(found, itemsets=itemsets, notes=notes)
-    nothing, everyone = np.zeros(missing), np.full(missing, float(asked.crowd))
+    nothing, everyone = np.zeros(missing), np.full(missing, float(task.crowd))
     columns = ((found.estimates, nothing), (found.low, nothing), (found.high, everyone))
     estimates, low, high = (np.concatenate(column) for column in columns)
     return replace(found, itemsets=itemsets, estimates=estimates, low=low, high=high, notes=notes)
@@ -293,9 +293,9 @@ def _fewest(least: int, longest: int, top: int, most: int) -> int:
     return next(many for many in count(1) if many >= most or sum(comb(many, size) for size in lengths) >= top)
 
 
-def _held(engine: Engine, asked: Task) -> I64:
+def _held(engine: Engine, task: Task) -> I64:
     """Return how many people hold each item."""
-    return engine.answer(Supports(Itemsets(np.arange(asked.items + 1), np.arange(asked.items, dtype=np.int32))))
+    return engine.answer(Supports(Itemsets(np.arange(task.items + 1), np.arange(task.items, dtype=np.int32))))
 
 
 def _told(facts: dict[str, int]) -> str:

@@ -57,53 +57,53 @@ class Choosing(Mechanism):
     def choice(self) -> Way:
         """Return how patterns are chosen."""
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse a question that has fewer answers than are asked for."""
-        super().check(asked, budget)
-        check_top(asked)
-        if Universe(asked.items, asked.least, asked.longest).bits > MOST_BITS:
+        super().check(task, budget)
+        check_top(task)
+        if Universe(task.items, task.least, task.longest).bits > MOST_BITS:
             raise MisuseError(
                 told(
                     "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
                     "are "
                     "too many to draw from: ask for shorter patterns ({lengths=}), or another mechanism.",
                     name=self.name,
-                    shortest=asked.least,
-                    longest=asked.longest,
+                    shortest=task.least,
+                    longest=task.longest,
                 )
             )
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Choose with one share, count with the other; for the patterns alone all of it chooses."""
-        if not asked.counts:
+        if not task.counts:
             return [("choosing the patterns", Fraction(1))]
         return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Choose among truncated counts, then count the picks."""
-        shares = dict(self.plan(asked))
-        top = asked.top or 0
-        many = Universe(asked.items, asked.least, asked.longest).many
+        shares = dict(self.plan(task))
+        top = task.top or 0
+        many = Universe(task.items, task.least, task.longest).many
         rate = meter.rate(top, shares["choosing the patterns"], self.choice())
         gamma = slack(self.choice(), top, many, self.doubt, rate)
-        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, asked, meter, shares)
+        return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, task, meter, shares)
 
 
-def check_top(asked: Task) -> None:
+def check_top(task: Task) -> None:
     """Refuse to pick more itemsets than there are."""
-    if asked.top is None:
+    if task.top is None:
         return
-    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top)
-    if many < asked.top:
+    many = Universe(task.items, task.least, task.longest).up_to(task.top)
+    if many < task.top:
         # What every pattern has may be a pattern too: then it is one of the top that were typed.
-        more, least, longest = int(asked.alone), asked.least + asked.fixed - asked.alone, asked.longest + asked.fixed
+        more, least, longest = int(task.alone), task.least + task.fixed - task.alone, task.longest + task.fixed
         span = f"{least:,} to {longest:,} items" if least < longest else number_of(longest, "item")
-        among = " with the given ones" if asked.fixed else ""
+        among = " with the given ones" if task.fixed else ""
         raise MisuseError(
             told(
                 "{top} is {given:,}, but {listed} only {there} of {span}{among}: ask for at most so many.",
-                given=asked.top + more,
-                listed=number_of(asked.items + asked.fixed, "item has", "items have"),
+                given=task.top + more,
+                listed=number_of(task.items + task.fixed, "item has", "items have"),
                 there=number_of(many + more, "itemset"),
                 span=span,
                 among=among,
@@ -117,19 +117,19 @@ def choose_and_count(
     floor: Fraction,
     gamma: int,
     engine: Engine,
-    asked: Task,
+    task: Task,
     meter: Meter,
     shares: dict[str, Fraction],
 ) -> Found:
     """Choose the top itemsets by their counts truncated gamma below the K-th, and count those chosen (E6)."""
-    top = asked.top or 0
-    universe = Universe(asked.items, asked.least, asked.longest)
+    top = task.top or 0
+    universe = Universe(task.items, task.least, task.longest)
     # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
     # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
-    kth = int(engine.answer(Kth(top, asked.least, asked.longest))[0])
+    kth = int(engine.answer(Kth(top, task.least, task.longest))[0])
     least = ceil(floor * gamma)
     bound = max(kth - gamma, least, 0)
-    listed = engine.above(bound, asked.least, asked.longest, LISTED)
+    listed = engine.above(bound, task.least, task.longest, LISTED)
     candidates = Candidates(
         listed.counts, rest=listed.bound, unlisted=universe.many - len(listed.counts), itemsets=listed.itemsets
     )
@@ -141,8 +141,8 @@ def choose_and_count(
         lambda many: universe.others(to_tuples(listed.itemsets), many, meter.below),
     )
     itemsets = from_tuples(picked)
-    promise = _promise(asked, gamma, least, universe.many, doubt)
-    if not asked.counts:
+    promise = _promise(task, gamma, least, universe.many, doubt)
+    if not task.counts:
         return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(promise,))
     noisy = meter.count("counting the patterns", engine, Supports(itemsets), shares["counting the patterns"])
     margin = noisy.margin()
@@ -154,42 +154,40 @@ def choose_and_count(
         low=values - margin,
         high=values + margin,
         facts={"gamma": gamma, "eta": eta},
-        notes=(promise, _accuracy(asked, eta, doubt), _worth(asked, gamma, least, int(values.min()))),
+        notes=(promise, _accuracy(task, eta, doubt), _worth(task, gamma, least, int(values.min()))),
     )
 
 
-def _promise(asked: Task, gamma: int, least: int, many: int, doubt: Fraction) -> str:
+def _promise(task: Task, gamma: int, least: int, many: int, doubt: Fraction) -> str:
     """Say what is promised about the choice, and under which condition on the true counts (E3)."""
-    last = f"the last of the true top {asked.top:,}"
+    last = f"the last of the true top {task.top:,}"
     conditions = [f"{last} is held by {gamma + least:,} people or more"] if least else []
     if many > LISTED:
         conditions.append(f"at most {LISTED:,} patterns are held by more people than {last} less {gamma:,}")
     given = f", provided that {' and that '.join(conditions)}" if conditions else ""
     last = "it" if conditions else last
     return (
-        f"{_with(asked)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
+        f"{_with(task)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
         f"by at most {gamma:,} people fewer than {last}, and every pattern held by {gamma:,} people more than {last} "
         "was chosen."
     )
 
 
-def _accuracy(asked: Task, eta: int, doubt: Fraction) -> str:
-    return (
-        f"{_with(asked)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
-    )
+def _accuracy(task: Task, eta: int, doubt: Fraction) -> str:
+    return f"{_with(task)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
 
 
-def _with(asked: Task) -> str:
-    return f"Among the {asked.among}, with" if asked.among else "With"
+def _with(task: Task) -> str:
+    return f"Among the {task.among}, with" if task.among else "With"
 
 
-def _worth(asked: Task, gamma: int, least: int, last: int) -> str:
+def _worth(task: Task, gamma: int, least: int, last: int) -> str:
     """Say whether the promise says anything, judged from the smallest released count in place of the true K-th.
 
     How many could hold a pattern is known only where all of the list of items is to choose from.
     """
-    could = "" if asked.among else f" among {asked.people:,}"
-    if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= asked.people - last):
+    could = "" if task.among else f" among {task.people:,}"
+    if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= task.people - last):
         return (
             f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
             f"the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones would help."

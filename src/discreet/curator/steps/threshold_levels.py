@@ -123,49 +123,49 @@ class ThresholdLevels(Mechanism):
         check_numbers(self, "upper", "longest_size", "candidates", *([] if self.longest is None else ["longest"]))
         check_choice("bound", self.bound, Bound)
 
-    def check(self, asked: Task, budget: Budget) -> None:
+    def check(self, task: Task, budget: Budget) -> None:
         """Refuse patterns that are longer than the settings allow."""
-        super().check(asked, budget)
+        super().check(task, budget)
         name, most = ("upper", self.upper) if self.longest is None else ("longest", self.longest)
-        if asked.least > most:
+        if task.least > most:
             raise MisuseError(
-                f"Patterns of at least {asked.least} items were asked for, but the setting {name} of {self.name} is "
-                f"{most}: set it to {asked.least} or more."
+                f"Patterns of at least {task.least} items were asked for, but the setting {name} of {self.name} is "
+                f"{most}: set it to {task.least} or more."
             )
 
-    def plan(self, asked: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
         """Estimate the longest length where it is not given, count sizes, and count itemsets with all the rest.
 
         What the first steps do not use of their shares goes to the last one.
         """
         steps: Plan = []
         rest = Fraction(1)
-        least, most = self._lengths(asked)
+        least, most = self._lengths(task)
         if least < most:
-            steps.append((LONGEST, _estimating(asked)))
-            rest -= _estimating(asked)
-        sizes = sizing(asked, rest)
+            steps.append((LONGEST, _estimating(task)))
+            rest -= _estimating(task)
+        sizes = sizing(task, rest)
         return [*steps, (SIZES, sizes), (ITEMSETS, rest - sizes)]
 
-    def run(self, engine: Engine, asked: Task, meter: Meter) -> Found:
+    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
         """Count the itemsets of one length after the other."""
-        least, most = self._lengths(asked)
+        least, most = self._lengths(task)
         longest = most
         if least < most:
-            longest = estimate_longest(engine, asked.count or 1, meter, _estimating(asked), least, most)
+            longest = estimate_longest(engine, task.count or 1, meter, _estimating(task), least, most)
         each = meter.left / longest
-        sized = sizing(asked, each)
-        sizes = meter.count(SIZES, engine, Sizes(min(self.longest_size, asked.items)), sized)
+        sized = sizing(task, each)
+        sizes = meter.count(SIZES, engine, Sizes(min(self.longest_size, task.items)), sized)
         # The length is read from the noisy histogram only: the longest basket that is left would be private (C3).
-        spread = Spread.of(sizes, asked.items)
+        spread = Spread.of(sizes, task.items)
         situation = Situation(
             engine=engine,
-            asked=asked,
+            task=task,
             meter=meter,
             spread=spread,
             first=Truncation(spread.covering(self.coverage), meter.secret()),
         )
-        sets, scores = rows(np.arange(asked.items, dtype=np.int32)[:, None]), np.zeros(asked.items, np.int64)
+        sets, scores = rows(np.arange(task.items, dtype=np.int32)[:, None]), np.zeros(task.items, np.int64)
         levels: list[Level] = []
         for size in range(1, longest + 1):
             share = meter.left if size == longest else each - sized if size == 1 else each
@@ -180,15 +180,15 @@ class ThresholdLevels(Mechanism):
                 break
         return self._found(situation, longest, levels)
 
-    def _lengths(self, asked: Task) -> tuple[int, int]:
+    def _lengths(self, task: Task) -> tuple[int, int]:
         """Return between which numbers the longest length is looked for; the same number twice where it is known."""
-        most = min(self.upper if self.longest is None else self.longest, asked.longest, asked.items)
-        most = max(most, asked.least)
-        return (asked.least if self.longest is None else most), most
+        most = min(self.upper if self.longest is None else self.longest, task.longest, task.items)
+        most = max(most, task.least)
+        return (task.least if self.longest is None else most), most
 
     def _deepest(self, situation: Situation) -> int:
         """Return the longest itemset that cut baskets can hold."""
-        return situation.asked.items
+        return situation.task.items
 
     def _counted(self, situation: Situation, size: int, sets: Itemsets, scores: I64, share: Fraction) -> Level:
         """Cut the baskets, count the candidates of one length, and say what the cut may have cost."""
@@ -218,10 +218,10 @@ class ThresholdLevels(Mechanism):
 
     def _found(self, situation: Situation, longest: int, levels: Sequence[Level]) -> Found:
         """Return the patterns of all levels whose estimates are over the threshold."""
-        asked = situation.asked
+        task = situation.task
         several, columns = [], [[np.empty(0)] for _ in range(3)]
         for level in levels:
-            if int(level.itemsets.sizes[0]) < asked.least:
+            if int(level.itemsets.sizes[0]) < task.least:
                 continue
             estimates = self.estimates(level)
             low, high = situation.spread.interval(level.noisy, level.left)
@@ -234,9 +234,9 @@ class ThresholdLevels(Mechanism):
         estimates, low, high = map(np.concatenate, columns)
         return Found(
             itemsets=_end_to_end(several),
-            estimates=estimates if asked.counts else None,
-            low=low if asked.counts else None,
-            high=high if asked.counts else None,
+            estimates=estimates if task.counts else None,
+            low=low if task.counts else None,
+            high=high if task.counts else None,
             facts={
                 "longest pattern looked for": longest,
                 "sizes of patterns counted": [int(level.itemsets.sizes[0]) for level in levels],
@@ -281,7 +281,7 @@ class Situation:
     """What all levels of one run share: `first` is how baskets are cut for single items."""
 
     engine: Engine
-    asked: Task
+    task: Task
     meter: Meter
     spread: Spread
     first: Truncation
@@ -289,13 +289,13 @@ class Situation:
     @property
     def count(self) -> int:
         """The threshold: a number of people, never a fraction of an exact one (C4)."""
-        return self.asked.count or 1
+        return self.task.count or 1
 
 
-def _estimating(asked: Task) -> Fraction:
+def _estimating(task: Task) -> Fraction:
     """Return the share that estimates the longest length: a twentieth, or an epsilon of 0.05 up to a tenth (C8)."""
     least = Fraction(1, 20)
-    return min(max(least, least / asked.epsilon), Fraction(1, 10)) if asked.epsilon else least
+    return min(max(least, least / task.epsilon), Fraction(1, 10)) if task.epsilon else least
 
 
 def estimate_longest(engine: Engine, count: int, meter: Meter, share: Fraction, least: int, most: int) -> int:

@@ -40,12 +40,12 @@ _SIZES = 10_000
 _DEVIATIONS = 1.96
 
 
-def sizing(asked: Task, share: Fraction) -> Fraction:
+def sizing(task: Task, share: Fraction) -> Fraction:
     """Return the part of a share that counts sizes: a tenth of it, but no more than an epsilon of 0.05 (algorithm 2).
 
     Under zCDP the shares are of rho, and the same share is taken there.
     """
-    return min(share * _PART, _SIZING / asked.epsilon) if asked.epsilon else share * _PART
+    return min(share * _PART, _SIZING / task.epsilon) if task.epsilon else share * _PART
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ class Loose(Supports):
     """Supports with the bound the paper prints: C(longest, size), or the number of itemsets where that is less."""
 
     @cached_property
-    def most(self) -> int:
+    def l1_sensitivity(self) -> int:
         """As many itemsets as a basket of the longest length has subsets."""
         sizes, many = np.unique(self.itemsets.sizes, return_counts=True)
         if self.truncation is None:

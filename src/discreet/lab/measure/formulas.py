@@ -18,7 +18,7 @@ def hashed(epsilon: str, padding: int, delta: str) -> dict[str, float]:
     from ...local.oracles.olh import OLH
 
     oracle = OLH.sampled(Fraction(epsilon), 1000, pad=padding, delta=Fraction(delta))
-    return {"epsilon": log(oracle.own / ((1 - oracle.own) / (oracle.buckets - 1)))}
+    return {"epsilon": log(oracle.p_own / ((1 - oracle.p_own) / (oracle.buckets - 1)))}
 
 
 def publishing_threshold(epsilon: str, delta: str, size: int, people: int, longest: int) -> dict[str, float]:

@@ -117,8 +117,8 @@ def client(
     question: Mapping[str, Any] | bytes | str,
     basket: Iterable[int],
     *,
-    most: Limit,
-    fail: Limit = 0,
+    max_epsilon: Limit,
+    max_delta: Limit = 0,
     given: Iterable[tuple[int, int]] = (),
     after: Iterable[tuple[int, int]] = (),
     take: Callable[[int], bytes] = token_bytes,
@@ -134,10 +134,10 @@ def client(
     basket
         The numbers of the items held, whole ones of any kind; anything else among them is refused. Those the question
         does not know are ignored.
-    most
+    max_epsilon
         The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It
         is for the owner of the device to say, and never for whoever asks, so nothing stands in for it.
-    fail
+    max_delta
         The largest probability (delta) of giving away more than that; by default only questions without one are
         answered.
     given, after
@@ -149,7 +149,7 @@ def client(
         The oracles it answers for: those of the format. Others are for simulations.
     """
     asked = parsed(question)
-    check(asked, most, fail, losses)
+    check(asked, max_epsilon, max_delta, losses)
     # Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
     basket = whole_numbers(basket)
     given, after = ([(one, other) for one, other in map(whole_numbers, pairs)] for pairs in (given, after))

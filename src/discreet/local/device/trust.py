@@ -79,19 +79,21 @@ def _refused(_: str) -> None:
     raise ValueError  # whole numbers only
 
 
-def check(question: Mapping[str, Any], most: Limit, fail: Limit = 0, losses: Mapping[str, Loss] | None = None) -> None:
+def check(
+    question: Mapping[str, Any], max_epsilon: Limit, max_delta: Limit = 0, losses: Mapping[str, Loss] | None = None
+) -> None:
     """Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for.
 
     Parameters
     ----------
     question
         The question as read from its JSON form.
-    most, fail
+    max_epsilon, max_delta
         The most epsilon this device gives away, and the largest probability of giving away more (delta).
     losses
         The oracles that are known, by name: those of the format where nothing is given.
     """
-    allowed, failing_allowed = _limits(most, fail)
+    allowed, failing_allowed = _limits(max_epsilon, max_delta)
     if not isinstance(question, Mapping):
         raise ValueError(UNWRITTEN)
     _check_size(question)
@@ -112,18 +114,18 @@ def check(question: Mapping[str, Any], most: Limit, fail: Limit = 0, losses: Map
         raise ValueError("The question's probabilities give away more than the epsilon it states.")
 
 
-def _limits(most: Limit, fail: Limit) -> tuple[Fraction, Fraction]:
+def _limits(max_epsilon: Limit, max_delta: Limit) -> tuple[Fraction, Fraction]:
     """Return what the owner of the device allows; what is no such number would allow anything, or nothing."""
-    allowed, failing_allowed = _exact(most), _exact(fail)
+    allowed, failing_allowed = _exact(max_epsilon), _exact(max_delta)
     if allowed is None or allowed <= 0:
         raise ValueError(
-            "most is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
-            f"{most!r:.40} was given."
+            "max_epsilon is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; "
+            f"{max_epsilon!r:.40} was given."
         )
     if failing_allowed is None or not 0 <= failing_allowed < 1:
         raise ValueError(
-            "fail is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
-            f"{fail!r:.40} was given."
+            "max_delta is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; "
+            f"{max_delta!r:.40} was given."
         )
     return allowed, failing_allowed
 

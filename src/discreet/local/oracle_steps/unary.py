@@ -58,12 +58,12 @@ class Unary(OneValue):
         return {"keep": self.keep, "lie": self.lie}
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own bit is 1."""
         return Fraction(self.keep, WORD)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """Another bit is 1."""
         return Fraction(self.lie, WORD)
 

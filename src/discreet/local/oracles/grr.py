@@ -51,12 +51,12 @@ class GRR(OneValue):
         return self.size + self.dummies
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The sampled symbol's weight."""
         return Fraction(self.inside, WIDE)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """The rest, shared."""
         return Fraction(WIDE - self.inside, WIDE * (self.symbols_in_all - 1))
 
@@ -87,10 +87,10 @@ class GRR(OneValue):
         """Return the symbols."""
         return {"value": whole(reports, "value")}
 
-    def drawn(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw from the joint law: some keep their symbol, and all others together are spread evenly."""
         symbols = self.symbols(answered, seed)
-        kept = generator.binomial(symbols, float(self.own - self.other))
+        kept = generator.binomial(symbols, float(self.p_own - self.p_other))
         even = np.full(self.symbols_in_all, 1 / self.symbols_in_all)
         spread = generator.multinomial(len(answered.people) - kept.sum(), even)
         return (kept + spread)[: self.size].astype(np.int64)

@@ -60,12 +60,12 @@ class HR(OneValue):
         return {"rows": self.rows, "keep": self.keep}
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The sign is that of the own column."""
         return Fraction(self.keep, WORD)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """Two columns agree in half of the rows."""
         return Fraction(1, 2)
 

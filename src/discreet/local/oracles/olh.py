@@ -81,12 +81,12 @@ class OLH(OneValue):
         return super().dummies if self.share is None else self.pad
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own bucket's weight."""
         return Fraction(self.inside, WIDE)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """Another symbol falls into the reported bucket as into any."""
         return Fraction(1, self.buckets)
 

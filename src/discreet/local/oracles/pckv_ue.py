@@ -92,12 +92,12 @@ class PCKVUE(OneValue):
         return {"keep": self.keep, "lie": self.lie}
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own sign by chance, or kept where nothing is told by chance."""
-        return self.other + (1 - Fraction(self.lie, WORD)) * Fraction(self.keep, WORD)
+        return self.p_other + (1 - Fraction(self.lie, WORD)) * Fraction(self.keep, WORD)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """One of the two signs of a key that is told by chance."""
         return Fraction(self.lie, 2 * WORD)
 

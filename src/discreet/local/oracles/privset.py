@@ -51,13 +51,13 @@ class PrivSet(Subsets, SetValued):
         return comb(self.symbols_in_all, self.many), comb(self.symbols_in_all - self.pad, self.many)
 
     @cached_property
-    def held(self) -> Fraction:
+    def p_held(self) -> Fraction:
         """One own value, given that some is met."""
         everything, missing = self._sets
         return Fraction(self.hit, WORD) * Fraction(comb(self.symbols_in_all - 1, self.many - 1), everything - missing)
 
     @cached_property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """One value that is not held, whether some own one is met or none."""
         everything, missing = self._sets
         hit = Fraction(self.hit, WORD)

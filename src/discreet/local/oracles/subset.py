@@ -31,12 +31,12 @@ class Subset(Subsets, OneValue):
         return min(made, key=lambda oracle: (oracle.variance(0.0), oracle.many))
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The set meets the own symbol."""
         return Fraction(self.hit, WORD)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """One of the others of the set, whether it meets the own symbol or not."""
         others = self.symbols_in_all - 1
-        return self.own * Fraction(self.many - 1, others) + (1 - self.own) * Fraction(self.many, others)
+        return self.p_own * Fraction(self.many - 1, others) + (1 - self.p_own) * Fraction(self.many, others)

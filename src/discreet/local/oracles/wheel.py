@@ -57,12 +57,12 @@ class Wheel(SetValued):
         return {"arc": self.arc, "inside": str(self.inside)}
 
     @property
-    def held(self) -> Fraction:
+    def p_held(self) -> Fraction:
         """A point of the value's own arc, whatever other arcs lie over it."""
         return Fraction(self.arc * self.inside, WIDE)
 
     @property
-    def other(self) -> Fraction:
+    def p_other(self) -> Fraction:
         """The hash of another value begins an arc anywhere."""
         return Fraction(self.arc, WORD)
 

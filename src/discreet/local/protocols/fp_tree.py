@@ -239,11 +239,12 @@ def _spread(
 def _off(answer: Estimate, risk: float = 0.05) -> float:
     """Return the fraction of people by which no count of a level is off, but for a small risk (theorem 4.2, B11).
 
-    A report supports a path or does not, with a chance between `other` and `held`, by how many people are on it. That
-    is not known, so the chance that varies the most is taken, and of the bounds of Bernstein and Hoeffding the smaller.
+    A report supports a path or does not, with a chance between `p_other` and `p_held`, by how many people are on it.
+    That is not known, so the chance that varies the most is taken, and of the bounds of Bernstein and Hoeffding the
+    smaller.
     """
     oracle, people = answer.ask.frequencies, max(answer.people, 1)
     spread = log(2 * oracle.size / risk) / people
-    held, other = float(oracle.held), float(oracle.other)
+    held, other = float(oracle.p_held), float(oracle.p_other)
     chance = min(max(0.5, other), held)
     return min(sqrt(2 * chance * (1 - chance) * spread) + 2 * spread / 3, sqrt(spread / 2)) / (held - other)

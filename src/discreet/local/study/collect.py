@@ -53,7 +53,7 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
     >>> from discreet.local.study.conversation import Ask, Who
     >>> from discreet.local.study.questions import CandidateList, Which
     >>> ask = Ask.of("which item", Who(0, 2**32), Which(CandidateList(3)), "grr", Fraction(20))
-    >>> sent = [client(ask.form, [2], most=20) for _ in range(50)] + [b"nonsense"]
+    >>> sent = [client(ask.form, [2], max_epsilon=20) for _ in range(50)] + [b"nonsense"]
     >>> collected = collect(ask, sent)
     >>> collected.estimate.people, collected.estimate.values.round(2).tolist()
     (50, [-0.0, -0.0, 1.0])

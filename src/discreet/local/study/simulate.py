@@ -62,7 +62,7 @@ class SimulatedPeople:
             offsets, held = ask.question.answers(self.baskets, people)
             answered = Answered(offsets=offsets, held=held, people=people)
             generator = None if self.speed == "person" else np.random.default_rng([seed, block])
-            return ask.oracle.heard(answered, seed, generator)
+            return ask.oracle.aggregate(answered, seed, generator)
 
         told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
         supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)

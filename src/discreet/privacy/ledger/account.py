@@ -49,7 +49,7 @@ class Spend:
     epsilon: Fraction
     delta: Fraction
     rho: Fraction
-    own_delta: Fraction
+    discovery_delta: Fraction
     changed: bool
     state: Progress
     release: str | None
@@ -59,7 +59,13 @@ class Spend:
         """Return plain values that may be handed on, numbers as exact text: all but `changed`."""
         told = _plain(vars(self))
         del told["changed"]
-        return told
+        return dict(zip(self.columns(), told.values(), strict=True))
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """Return the names that these values have in files: one of them has had another from the first."""
+        names = [name for name in cls.__dataclass_fields__ if name != "changed"]
+        return ["own_delta" if name == "discovery_delta" else name for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,32 +136,33 @@ class State(Rendered):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Price:
     """What a release would cost, rounded against it."""
 
     epsilon: Fraction
     delta: Fraction
     rho: Fraction
-    own_delta: Fraction
+    discovery_delta: Fraction
     neighbours: Neighbours
 
     @classmethod
     def of(
-        cls, epsilon: Fraction, delta: Fraction, rho: Fraction, own_delta: Fraction, neighbours: Neighbours
-    ) -> Asked:
+        cls, epsilon: Fraction, delta: Fraction, rho: Fraction, discovery_delta: Fraction, neighbours: Neighbours
+    ) -> Price:
         """Return a cost that makes sense."""
         promised = sensible(Budget.of(epsilon, delta))
         asked = cls(
             epsilon=charged(promised.epsilon),
             delta=charged(promised.delta, DELTA_GRID),
             rho=charged(exact(rho, "rho")),
-            own_delta=charged(exact(own_delta, "own_delta"), DELTA_GRID),
+            discovery_delta=charged(exact(discovery_delta, "discovery_delta"), DELTA_GRID),
             neighbours=neighbours,
         )
-        if asked.rho <= 0 or not 0 <= asked.own_delta <= asked.delta:
+        if asked.rho <= 0 or not 0 <= asked.discovery_delta <= asked.delta:
             raise MisuseError(
-                "A release costs a rho over 0 and brings an own delta from 0 to its delta; "
-                f"rho {shown(asked.rho)}, own delta {shown(asked.own_delta)} and delta {shown(asked.delta)} were given."
+                "A release costs a rho over 0 and brings a discovery delta from 0 to its delta; "
+                f"rho {shown(asked.rho)}, discovery delta {shown(asked.discovery_delta)} and delta "
+                f"{shown(asked.delta)} were given."
             )
         return asked
 
@@ -175,7 +182,7 @@ class Account:
     head: str
     anchor: str | None
 
-    def check(self, spends: Sequence[Spend], asked: Asked) -> None:
+    def check(self, spends: Sequence[Spend], asked: Price) -> None:
         """Raise unless one more release at this cost is of the right kind and within the budget."""
         if asked.neighbours is not self.neighbours:
             raise MisuseError(
@@ -200,21 +207,21 @@ class Account:
         else:
             self._check_rho(spends, asked)
 
-    def _check_epsilon(self, spends: Sequence[Spend], asked: Asked) -> None:
+    def _check_epsilon(self, spends: Sequence[Spend], asked: Price) -> None:
         spent, _ = self._sums(spends)
         remaining = self.budget.epsilon - spent
         if asked.epsilon > remaining:
             advice = _advice(self._allowed(remaining), "")
             raise _refused("epsilon", asked.epsilon, spent, remaining, self.budget.epsilon, advice)
 
-    def _check_rho(self, spends: Sequence[Spend], asked: Asked) -> None:
+    def _check_rho(self, spends: Sequence[Spend], asked: Price) -> None:
         spent, own = self._sums(spends)
         kept = self._kept([*spends, asked])
-        if own + asked.own_delta > kept:
+        if own + asked.discovery_delta > kept:
             advice = "Ask for a smaller delta: half of the ledger's is for what releases bring of their own."
             if own == kept:
                 advice = "Ask for a release that brings no delta of its own: say which items there are."
-            raise _refused("delta", asked.own_delta, own, kept - own, kept, advice)
+            raise _refused("delta", asked.discovery_delta, own, kept - own, kept, advice)
         delta = self.budget.delta - kept
         if epsilon_for(spent + asked.rho, delta) > self.budget.epsilon:
             whole = rho_for(self.budget.epsilon, delta)
@@ -224,21 +231,21 @@ class Account:
             kind = "Losses add up by zCDP here, as rho. "
             raise _refused("rho", asked.rho, spent, remaining, whole, kind + advice)
 
-    def _kept(self, spends: Sequence[Spend | Asked]) -> Fraction:
+    def _kept(self, spends: Sequence[Spend | Price]) -> Fraction:
         """Return how much of delta is for what releases bring of their own; the rest turns rho into epsilon.
 
         Half of it, unless the very first spend needs all of delta for its rho. Decided before anything was released,
         and for life: where later spends could still choose, they could choose by what was released (`ledger.md`).
         """
         half = self.budget.delta / 2
-        whole = spends and spends[0].own_delta == 0 and epsilon_for(spends[0].rho, half) > self.budget.epsilon
+        whole = spends and spends[0].discovery_delta == 0 and epsilon_for(spends[0].rho, half) > self.budget.epsilon
         return Fraction(0) if whole else half
 
     def _within(self, rho: Fraction) -> Fraction:
         """Return an epsilon that costs at most rho when it is asked for with a delta up to the account's."""
         return max(Fraction(0), epsilon_for(rho, self.budget.delta) - GRID)
 
-    def state(self, spends: Sequence[Spend | Asked]) -> State:
+    def state(self, spends: Sequence[Spend | Price]) -> State:
         """Return where the account stands after these spends."""
         spent, own = self._sums(spends)
         if self.accounting == "pure":
@@ -270,11 +277,11 @@ class Account:
             anchor=self.anchor,
         )
 
-    def _sums(self, spends: Sequence[Spend | Asked]) -> tuple[Fraction, Fraction]:
+    def _sums(self, spends: Sequence[Spend | Price]) -> tuple[Fraction, Fraction]:
         """Return the loss of all spends, in the unit of the account, and their own deltas."""
         pure = self.accounting == "pure"
         loss = sum((spend.epsilon if pure else spend.rho for spend in spends), Fraction(0))
-        return loss, sum((spend.own_delta for spend in spends), Fraction(0))
+        return loss, sum((spend.discovery_delta for spend in spends), Fraction(0))
 
     def _allowed(self, epsilon: Fraction) -> Fraction:
         return epsilon if self.most is None else min(epsilon, self.most)

@@ -21,7 +21,8 @@ from .account import Account, Spend
 from .chain import ChainEntry, broken, following
 from .fingerprint import Fingerprint
 
-AMOUNTS = ("epsilon", "delta", "rho", "own_delta")
+# What a spend costs: the names that files have, and ours.
+AMOUNTS = {"epsilon": "epsilon", "delta": "delta", "rho": "rho", "own_delta": "discovery_delta"}
 
 FORM = storage.Schema(
     version=2,
@@ -134,8 +135,8 @@ def _read(private: Mapping[str, Any], entries: list[ChainEntry], changed: list[b
     )
     spends = [
         Spend(
-            **row
-            | {name: Fraction(row[name]) for name in AMOUNTS}
+            **{name: value for name, value in row.items() if name not in AMOUNTS}
+            | {ours: Fraction(row[name]) for name, ours in AMOUNTS.items()}
             | {"state": "released" if row["number"] in released else "spent", "release": released.get(row["number"])}
         )
         for row in paid

@@ -23,7 +23,7 @@ from ...errors import DiscreetError, InputError, MisuseError, named, told, word
 from ..budget import Budget, Neighbours, exact, serious, shown
 from ..sampling.sources import SystemSource
 from . import entries, storage
-from .account import Asked, Spend, State, sensible
+from .account import Price, Spend, State, sensible
 from .anchor import COMMAND, Anchor, anchor_of
 from .entries import AMOUNTS, FORM, Book, load
 from .fingerprint import HashedRows
@@ -44,20 +44,11 @@ class Ledger:
     Made by :meth:`create`, found again by :meth:`open`. Every call opens the file, checks that it is whole, and
     closes it.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger.create(f"{folder.name}/budget.db", epsilon=1)
-    >>> half = Fraction(1, 2)
-    >>> spend = ledger.spend(
-    ...     epsilon=half, delta=Fraction(0), rho=half**2 / 2, own_delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE,
-    ...     what="laplace", parameters={"top": 10}, who="me", baskets=None,
-    ... )
-    >>> ledger.record(spend, "the digest of the release")
-    >>> ledger.state().remaining
-    Fraction(1, 2)
-    >>> folder.cleanup()
+    Examples -------- >>> import tempfile >>> folder = tempfile.TemporaryDirectory() >>> ledger =
+    Ledger.create(f"{folder.name}/budget.db", epsilon=1) >>> half = Fraction(1, 2) >>> spend = ledger.spend( ...
+    epsilon=half, delta=Fraction(0), rho=half**2 / 2, discovery_delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE, ...
+    what="laplace", parameters={"top": 10}, who="me", baskets=None, ... ) >>> ledger.record(spend, "the digest of the
+    release") >>> ledger.state().remaining Fraction(1, 2) >>> folder.cleanup()
     """
 
     def __init__(self, path: Path, anchor: str | os.PathLike[str] | None = None) -> None:
@@ -183,7 +174,7 @@ class Ledger:
         epsilon: Fraction,
         delta: Fraction,
         rho: Fraction,
-        own_delta: Fraction,
+        discovery_delta: Fraction,
         neighbours: Neighbours,
         what: str,
         parameters: Mapping[str, Any],
@@ -197,7 +188,7 @@ class Ledger:
         ----------
         epsilon, delta
             What the release promises.
-        rho, own_delta
+        rho, discovery_delta
             Its loss by zCDP, and the probability with which it may fail besides.
         neighbours
             The relation it promises this for.
@@ -215,7 +206,7 @@ class Ledger:
 
         Privacy: costs what it is told; raises `BudgetError` and spends nothing where the budget has less left.
         """
-        asked = Asked.of(epsilon, delta, rho, own_delta, neighbours)
+        asked = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
         told = {"who": _text(who, "who", least=0), "what": _text(what, "what"), "parameters": _as_json(parameters)}
         with storage.opened(self.path, FORM) as file:
             rows = self._hashed(file, baskets)  # hashing large data must not keep others from the ledger
@@ -225,7 +216,7 @@ class Ledger:
                 if anchor is not None:
                     anchor.check()
                 changed = self._check(held, asked, rows, same_data)
-                amounts = {name: str(getattr(asked, name)) for name in AMOUNTS}
+                amounts = {name: str(getattr(asked, ours)) for name, ours in AMOUNTS.items()}
                 content = {"kind": "spend", "number": len(held.spends) + 1, "at": _now()} | told | amounts
                 entries.append(connection, held.entries, content, changed)
                 # Nobody is part of any data set, so forgetting the rows for an empty one would let any other in later.
@@ -245,13 +236,13 @@ class Ledger:
         epsilon: Fraction,
         delta: Fraction,
         rho: Fraction,
-        own_delta: Fraction,
+        discovery_delta: Fraction,
         neighbours: Neighbours,
         baskets: Baskets | None,
         same_data: bool = False,
     ) -> State:
         """Return the state that :meth:`spend` would leave, or raise what it would raise. Nothing is spent."""
-        asked = Asked.of(epsilon, delta, rho, own_delta, neighbours)
+        asked = Price.of(epsilon, delta, rho, discovery_delta, neighbours)
         with storage.opened(self.path, FORM) as file:
             rows = self._hashed(file, baskets)
             held = self._read(file)
@@ -310,7 +301,7 @@ class Ledger:
         elif format == "csv":
             text = io.StringIO()
             lines = csv.writer(text, lineterminator="\n")
-            lines.writerow(name for name in Spend.__dataclass_fields__ if name != "changed")
+            lines.writerow(Spend.columns())
             for spend in spends:
                 cells = spend | {"parameters": entries.as_text(spend["parameters"])}
                 lines.writerow(map(_cell, cells.values()))
@@ -416,7 +407,7 @@ class Ledger:
             key = load(file).account.key
         return HashedRows.of(baskets, key)
 
-    def _check(self, held: Book, asked: Asked, rows: HashedRows | None, same_data: bool) -> bool:
+    def _check(self, held: Book, asked: Price, rows: HashedRows | None, same_data: bool) -> bool:
         """Raise unless the account allows it and the data are its own; say whether they have changed."""
         account = held.account
         account.check(held.spends, asked)
