@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger.ledger.anchor import File
 
 from discreet.atomic_write import check_place, written
 from discreet.errors import DiscreetError
+from discreet.privacy.ledger.anchor import AnchorFile
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
 
 def test_an_anchor_is_its_owners(tmp_path):
     with umask(0o000):
-        File(tmp_path / "budget.head").keep("0" * 64)
+        AnchorFile(tmp_path / "budget.head").keep("0" * 64)
     assert mode(tmp_path / "budget.head") == 0o600
 
 
