@@ -132,12 +132,6 @@ def test_a_page_as_one_file(tables):
     assert "<svg" in (tables / "lab-pages" / "000.html").read_text()
 
 
-def test_a_page_with_figures_as_png(tables):
-    pytest.importorskip("matplotlib")
-    assert invoke("page", "--paper", "000", "--png").exit_code == 0
-    assert (tables / "lab-pages" / "000-figure-1-epsilon.png").is_file()
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -11,11 +10,12 @@ import pytest
 
 from discreet.errors import MisuseError
 from discreet.lab.measure.spread import middle
-from discreet.lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg, rounds
+from discreet.lab.pages.drawing import Curve, FigureChart, Group, Panel, decades, draw_svg
 from discreet.lab.pages.figures import draw, panel_of
 from discreet.lab.run.experiment import Axis, Data, Experiment, Line, Metric
 from discreet.lab.run.runner import Results
 from discreet.lab.run.store import Row
+from discreet.report.charts import ticks
 
 MISSED = Metric(name="false_negative_rate", label="missed", share=True)
 ERROR = Metric(name="squared_error", label="Var, squared error of hits", logarithmic=True)
@@ -172,7 +172,7 @@ def test_labels_that_would_overlap_are_left_out():
     ],
 )
 def test_round_marks(low, high, marks):
-    assert rounds(low, high) == marks
+    assert ticks(low, high) == marks
 
 
 @pytest.mark.parametrize(
@@ -193,23 +193,10 @@ def test_large_and_small_numbers_are_written_with_powers():
     assert {"0", "5e4", "1e5", "1.5e5"} <= set(words)
 
 
-@pytest.mark.parametrize("metric", [MISSED, ERROR], ids=["share", "logarithmic"])
-@pytest.mark.parametrize("values", [("1", "2"), ("small", "large")], ids=["numbers", "words"])
-def test_png_is_drawn_by_matplotlib(tmp_path, metric, values):
-    pytest.importorskip("matplotlib")
-    path = draw(made(sets=2, values=values), metric, tmp_path / "one.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_png_without_matplotlib_and_other_endings_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert draw(made(), MISSED, tmp_path / "one.svg").is_file()
-    with pytest.raises(MisuseError) as caught:
-        draw(made(), MISSED, tmp_path / "one.png")
-    assert str(caught.value) == ("Figures as PNG need matplotlib: pip install 'discreet[lab]'. SVG needs nothing.")
+def test_other_endings_are_refused(tmp_path):
     with pytest.raises(MisuseError) as caught:
         draw(made(), MISSED, tmp_path / "one.gif")
-    assert str(caught.value) == "Figures are written as .svg or .png, not as one.gif."
+    assert str(caught.value) == "Figures are written as .svg, not as one.gif."
 
 
 def test_nothing_to_draw_is_an_empty_panel(tmp_path):

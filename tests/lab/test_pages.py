@@ -255,14 +255,6 @@ def test_goals_are_counted_and_listed(tmp_path):
     assert "| Figure 0 | tea, ε = 2 | missed of old | at most 0.5 |  | not run |" in page
 
 
-def test_figures_of_a_page_as_png(tmp_path):
-    pytest.importorskip("matplotlib")
-    path = write_page("004", [results(OVER, NUMBERS)], [], tmp_path, quick=False, kind="png")
-    assert "![Figure 0: missed](over-false_negative_rate.png)" in path.read_text()
-    html = write_html(path, tmp_path / "004.html").read_text()
-    assert '<figure><img src="data:image/png;base64,iVBOR' in html
-
-
 def test_one_file_has_everything_inside(tmp_path):
     page = write_page("004", [results(OVER, NUMBERS)], CLAIMS, tmp_path / "page", quick=False)
     html = write_html(page, tmp_path / "new" / "004.html").read_text()

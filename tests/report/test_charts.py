@@ -103,15 +103,15 @@ def test_any_bars_are_sound_and_stay_inside(rows, unit):
     ],
 )
 def test_ticks(most, marks):
-    assert ticks(most) == marks
+    assert list(ticks(0, most)) == marks
 
 
 @few
 @given(st.floats(1e-9, 1e12))
 def test_ticks_reach_and_are_few(most):
-    marks = ticks(most)
+    marks = ticks(0, most)
     assert marks[0] == 0
     assert marks[-1] >= most * (1 - 1e-8)
     assert marks[-2] < most
     assert 3 <= len(marks) <= 7
-    assert len(ticks(most, 1.0)) <= 7
+    assert len(ticks(0, most, 1.0)) <= 7

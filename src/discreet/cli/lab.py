@@ -158,7 +158,6 @@ def page(
         typer.Option("--kept", help="Run nothing: pages of the results that are there, which say what is missing."),
     ] = False,
     html: Annotated[bool, typer.Option("--html", help="One HTML file a paper, with its figures inside.")] = False,
-    png: Annotated[bool, typer.Option("--png", help="Figures as PNG instead of SVG. Needs matplotlib.")] = False,
     folder: Folder = _FOLDER,
 ) -> None:
     """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.
@@ -186,7 +185,7 @@ def page(
         for number in papers:
             found = [one for one in results if one.experiment.paper == number]
             said = [claim for claim in every if claim.paper == number]
-            written = write_page(number, found, said, place, quick=quick, kind="png" if png else "svg")
+            written = write_page(number, found, said, place, quick=quick)
             say(str(write_html(written, output / f"{number}.html") if html else written))
         if not paper:
             written = write_index(papers, every, place)

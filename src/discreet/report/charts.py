@@ -77,7 +77,7 @@ def bars(
     >>> chart.count("<rect"), "45.0" in chart
     (1, True)
     """
-    marks = ticks(reach(rows) if most is None else most, 1.0 if unit == "count" else 0.0)
+    marks = ticks(0.0, reach(rows) if most is None else most, 1.0 if unit == "count" else 0.0)
     end = marks[-1]
     top = _HEAD if marked else 0
     height = top + _ROW * len(rows)
@@ -97,20 +97,22 @@ def reach(rows: Sequence[Bar]) -> float:
     )
 
 
-def ticks(most: float, least_step: float = 0.0) -> list[float]:
-    """Return round numbers from 0 to at least `most`, a handful of them.
+def ticks(low: float, high: float, least_step: float = 0.0) -> tuple[float, ...]:
+    """Return a handful of round numbers that span low to high.
 
     Examples
     --------
-    >>> ticks(0.57)
-    [0.0, 0.2, 0.4, 0.6]
+    >>> ticks(0, 0.57)
+    (0.0, 0.2, 0.4, 0.6)
     """
-    if not (math.isfinite(most) and most > 0):
-        return [0.0, 1.0]
-    rough = max(most / _TICKS, least_step)
+    if not (math.isfinite(high - low) and high > low):
+        return (0.0, 1.0)
+    rough = max((high - low) / _TICKS, least_step)
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * (1 - 1e-9))
-    return [float(f"{step * place:.12g}") for place in range(max(1, math.ceil(most / step * (1 - 1e-9))) + 1)]
+    first = math.floor(low / step + 1e-9)
+    last = max(first + 1, math.ceil(high / step - 1e-9))
+    return tuple(float(f"{step * place:.12g}") for place in range(first, last + 1))
 
 
 def share(part: float) -> str:

@@ -13,7 +13,7 @@ from html import escape
 from math import ceil, floor, inf, isfinite, log10
 from textwrap import wrap
 
-from ...report.charts import QUIET, RULE, svg
+from ...report.charts import QUIET, RULE, svg, ticks
 
 # Colours that are told apart by people who see colours differently (Okabe and Ito), and by their marks in print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
@@ -83,7 +83,7 @@ class Panel:
         ends = [mean + sign * spread for curve in self.curves for _, mean, spread in curve.points for sign in (-1, 1)]
         # A spread reaches below 0 where no number does: nothing is drawn there.
         low = min(0.0, *ends) if any(mean < 0 for mean in means) else 0.0
-        return rounds(low, max(0.0, *ends) if ends else 0.0)
+        return ticks(low, max(0.0, *ends) if ends else 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,23 +107,6 @@ class FigureChart:
     title: str
     groups: tuple[Group, ...]
     columns: int = 3
-
-
-def rounds(low: float, high: float) -> tuple[float, ...]:
-    """Return a handful of round numbers that span low to high.
-
-    Examples
-    --------
-    >>> rounds(0, 0.57)
-    (0.0, 0.2, 0.4, 0.6)
-    """
-    if not (isfinite(high - low) and high > low):
-        return (0.0, 1.0)
-    rough = (high - low) / 5
-    size = 10.0 ** floor(log10(rough))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * (1 - 1e-9))
-    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return tuple(float(f"{step * place:.12g}") for place in range(first, last + 1))
 
 
 def decades(numbers: Sequence[float]) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from ..measure.order import printed, sentence
 from ..measure.spread import middle
@@ -19,8 +19,6 @@ from ..run.runner import Results
 from .claims import Claim, Verdict
 from .figures import draw
 from .tables import column, compared, markdown, text
-
-Kind = Literal["svg", "png"]
 
 _FAILED = ("does not hold", "cannot be tried")
 
@@ -32,7 +30,6 @@ def write_page(
     folder: Path,
     *,
     quick: bool,
-    kind: Kind = "svg",
 ) -> Path:
     """Write the page of a paper as Markdown, with its figures beside it, and return where it is.
 
@@ -48,12 +45,10 @@ def write_page(
         Where the page goes; it is made if it is not there.
     quick
         Whether the results are those of the quick setting, which the page then says.
-    kind
-        How figures are drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.md"
-    path.write_text("\n".join(_page(paper, results, list(claims), folder, quick, kind)), encoding="utf-8")
+    path.write_text("\n".join(_page(paper, results, list(claims), folder, quick)), encoding="utf-8")
     return path
 
 
@@ -84,9 +79,7 @@ def _tally(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[str]:
     return [str(len(claims)), *(str(sum(claim.verdict == verdict for claim in claims)) for verdict in verdicts)]
 
 
-def _page(
-    paper: str, results: Sequence[Results], claims: list[Claim], folder: Path, quick: bool, kind: Kind
-) -> Iterator[str]:
+def _page(paper: str, results: Sequence[Results], claims: list[Claim], folder: Path, quick: bool) -> Iterator[str]:
     yield f"# {titles()[paper]}\n"
     yield from _summary(results, claims)
     yield f"Everything here is made by one command: `discreet lab page --paper {paper}{' --quick' if quick else ''}`.\n"
@@ -98,7 +91,7 @@ def _page(
         yield from _every_claim(claims)
     yield from goals(results)
     for one in results:
-        yield from section(one, folder, kind)
+        yield from section(one, folder)
 
 
 def _summary(results: Sequence[Results], claims: Sequence[Claim]) -> Iterator[str]:
@@ -186,7 +179,7 @@ def _reached(results: Results, goal: Goal) -> tuple[str, str]:
     return f"{mean:.3f} ± {spread:.3f}", f"{gap:.3f} short" if gap else "**reached**"
 
 
-def section(results: Results, folder: Path, kind: Kind = "svg") -> Iterator[str]:
+def section(results: Results, folder: Path) -> Iterator[str]:
     """Yield the part of a page about one experiment: what is claimed, figures, which line is best, tables."""
     experiment = results.experiment
     yield f"## {experiment.shows}: {experiment.title}\n"
@@ -204,7 +197,7 @@ def section(results: Results, folder: Path, kind: Kind = "svg") -> Iterator[str]
     for metric in experiment.metrics:
         drawn = len(results.values) > 1
         if drawn:
-            file = draw(results, metric, folder / f"{experiment.name}-{metric.name}.{kind}")
+            file = draw(results, metric, folder / f"{experiment.name}-{metric.name}.svg")
             yield f"![{experiment.shows}: {metric.label}]({file.name})\n"
         if told := " ".join(filter(None, (sentence(results, metric), printed(results, metric)))):
             yield f"**{metric.label}.** {told}\n"
