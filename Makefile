@@ -47,7 +47,9 @@ install: $(FULL)
 demo: $(BASE)
 	$(BIN)/discreet demo
 
+# Kernels are compiled once here and kept: each of pytest's workers would compile them anew.
 test: install lint
+	$(BIN)/discreet warmup
 	$(BIN)/python $(TESTS)
 	DISCREET_JIT=0 $(BIN)/python $(TESTS) $(PLAIN)
 

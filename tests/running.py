@@ -71,7 +71,8 @@ def run(
             kept.seek(0)
             told.append(kept.read().decode())
         for stream in streams.values():
-            stream.detach()
+            with contextlib.suppress(ValueError):  # `exit` closes standard input
+                stream.detach()
         if shown is not None:
             told[1] = shown.text()
     done = Done(typed, status, *told)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +17,7 @@ from typing import ClassVar
 import pytest
 
 import discreet
+import running
 from discreet import MisuseError
 from discreet.curator import mechanisms as ours
 from discreet.curator.mechanisms.exponential import Exponential
@@ -21,9 +25,9 @@ from discreet.lab.run.trial import trial
 from discreet.local import protocols as protocol_room
 from discreet.local.device.client import ANSWERS
 from discreet.local.device.loss import LOSSES
+from discreet.local.oracle import EVERY_ANSWER, EVERY_LOSS
+from discreet.local.oracle_steps import choice
 from discreet.registry import entry, everything, mechanism, mechanisms, oracles, protocol, protocols
-
-DISCREET = str(Path(sys.executable).with_name("discreet"))
 
 # A mechanism as somebody else would write it: everyone's count of each single item, with noise.
 STRANGER = '''
@@ -195,22 +199,55 @@ def install(
     return folder
 
 
-def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
+@contextmanager
+def installed(folder: Path) -> Iterator[None]:
+    """Let this process find the distribution of a folder, and forget all of it afterwards."""
+    tables = (ANSWERS, LOSSES, EVERY_ANSWER.maps[1], EVERY_LOSS.maps[1])
+    before = [dict(table) for table in tables]
+    forget()
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for table, kept in zip(tables, before, strict=True):
+            table.clear()
+            table.update(kept)
+        forget()
+
+
+def forget() -> None:
+    """Drop what the registry and the interpreter know of a package."""
+    sys.modules.pop("stranger", None)
+    for known in (mechanisms, protocols, oracles, choice.oracles, choice.means):
+        known.cache_clear()
+
+
+def run(folder: Path, *command: object) -> running.Done:
+    """Run the command line where the distribution of a folder is installed."""
+    with installed(folder):
+        return running.run(*command, cwd=folder)
+
+
+def program(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own there."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, env=environment, cwd=folder)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
 
 
 class TestOtherPackages:
     def test_are_listed_and_used_like_ours(self, tmp_path):
         install(tmp_path)
-        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--format", "json").stdout)
+        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
         (entry,) = (one for one in told if one["name"] == "plain")
         assert entry["package"] == "stranger-mechanisms"
         assert entry["answers"] == ["threshold"]
         assert entry["settings"] == {"shift": 0}
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
         done = run(
-            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
+            tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
             "--items", "public",
             "--mechanism", "plain", "--set", "shift=5", "--format", "json",
         )  # fmt: skip
@@ -221,10 +258,10 @@ class TestOtherPackages:
         code = (
             "import discreet; print(discreet.mechanisms()['plain'].proof.name, discreet.mechanisms()['auto'].package)"
         )
-        assert run(tmp_path, sys.executable, "-c", code).stdout == "plain.md discreet\n"
+        assert program(tmp_path, code).stdout == "plain.md discreet\n"
 
     def test_stand_the_audit(self, tmp_path):
-        done = run(install(tmp_path), DISCREET, "audit", "plain", "--epsilon", 1)
+        done = run(install(tmp_path), "audit", "plain", "--epsilon", 1)
         assert done.returncode == 0, done.stderr
 
     @pytest.mark.parametrize(
@@ -256,12 +293,12 @@ class TestOtherPackages:
     def test_one_without_its_page_stands_in_the_way_of_no_other(self, tmp_path, change, message):
         install(tmp_path, **change)
         for command in (["audit", "plain"], ["mechanisms", "plain"]):
-            done = run(tmp_path, DISCREET, *command)
+            done = run(tmp_path, *command)
             assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
-        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--format", "json").stdout)
+        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
         (listed,) = (one for one in told if one["name"] == "plain")
         assert (listed["proof"], listed["summary"]) == (None, f"{message} It is not run.")
-        assert run(tmp_path, DISCREET, "audit", "laplace", "--runs", 5).returncode == 0
+        assert run(tmp_path, "audit", "olh", "--runs", 5).returncode == 0
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -329,12 +366,12 @@ class TestOtherPackages:
         ],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
-        done = run(install(tmp_path, **change), DISCREET, "mechanisms")
+        done = run(install(tmp_path, **change), "mechanisms")
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
 
     def test_one_that_exits_does_not_end_a_release_as_if_it_were_done(self, tmp_path):
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-        release = (DISCREET, "release", "b.dat", "--top", 1, "--epsilon", 1, "--items", "public", "-o", "r.json")
+        release = ("release", "b.dat", "--top", 1, "--epsilon", 1, "--items", "public", "-o", "r.json")
         install(tmp_path, "raise SystemExit(0)\n")
         done = run(tmp_path, *release)
         assert (done.returncode, done.stdout) == (1, "")
@@ -346,9 +383,9 @@ class TestOtherPackages:
         install(
             tmp_path, STRANGER.replace("def run(self, engine, asked, meter):", "def run(self, *_):\n        exit(0)")
         )
-        assert run(tmp_path, DISCREET, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
+        assert run(tmp_path, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
         done = run(
-            tmp_path, DISCREET, "release", "b.dat", "--min-count", 70, "--epsilon", 1, "--items", "public",
+            tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1, "--items", "public",
             "--mechanism", "plain", "--ledger", "l.db", "-o", "r.json",
         )  # fmt: skip
         assert done.returncode == 1
@@ -359,7 +396,7 @@ class TestOtherPackages:
 
     def test_one_whose_registration_cannot_be_read_is_named(self, tmp_path):
         install(tmp_path, value="stranger:Plain\n=\nplain")
-        done = run(tmp_path, DISCREET, "mechanisms")
+        done = run(tmp_path, "mechanisms")
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith(
             "discreet: What the package stranger-mechanisms registers cannot be read (TypeError: "
@@ -369,37 +406,37 @@ class TestOtherPackages:
 class TestOtherPackagesOnTheLocalSide:
     def test_a_protocol_is_listed_and_used_like_ours(self, tmp_path):
         install(tmp_path, ASKING, group="discreet.protocols")
-        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "plain", "--format", "json").stdout)
+        told = json.loads(run(tmp_path, "mechanisms", "plain", "--format", "json").stdout)
         assert [(one["kind"], one["model"], one["package"]) for one in told] == [
             ("protocol", "local", "stranger-mechanisms")
         ]
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
         done = run(
-            tmp_path, DISCREET, "simulate", "b.dat", "--protocol", "plain", "--top", 1, "--epsilon", 8, "--seed", 1,
+            tmp_path, "simulate", "b.dat", "--protocol", "plain", "--top", 1, "--epsilon", 8, "--seed", 1,
             "--format", "json", "--set", "candidates=3",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert (found["protocol"], found["patterns"][0]["items"]) == ("plain", [1])
         assert found["settings"]["candidates"] == 3
-        assert run(tmp_path, DISCREET, "audit", "plain", "--runs", 20).returncode == 0
+        assert run(tmp_path, "audit", "plain", "--runs", 20).returncode == 0
 
     def test_an_oracle_is_listed_and_audited_like_ours(self, tmp_path):
         install(tmp_path, ASKING, value="stranger:PlainOracle", group="discreet.oracles")
-        told = json.loads(run(tmp_path, DISCREET, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
+        told = json.loads(run(tmp_path, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
         assert "plain" in [one["name"] for one in told]
-        done = run(tmp_path, DISCREET, "audit", "plain", "--runs", 20)
+        done = run(tmp_path, "audit", "plain", "--runs", 20)
         assert done.returncode == 0, done.stderr
 
     def test_an_oracle_is_one_file_and_one_page(self, tmp_path):
         install(tmp_path, TWO, value="stranger:Two", group="discreet.oracles")
-        done = run(tmp_path, DISCREET, "audit", "plain", "--runs", 200, "--format", "json")
+        done = run(tmp_path, "audit", "plain", "--runs", 200, "--format", "json")
         assert done.returncode == 0, done.stderr
         enumerated, _ = json.loads(done.stdout)["attempts"]
         assert (enumerated["means"], enumerated["loss"]) == ("exact", pytest.approx(1))
         (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
         done = run(
-            tmp_path, DISCREET, "simulate", "b.dat", "--protocol", "svim", "--top", 1, "--epsilon", 8, "--seed", 1,
+            tmp_path, "simulate", "b.dat", "--protocol", "svim", "--top", 1, "--epsilon", 8, "--seed", 1,
             "--format", "json", "--set", "oracle=plain", "--set", "candidates=2",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -413,7 +450,7 @@ class TestOtherPackagesOnTheLocalSide:
             "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
             "print(client(ask.form, [1], max_epsilon=1))"
         )
-        done = run(tmp_path, sys.executable, "-c", code)
+        done = program(tmp_path, code)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith('b\'{"bits":[')
 
@@ -439,7 +476,7 @@ class TestOtherPackagesOnTheLocalSide:
         ids=["no oracle", "broken", "duplicate"],
     )
     def test_are_refused_with_their_name(self, tmp_path, change, message):
-        done = run(install(tmp_path, **{"code": ASKING, **change}), DISCREET, "mechanisms")
+        done = run(install(tmp_path, **{"code": ASKING, **change}), "mechanisms")
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
 
 
@@ -473,7 +510,7 @@ for route in (
     except discreet.MisuseError as refused:
         print(str(refused).split(":")[0])
 """
-        done = run(tmp_path, sys.executable, "-c", code)
+        done = program(tmp_path, code)
         assert done.returncode == 0, done.stderr
         plain, bare = (
             f"The {what} of the package {{}} has no proof page" for what in ("protocol plain", "oracle bare")
