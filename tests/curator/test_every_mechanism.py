@@ -33,7 +33,8 @@ from discreet.registry import mechanisms
 NAMES = sorted(mechanisms())
 ITEMS = 4
 DATABASES = 200
-EPSILONS = ["0.01", "0.05", "0.5", "1", "8"]
+# Much noise and little; `make soak` has those between and beyond.
+EPSILONS = ["0.05", "8", *(pytest.param(one, marks=pytest.mark.slow) for one in ("0.01", "0.5", "1"))]
 RELATIONS = ["add-remove", "replace"]
 SHOP = groceries(400, seed=3)
 
@@ -342,7 +343,9 @@ def drawing(job: Job, monkeypatch) -> tuple[Release, Drawing]:
         patch.setattr(metering, "discrete_laplace", watched("laplace", metering.discrete_laplace))
         patch.setattr(metering, "discrete_gaussian", watched("gaussian", metering.discrete_gaussian))
         patch.setattr(
-            metering.select, "noisy_top", watched("laplace", metering.select.noisy_top, 2, lambda scale: 1 / scale)
+            metering.selection,
+            "noisy_top",
+            watched("laplace", metering.selection.noisy_top, 2, lambda scale: 1 / scale),
         )
         for way, draw in metering._DRAWS.items():
             patch.setitem(metering._DRAWS, way, watched(way, draw, 2))
@@ -425,10 +428,13 @@ LEVELS = {"truncated", "truncated-naive"}
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("releases", "levels", "others"), [(30, 0.82, 0.85), pytest.param(60, 0.84, 0.88, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_intervals_hold_the_true_counts(name):
-    # The share in 60 releases has a deviation of .011 at most (.008 of those above). Five of them lie between the bound
-    # and the smallest share measured: less than one false alarm in a million sets of seeds.
+def test_intervals_hold_the_true_counts(name, releases, levels, others):
+    # The share in 60 releases has a deviation of .011 at most (.008 of those above), in 30 one of .016 (.011). Five of
+    # them lie between the bound and the smallest share measured: less than one false alarm in a million sets of seeds.
     shop = groceries(3_000, seed=5)
     true = discreet.mine(shop, min_count=1, lengths=(1, 3)).to_dict()
     wanted = [["whole milk"], ["bananas"], ["sugar"], ["bananas", "whole milk"]]
@@ -438,10 +444,10 @@ def test_intervals_hold_the_true_counts(name):
             job = asked(shop, epsilon=2, delta=delta, items="public", **short, **question)
             assert job is not None
             shares = []
-            for seed in range(60):
+            for seed in range(releases):
                 shown = carry_out(job, SimulationSource(seed)).patterns
                 bounds = zip(shown, shown.low, shown.high, strict=True)
                 inside = [low <= true.get(one.items, 0) <= high for one, low, high in bounds]
                 shares += [np.mean(inside)] if inside else []
-            assert len(shares) > 50
-            assert np.mean(shares) > (0.84 if name in LEVELS else 0.88), (question, delta)
+            assert len(shares) > releases * 5 / 6
+            assert np.mean(shares) > (levels if name in LEVELS else others), (question, delta)

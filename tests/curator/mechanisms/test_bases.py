@@ -199,20 +199,20 @@ class TestFitting:
     @pytest.mark.statistical
     @pytest.mark.parametrize("gaussian", [False, True])
     def test_variance_and_interval(self, gaussian):
-        # 4000 draws: the coverage has a deviation of .0035. Five of them, and .01 for a bound in place of the kurtosis:
+        # 1500 draws: the coverage has a deviation of .0056. Five of them, and .01 for a bound in place of the kurtosis:
         # false alarms in all 30 checks together have a probability below one in ten thousand.
         bases = [(0, 1, 2), (0, 1), (0, 3), (4,)]
         rng = np.random.default_rng(4)
         cells = sum(1 << len(basis) for basis in bases)
         scale = None if gaussian else Fraction(200)
-        draws = rng.normal(0, 200, (4000, cells)) if gaussian else rng.laplace(0, 200, (4000, cells))
+        draws = rng.normal(0, 200, (1500, cells)) if gaussian else rng.laplace(0, 200, (1500, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
         found = [fit_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
         plain = add_up(bases, Noisy(np.zeros(cells, np.int64), scale, variance), 1, 3)
         for place in range(len(found[0].itemsets)):
             values = np.array([one.estimates[place] for one in found])
             covered = np.mean(np.abs(values) <= found[0].margins[place])
-            assert abs(covered - 0.95) < 0.0275
+            assert abs(covered - 0.95) < 0.038
             assert found[0].margins[place] <= plain.margins[place] * 1.001
 
     def test_a_known_number_of_people_halves_the_variance_of_an_item(self):

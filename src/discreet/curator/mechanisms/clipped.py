@@ -108,7 +108,7 @@ class ClippedCounting(Mechanism):
                     "for "
                     "shorter ones, or another mechanism.",
                     longest=LONGEST,
-                    task=task.least,
+                    asked=task.least,
                 )
             )
         if task.top is not None:

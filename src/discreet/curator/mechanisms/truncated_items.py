@@ -62,7 +62,7 @@ class TruncatedItems(Mechanism):
                     "{name} finds single items, but patterns of at least {asked} items were asked for: leave {lengths} "
                     "out, or take the mechanism truncated.",
                     name=self.name,
-                    task=task.least,
+                    asked=task.least,
                 )
             )
         if task.top is not None and task.top > task.items:

@@ -118,7 +118,7 @@ class Basing(Mechanism):
                     "ask for shorter ones, or another mechanism.",
                     name=self.name,
                     largest=self.largest,
-                    task=task.least,
+                    asked=task.least,
                 )
             )
         if task.top is not None:
