@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
+import discreet
+from discreet.errors import LimitError
 from discreet.temporary import passing_folder, sweep_folders
 
 HOLD = """
@@ -82,3 +87,45 @@ def test_what_is_anothers_stays(folder):
     os.chown(folder / "discreet-other" / ".lock", 1234, 1234)
     sweep_folders()
     assert (folder / "discreet-other" / ".lock").exists()
+
+
+def test_a_folder_that_cannot_be_locked_is_not_left(folder, monkeypatch):
+    opening = os.open
+
+    def failing(path, *more, **others):
+        if str(path).endswith(".lock"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return opening(path, *more, **others)
+
+    monkeypatch.setattr(os, "open", failing)
+    with pytest.raises(OSError, match="Input/output error"), passing_folder():
+        pass
+    assert list(folder.iterdir()) == []
+
+
+def test_an_error_that_passes_leaves_nothing_private(folder, monkeypatch):
+    removing, tries = shutil.rmtree, []
+
+    def once(path, **more):
+        tries.append(path)
+        if len(tries) > 1:
+            removing(path, **more)
+
+    monkeypatch.setattr(shutil, "rmtree", once)
+    with passing_folder() as inside:
+        (inside / "copy").write_text("tea")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_database_that_cannot_be_made_is_told(folder, monkeypatch):
+    def failing(_):
+        raise duckdb.IOException("IO Error: Cannot open file")
+
+    monkeypatch.setattr(duckdb, "connect", failing)
+    (folder / "a.csv").write_text("who,what\n1,tea\n")
+    with pytest.raises(LimitError) as told:
+        discreet.read(folder / "a.csv", person="who", item="what")
+    assert str(told.value) == (
+        f"No temporary database can be made in {folder}: the disk may be full or failing; set TMPDIR to another folder."
+    )
+    assert [one.name for one in folder.iterdir()] == ["a.csv"]

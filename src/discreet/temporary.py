@@ -35,9 +35,19 @@ def passing_folder(kind: str = "") -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _removed(folder)
         if lock is not None:
-            os.close(lock)
+            with suppress(OSError):
+                os.close(lock)
+
+
+def _removed(folder: Path) -> None:
+    """Remove a folder; once more if an error that has passed left some of it, as what lies there is private."""
+    for _ in range(2):
+        with suppress(OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
 
 
 def sweep_folders() -> None:
@@ -49,7 +59,7 @@ def sweep_folders() -> None:
             if one.name.startswith(PREFIX) and one.is_dir(follow_symlinks=False) and _ours(Path(one.path)):
                 lock = _of_the_dead(Path(one.path) / _LOCK)
                 if lock is not None:
-                    shutil.rmtree(one.path, ignore_errors=True)
+                    _removed(Path(one.path))
                     os.close(lock)
 
 
@@ -93,7 +103,11 @@ def _locked_folder(kind: str) -> tuple[Path, int | None]:
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}"))  # for its owner alone
         if fcntl is None:
             return folder, None
-        descriptor = os.open(folder / _LOCK, _OPENED | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            descriptor = os.open(folder / _LOCK, _OPENED | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError:
+            _removed(folder)
+            raise
         if lock(descriptor):
             return folder, descriptor
         os.close(descriptor)

@@ -352,3 +352,19 @@ def test_help_teaches_with_examples():
         assert f"discreet {command} retail.dat" in done.stdout
     assert "--install-completion" in run("--help").stdout
     assert run("--version").stdout == f"discreet {discreet.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("discreet.cli.signals", "its own code cannot be loaded (ModuleNotFoundError)"),
+        ("discreet.exact.mine", "a package cannot be loaded: import of discreet.exact.mine halted; "),
+    ],
+)
+def test_code_that_cannot_be_loaded(basket_file, module, told):
+    code = f"import sys; sys.modules[{module!r}] = None; sys.argv[0] = 'discreet'; import discreet.cli as c; c.main()"
+    command = [sys.executable, "-c", code, "mine", str(basket_file), "--top", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"discreet: {told}")
+    assert done.stderr.endswith("the disk may be failing, or install it anew.\n")

@@ -72,12 +72,12 @@ def needed() -> None:
         pytest.skip(why)
 
 
-def calls(code: str, *arguments: object, kinds: Iterable[str]) -> list[Call]:
-    """Return the calls of these kinds that a program makes after `begin()`."""
+def calls(code: str, *arguments: object, kinds: Iterable[str], within: Path | None = None) -> list[Call]:
+    """Return the calls of these kinds that a program makes after `begin()`, on files in a folder or on all."""
     kinds = list(kinds)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        done = _strace(["-o", str(log), "-e", f"trace={','.join(['newfstatat', *kinds])}"], code, arguments)
+        done = _strace(["-y", "-o", str(log), "-e", f"trace={','.join(['newfstatat', *kinds])}"], code, arguments)
         assert done.status == 0, done.complaint
         lines = log.read_text(errors="replace").splitlines()
     counted = dict.fromkeys([*kinds, "newfstatat"], 0)
@@ -88,7 +88,7 @@ def calls(code: str, *arguments: object, kinds: Iterable[str]) -> list[Call]:
         if match is None or match[1] not in counted:
             continue
         counted[match[1]] += 1
-        if begun and match[1] in kinds:
+        if begun and match[1] in kinds and (within is None or str(within) in line):
             found.append(Call(match[1], counted[match[1]]))
         begun = begun or _MARK in line
     assert begun, "the program did not begin"

@@ -138,11 +138,9 @@ def _hidden(message: str, address: str) -> str:
 @contextmanager
 def workspace(allowed: Allowance) -> Iterator[Workspace]:
     """Open a workspace that keeps to the memory allowed, and clear it away afterwards."""
-    import duckdb
-
     with (
         passing_folder() as folder,
-        duckdb.connect(str(folder / "workspace.duckdb")) as connection,
+        _connected(folder) as connection,
         ThreadPoolExecutor(1) as thread,
     ):
         connection.execute("SET autoinstall_known_extensions = false")
@@ -156,6 +154,18 @@ def workspace(allowed: Allowance) -> Iterator[Workspace]:
         connection.execute(f"SET temp_directory = {literal(folder)}")
         connection.execute(f"SET memory_limit = {literal(allowed.written)}")
         yield Workspace(connection, Path(folder), allowed, thread)
+
+
+def _connected(folder: Path) -> Any:
+    import duckdb
+
+    try:
+        return duckdb.connect(str(folder / "workspace.duckdb"))
+    except duckdb.Error:
+        raise LimitError(
+            f"No temporary database can be made in {folder.parent}: the disk may be full or failing; set TMPDIR to "
+            "another folder."
+        ) from None
 
 
 class Workspace:

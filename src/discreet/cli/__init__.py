@@ -22,6 +22,13 @@ def main() -> None:
             from .run import run
 
             run(signals)
+    except (ImportError, OSError) as error:
+        if sys.stderr is not None:
+            sys.stderr.write(
+                f"discreet: its own code cannot be loaded ({type(error).__name__}); the disk may be failing, or "
+                "install it anew.\n"
+            )
+        sys.exit(1)
     except KeyboardInterrupt:
         # While starting, before there is anybody who could say more.
         if sys.stderr is not None:

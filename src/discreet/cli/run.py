@@ -55,6 +55,10 @@ def run(signals: Signals) -> None:
         raise
     except MemoryError:
         _fail("out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.")
+    except ImportError as error:
+        if os.environ.get("DISCREET_DEBUG"):
+            raise
+        _fail(f"a package cannot be loaded: {error}; the disk may be failing, or install it anew.")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}.")
