@@ -1,4 +1,4 @@
-"""How fast the device's side is in plain Python: reports a second, each with its check of the question.
+"""How fast the device's side is in plain Python: reports per second, each with its check of the question.
 
 python -m benchmarks.devices
 """
@@ -18,7 +18,7 @@ BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
 
 
 def speed(question: dict[str, object], seconds: float = 1.0) -> float:
-    """Return how many reports a second one device makes."""
+    """Return how many reports per second one device makes."""
     client(question, BASKET, max_epsilon=1)  # the bound of the question's loss is computed once
     made, begun = 0, time.perf_counter()
     while time.perf_counter() - begun < seconds:
@@ -29,7 +29,7 @@ def speed(question: dict[str, object], seconds: float = 1.0) -> float:
 
 def main() -> None:
     """Print a line an oracle."""
-    print(f"{'oracle':10} {'candidates':>10} {'bits a report':>14} {'reports a second':>17}")
+    print(f"{'oracle':10} {'candidates':>10} {'bits per report':>14} {'reports per second':>17}")
     for name, kind in oracles().items():
         if not kind.live:
             continue  # kept for comparison: no device answers for it

@@ -29,7 +29,7 @@ REPORTS, CANDIDATES = 200_000, 4_096
 
 
 def ours(name: str) -> float:
-    """Return evaluations a second of one of our oracles, on all cores."""
+    """Return evaluations per second of one of our oracles, on all cores."""
     from discreet.local.oracle import Answered
     from discreet.local.oracle_steps.choice import oracles
 
@@ -42,7 +42,7 @@ def ours(name: str) -> float:
 
 
 def bare() -> float:
-    """Return evaluations a second of a loop that does only the arithmetic, on one core times the cores."""
+    """Return evaluations per second of a loop that does only the arithmetic, on one core times the cores."""
     from discreet.kernels.devices import hashed
     from discreet.kernels.jit import kernel, threads
 
@@ -61,7 +61,7 @@ def bare() -> float:
 
 
 def pure_ldp() -> float:
-    """Return evaluations a second of pure-LDP."""
+    """Return evaluations per second of pure-LDP."""
     from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
 
     client, server = LHClient(epsilon=1.0, d=512, use_olh=True), LHServer(epsilon=1.0, d=512, use_olh=True)
@@ -70,7 +70,7 @@ def pure_ldp() -> float:
 
 
 def multi_freq() -> float:
-    """Return evaluations a second of multi-freq-ldpy."""
+    """Return evaluations per second of multi-freq-ldpy."""
     from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
 
     reports = [LH_Client(number % 512, 512, 1.0) for number in range(400)]
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FILE")
     given = parser.parse_args()
     begun = time.perf_counter()
-    lines = table(["adding up", "evaluations a second", "times the best peer", "of a bare loop"], evaluations())
+    lines = table(["adding up", "evaluations per second", "times the best peer", "of a bare loop"], evaluations())
     head = ["data", "protocol", "speed", "reading", "study", "times reading", "largest so far, GiB"]
     lines += ["", *table(head, studies())]
     if given.write:

@@ -31,7 +31,7 @@ QUOTE = (
     'a quote is not closed before the end of its field; write a quote within a name twice (""), and a name on one line.'
 )
 ENCODING = 'say what it is, as in encoding="windows-1252".'
-LINE = 'write one basket a line, as ["tea", "milk"].'
+LINE = 'write one basket per line, as ["tea", "milk"].'
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,7 @@ LINES: dict[tuple[str, bytes], str] = {
     ("a.jsonl", b"[1]\n[2.5]\n"): "line 2: items are whole numbers or names (text), not float.",
     ("a.jsonl", b"[99999999999999999999]\n"): f"line 1: 99999999999999999999 does not fit 64 bits; {NAMES}",
     ("a.jsonl", b'{"a": 1, "b": 2}\n'): (
-        "line 1 has no list \"items\"; its fields are 'a', 'b'. For one record an item, give person= and item=."
+        "line 1 has no list \"items\"; its fields are 'a', 'b'. For one record per item, give person= and item=."
     ),
     ("a.jsonl", b"5\n"): (
         'line 1 is neither a list of items, as ["tea", "milk"], nor an object with such a list, '
@@ -185,7 +185,7 @@ TABLES: dict[tuple[str, bytes], str] = {
     ("a.csv", b"person,item\n1,a\n2,\xe9t\xe9\n"): f"a.csv, line 3: it is not UTF-8 text; {ENCODING}",
     ("a.csv", b"person,person\n1,a\n"): ("a.csv has 2 columns 'person' (person=); rename all but one."),
     ("a.jsonl", b'{"person":1,"item":"a"}\n{"person":2,"ite\n{"person":1}\n'): (
-        "a.jsonl, line 2 is not a JSON object; write one record a line."
+        "a.jsonl, line 2 is not a JSON object; write one record per line."
     ),
     ("a.jsonl", b'{"person":1,"item":"a"}\n{"person":2,"item":true}\n'): (
         "a.jsonl: 'item' is true or false in some records; items are whole numbers or names (text), "
@@ -293,7 +293,7 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"person": "day", "item": "item", "ordered": True},
         MisuseError,
-        "ordered=True is for a basket a line; rows of a table are put in order by time=.",
+        "ordered=True is for one basket per line; rows of a table are put in order by time=.",
     ),
     ({"person": "day", "item": "item", "nulls": "keep"}, MisuseError, 'nulls is \'keep\'; it is "error" or "drop".'),
     (
@@ -379,12 +379,12 @@ def test_columns_and_order_where_there_are_none() -> None:
     Path("a.dat").write_text("1 2\n")
     given = 'so item="product" means nothing here; leave it out.'
     assert message(MisuseError, [{1}], item="product") == f"A list of baskets is neither a table nor a file, {given}"
-    line = "a.dat is read a basket a line and has no columns, so"
+    line = "a.dat is read with one basket per line and has no columns, so"
     assert message(MisuseError, "a.dat", item="product") == f'{line} item="product" means nothing here; leave it out.'
     assert message(MisuseError, "a.dat", **LONG) == f'{line} person="person" means nothing here; leave it out.'
     Path("a.csv").write_text("person,item\n")
     assert message(MisuseError, "a.csv", item="item") == (
-        "a.csv is read a basket a line unless person= and item= are given; give both for a table, or neither."
+        "a.csv is read with one basket per line unless person= and item= are given; give both for a table, or neither."
     )
     assert message(MisuseError, [{1}], ordered=True) == (
         "ordered=True, but basket 0 is a set, which has no order; give lists."
@@ -404,7 +404,7 @@ def test_matrix_and_one_hot() -> None:
         "labels names an item twice; give each column a name of its own."
     )
     assert message(MisuseError, matrix, ordered=True) == (
-        "A sparse matrix has a row a basket, without order, so ordered=True means nothing here; leave it out."
+        "A sparse matrix has one row per basket, without order, so ordered=True means nothing here; leave it out."
     )
     assert message(InputError, pd.DataFrame({"a": [1, 2]}), format="onehot") == (
         "The table: column 'a' has values other than 0 and 1; it is not one-hot."
@@ -414,7 +414,7 @@ def test_matrix_and_one_hot() -> None:
         "give frame.sparse.to_coo() and labels=list(frame.columns)."
     )
     assert message(MisuseError, pd.DataFrame({"a": [True]}), ordered=True) == (
-        "A one-hot table has a row a basket, without order, so ordered=True means nothing here; leave it out."
+        "A one-hot table has one row per basket, without order, so ordered=True means nothing here; leave it out."
     )
 
 

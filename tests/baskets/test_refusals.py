@@ -26,7 +26,7 @@ LONG: dict[str, Any] = {"person": "person", "item": "item"}
 NAMES = 'labels="names" reads items as names.'
 LARGEST = "is larger than 9,223,372,036,854,775,807, the largest number an item can be"
 NUMBERS = "and the first line with items has only numbers"
-LINE = 'write one basket a line, as ["tea", "milk"].'
+LINE = 'write one basket per line, as ["tea", "milk"].'
 BASKET = 'a basket is a set or a list of items, as in discreet.read([{"tea", "milk"}, {"bread"}]).'
 NOTHING = "means nothing here; leave it out."
 
@@ -227,7 +227,7 @@ OBJECTS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         sparse.coo_array(np.array([1, 0])),
         {},
         InputError,
-        "The matrix has no rows and columns (its shape is (2,)); give one with a row a person.",
+        "The matrix has no rows and columns (its shape is (2,)); give one with one row per person.",
     ),
     (
         sparse.csr_array(np.eye(2)),
@@ -272,8 +272,8 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
     matrix = sparse.csr_array(np.eye(2))
     through = "Baskets pass through as they are"
     listed = "A list of baskets is neither a table nor a file"
-    order = "A sparse matrix has a row a basket, without order"
-    line = "a.dat is read a basket a line and has no columns"
+    order = "A sparse matrix has one row per basket, without order"
+    line = "a.dat is read with one basket per line and has no columns"
     whole = "it must be a whole number"
     return [
         (baskets, LONG, f'{through}, so person="person" {NOTHING}'),
@@ -301,9 +301,9 @@ def given_options() -> list[tuple[Any, dict[str, Any], str]]:
         (
             pa.table({"items": [[1]]}),
             {"nulls": "drop"},
-            f'The table is read a basket a row, without people, so nulls="drop" {NOTHING}',
+            f'The table is read with one basket per row, without people, so nulls="drop" {NOTHING}',
         ),
-        (pa.array([[1]]), LONG, f'A single column has a basket a row, so person="person" {NOTHING}'),
+        (pa.array([[1]]), LONG, f'A single column has one basket per row, so person="person" {NOTHING}'),
         ([{1}], {"seed": 1}, "seed= is for the choice that max_items makes; give max_items too, or leave seed= out."),
         ([{1}], {"max_items": 1, "seed": -1}, f"seed is -1; {whole}, 0 or more."),
         ([{1}], {"max_items": 1, "seed": "a"}, f"seed is 'a'; {whole}, 0 or more."),

@@ -42,7 +42,7 @@ def test_everyone_has_a_segment(tmp_path: Path) -> None:
         assert [sorted(basket) for basket in read] == [["rice", "tea"], [], ["milk", "tea"]]
         assert read == discreet.read(FRAME, **COLUMNS, by="region")
         assert read != discreet.read(FRAME, **COLUMNS)
-        assert repr(read) == "Baskets(3 people, 3 items, 1.33 a basket, with segments)"
+        assert repr(read) == "Baskets(3 people, 3 items, 1.33 per basket, with segments)"
 
 
 def test_numbers_stay_numbers() -> None:

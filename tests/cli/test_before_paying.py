@@ -54,7 +54,7 @@ def spends(folder):
     ("listed", "hint"),
     [
         ("upper.txt", "The case of letters differs: without that, some would match."),
-        ("columns.txt", "Its lines have several columns: give a list with one item a line."),
+        ("columns.txt", "Its lines have several columns: give a list with one item per line."),
     ],
 )
 def test_a_list_that_meets_nothing_burns_no_budget(shop, listed, hint):
@@ -257,7 +257,7 @@ def test_a_ranking_of_nothing_and_labels_as_numbers_or_text():
     [
         (["tea ", "milk "], "There are spaces around names: without them, some would match."),
         (["TEA"], "The case of letters differs: without that, some would match."),
-        (["1;tea"], "Its lines have several columns: give a list with one item a line."),
+        (["1;tea"], "Its lines have several columns: give a list with one item per line."),
     ],
 )
 def test_hints(listed, hint):

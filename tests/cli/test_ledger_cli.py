@@ -50,8 +50,8 @@ class TestCreate:
             "--name", "wards 2026",
         )  # fmt: skip
         assert done.stdout == (
-            f"Made {path}: epsilon 1/3 at delta 1e-06, replace one person, at most 0.1 a release. Keep it as you keep "
-            "the data.\n"
+            f"Made {path}: epsilon 1/3 at delta 1e-06, replace one person, at most 0.1 per release. Keep it as you "
+            "keep the data.\n"
         )
         state = Ledger.open(path).state()
         assert (state.budget.epsilon, state.budget.delta) == (Fraction(1, 3), Fraction(1, 10**6))

@@ -70,7 +70,7 @@ def test_what_is_needed():
         ),
         (
             [*SMALL, "--frequencies", "nowhere.txt"],
-            "There is no file nowhere.txt: --frequencies is a file with one fraction a line.",
+            "There is no file nowhere.txt: --frequencies is a file with one fraction per line.",
         ),
     ],
     ids=["items", "both", "sizes", "percent", "exponent", "suffix", "file"],
@@ -85,7 +85,7 @@ def test_a_file_that_has_no_numbers(tmp_path):
     words.write_text("tea")
     done = run(*SMALL, "--frequencies", words)
     assert done.stderr == (
-        f"discreet: {words} has something else than numbers: --frequencies is one fraction a line.\n"
+        f"discreet: {words} has something else than numbers: --frequencies is one fraction per line.\n"
     )
 
 

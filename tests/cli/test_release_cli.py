@@ -413,7 +413,7 @@ class TestMoney:
         (["--lengths", "0"], 2, "or a range such as 2-4 or 2-, from 1 on; '0' was given."),
         (["--lengths", "3-2"], 2, "from 1 on; '3-2' was given."),
         (["--people", "-5"], 1, "discreet: --people is -5, but it must be a whole number, 1 or more."),
-        (["--items", "."], 1, "discreet: . is a directory: give a file with one a line as the list of items."),
+        (["--items", "."], 1, "discreet: . is a directory: give a file with one per line as the list of items."),
         (
             ["--mechanism", "count"],
             1,
@@ -544,7 +544,7 @@ def test_count(sales, tmp_path):
 
     done = run("count", sales, "--items", tmp_path / "wanted.txt", "--epsilon", 1)
     assert done.stderr == (
-        f"discreet: Say what to count: --itemsets FILE, with one itemset a line. {tmp_path / 'wanted.txt'} was given "
+        f"discreet: Say what to count: --itemsets FILE, with one itemset per line. {tmp_path / 'wanted.txt'} was given "
         "as --items, the list of all items.\n"
     )
 
@@ -559,7 +559,7 @@ def test_itemsets_are_in_a_file(sales, tmp_path):
             assert (done.returncode, done.stdout, done.stderr) == (
                 1,
                 "",
-                f"discreet: {problem}: --itemsets is a file with one itemset a line.\n",
+                f"discreet: {problem}: --itemsets is a file with one itemset per line.\n",
             )
 
 

@@ -44,7 +44,12 @@ class TestWhatIsShown:
         assert [line[:24].strip() for line in rounds.splitlines()] == ROUNDS
         for line in rounds.splitlines():
             words = line[24:].split()
-            assert (words[1], words[4], words[5], words[8:]) == ("people", "values", "padding", ["bits", "a", "report"])
+            assert (words[1], words[4], words[5], words[8:]) == (
+                "people",
+                "values",
+                "padding",
+                ["bits", "per", "report"],
+            )
         assert sum(int(line[24:].split()[0].replace(",", "")) for line in rounds.splitlines()) == 4000
         head = table.splitlines()
         assert head[:3] == [
@@ -103,7 +108,7 @@ class TestWhatIsShown:
             lines.heard(line)
         assert seen == ["simulating", "which items", 0.5, "gone", "simulating", "gone"]
         assert capsys.readouterr() == (
-            "which items                   4,785 people  olh         188 values  padding 1    66 bits a report\n",
+            "which items                   4,785 people  olh         188 values  padding 1    66 bits per report\n",
             "",
         )
         with simulate.Transcript(lines=False, err=False) as lines:
@@ -235,7 +240,7 @@ def test_very_few_people_are_told(tmp_path):
     done = run(tmp_path / "few.dat", "--top", 2, "--epsilon", 1, "--seed", 1)
     assert done.returncode == 0
     assert "There are too few people for this protocol: nobody was asked 'how many items', 'which items'" in done.stdout
-    assert "bits a report, but nobody was asked" in done.stdout
+    assert "bits per report, but nobody was asked" in done.stdout
 
 
 def test_what_cannot_be_parsed(asked):

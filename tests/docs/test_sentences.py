@@ -1,12 +1,17 @@
-"""Sentences in the documentation are short: one idea each."""
+"""Sentences on pages and in the help of commands are short, one idea each, and say "per" where they mean it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
+
+from discreet.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 35
@@ -30,6 +35,21 @@ def sentences(text: str) -> Iterator[str]:
         if line.startswith(("|", "#", ":")):
             continue
         yield from SENTENCE.split(line)
+
+
+@cache
+def helps() -> dict[str, list[str]]:
+    """Return by command what its help says: about itself, and about each option."""
+    found: dict[str, list[str]] = {}
+
+    def add(command: Any, name: str) -> None:
+        options = (getattr(option, "help", None) for option in command.params)
+        found[name] = [" ".join(text.split()) for text in (command.help, *options) if text]
+        for inner, one in getattr(command, "commands", {}).items():
+            add(one, f"{name} {inner}")
+
+    add(get_command(app), "discreet")
+    return found
 
 
 def words(sentence: str) -> int:
@@ -66,3 +86,34 @@ def test_what_counts_as_a_sentence():
     text = "# A title\n\nOne, [two](three.md) `four five`. Six\nseven?\n\n| a | table |\n\n- An item\n- 1. Another.\n"
     assert list(sentences(text)) == ["One, [two] `code`.", "Six seven?", "- An item", "- 1.", "Another."]
     assert [words(one) for one in sentences(text)] == [3, 2, 2, 1, 1]
+
+
+# "One a line" for "one per line": a newcomer reads it twice. A pattern, a basket and a release may have items, so only
+# what is counted, or is the first noun of two, is looked at.
+EACH = "line|row|person|basket|segment|release|item|core|paper|file|experiment|report|candidate|second|relation|pair"
+ONE = r"one(?: (?!of|from|for|with|in|at|to|is|has)\w+)?|once|twice|[a-z]*bytes|bits|a (?:basket|row|line|page|column)"
+PER = re.compile(rf"\b(?:{ONE}) an? (?:{EACH})\b")
+
+
+@pytest.mark.parametrize("command", list(helps()))
+def test_help_is_short(command):
+    found = [one for text in helps()[command] for one in sentences(text)]
+    assert [one for one in found if words(one) > LONGEST] == []
+
+
+@pytest.mark.parametrize("command", list(helps()))
+def test_help_says_per(command):
+    assert [text for text in helps()[command] if PER.search(text)] == []
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_say_per(page):
+    found = [one for one in sentences(page.read_text()) if PER.search(one)]
+    assert [one for one in found if "not *one row an item*" not in one] == []
+
+
+def test_what_per_is_said_for():
+    for wrong in ("a file with one a line", "one basket a person", "a row a basket", "drawn once a release"):
+        assert PER.search(wrong)
+    for right in ("one per line", "How many items a pattern has", "one of a pair", "a release for each segment"):
+        assert not PER.search(right)

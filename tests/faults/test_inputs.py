@@ -120,7 +120,7 @@ def _excel() -> bytes:
 
 TEXTS: dict[str, tuple[str, Callable[[], bytes], dict[str, Any]]] = {
     "fimi": (".dat", _fimi, {}),
-    "a basket a line": (".csv", _wide, {"format": "baskets"}),
+    "one basket per line": (".csv", _wide, {"format": "baskets"}),
     "csv": (".csv", lambda: _table(","), TABLE),
     "tsv": (".tsv", lambda: _table("\t"), TABLE),
     "json lists": (".jsonl", _lists, {}),

@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 
 def one_each(values, people):
-    """Return one number a person as what they answered."""
+    """Return one number per person as what they answered."""
     return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
 
 

@@ -45,8 +45,8 @@ class TestItems:
             discreet.release(SHOP, top=3, epsilon=1)
         assert str(caught.value) == (
             "A release with epsilon alone needs a public list of items. Say which items there are, in one of three "
-            "ways: give the list, items= a file with one item a line, a list, or a number N for the items 0 to N - 1; "
-            "or declare with items='public' that the items found in the data are public knowledge; or allow a delta "
+            "ways: give the list, items= a file with one item per line, a list, or a number N for the items 0 to N - "
+            "1; or declare with items='public' that the items found in the data are public knowledge; or allow a delta "
             "(such as delta=1e-6), and the items are found privately."
         )
 

@@ -290,7 +290,7 @@ def finish(
     if int(sizes.sum(dtype=np.int64)) < total:
         close_gaps(offsets, codes, sizes)
         codes = _shorten(codes, int(offsets[-1]))
-    # With given pairs an item is named once a pair, which is no repeat; the pairs themselves may be repeated.
+    # With given pairs an item is named once per pair, which is no repeat; the pairs themselves may be repeated.
     merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
     if merged:
         what = "an item in a basket" if rows.pairs is None else "a pair of a person"

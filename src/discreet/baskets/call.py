@@ -121,7 +121,7 @@ class Call:
             raise MisuseError(told("{person=} needs {item=}, the column of the items."))
         if self.ordered and self.person is not None and self.time is None:
             raise MisuseError(
-                told("{ordered=True} is for a basket a line; rows of a table are put in order by {time=}.")
+                told("{ordered=True} is for one basket per line; rows of a table are put in order by {time=}.")
             )
 
     def refuse(self, what: str, *options: str) -> None:
@@ -179,7 +179,7 @@ class Call:
         from .memory import read_dense, read_iterable
 
         if isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype == np.bool_:
-            self.refuse("An array of true and false has a row a basket, without order", *TABLE, "ordered")
+            self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
             return "The array", read_dense(source, self._columns())
         self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
         return "The baskets given", read_iterable(source, self.allowed, labels=self._kind(), ordered=self.ordered)
@@ -303,7 +303,7 @@ class Call:
             raise MisuseError(
                 told(
                     "{pattern} names {many} files, and several are read as one table: give {person=} and {item=}. Join "
-                    "files with a basket a line to one file first.",
+                    "files with one basket per line to one file first.",
                     pattern=pattern,
                     many=len(paths),
                 )
@@ -333,12 +333,12 @@ class Call:
         if format_ in ("csv", "tsv") and self.item is not None:
             raise MisuseError(
                 told(
-                    "{path} is read a basket a line unless {person=} and {item=} are given; give both for a table, or "
-                    "neither.",
+                    "{path} is read with one basket per line unless {person=} and {item=} are given; give both for a "
+                    "table, or neither.",
                     path=path,
                 )
             )
-        self.refuse(f"{path} is read a basket a line and has no columns", *TABLE)
+        self.refuse(f"{path} is read with one basket per line and has no columns", *TABLE)
         reading: dict[str, Any] = {"labels": self._kind(), "encoding": text.encoding, "progress": self.progress}
         if format_ == "json":
             from .memory import read_json_lines
@@ -379,7 +379,7 @@ class Call:
     def _sparse(self, matrix: Any) -> Rows:
         from .memory import read_sparse
 
-        self.refuse("A sparse matrix has a row a basket, without order", *TABLE, "ordered", "format")
+        self.refuse("A sparse matrix has one row per basket, without order", *TABLE, "ordered", "format")
         return read_sparse(matrix, self._columns())
 
     def _columns(self) -> Sequence[Item] | None:
@@ -394,13 +394,13 @@ class Call:
 
         named = self.person is not None or self.item is not None
         if found.single:
-            self.refuse("A single column has a basket a row", *TABLE, "format")
+            self.refuse("A single column has one basket per row", *TABLE, "format")
         if self.format not in (None, "onehot"):
             raise MisuseError(
                 told("{format=given} is for files; a data frame is read as it is, or as onehot.", given=self.format)
             )
         if self.format == "onehot" or (is_one_hot(found.reader.schema) and not named):
-            self.refuse("A one-hot table has a row a basket, without order", *TABLE, "ordered")
+            self.refuse("A one-hot table has one row per basket, without order", *TABLE, "ordered")
             return found.name, one_hot(found.name, found.reader, self.allowed, self.labels)
         with workspace(self.allowed) as work:
             return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
@@ -445,7 +445,7 @@ class Call:
         others = [column.name for column in table.columns if column is not found[0]]
         if others:
             self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
-        self.refuse(f"{table.name} is read a basket a row, without people", "nulls")
+        self.refuse(f"{table.name} is read with one basket per row, without people", "nulls")
         return lists(work, table, found[0], self._kind())
 
 

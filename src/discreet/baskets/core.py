@@ -274,7 +274,7 @@ class Baskets:
         kinds = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
         beside = [name for name, held in kinds if held is not None]
         kept = f", with {' and '.join(beside)}" if beside else ""
-        return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} a basket{kept})"
+        return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
 
     @property
     def people(self) -> int:

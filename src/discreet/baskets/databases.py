@@ -264,7 +264,7 @@ class Workspace:
         return Table(name=str(path), sql=sql, columns=columns, untyped="text")
 
     def json(self, path: Path, compression: str | None, encoding: str = UTF_8) -> Table:
-        """Open JSON records, one a line or all in one list."""
+        """Open JSON records, one per line or all in one list."""
         place = self._place(path, compression, encoding)
         options = "format='auto', records=true, maximum_depth=1, sample_size=-1, hive_partitioning=false"
         try:
@@ -512,7 +512,7 @@ def _reason(message: str) -> str | Message:
 
 
 def _check_json(path: Path, plain: Path) -> None:
-    """Raise an error that names the first line that is not JSON, if the file has one record a line."""
+    """Raise an error that names the first line that is not JSON, if the file has one record per line."""
     with plain.open("rb") as file:
         head = file.read(1 << 16)
         if re.fullmatch(rb"(\xef\xbb\xbf)?\s*\[\s*\]\s*", head):
@@ -527,7 +527,7 @@ def _check_json(path: Path, plain: Path) -> None:
                 except (ValueError, RecursionError):
                     if number > 1 or line.lstrip()[:1] != b"[":
                         raise InputError(
-                            f"{path}, line {number} is not a JSON object; write one record a line."
+                            f"{path}, line {number} is not a JSON object; write one record per line."
                         ) from None
                     return
 

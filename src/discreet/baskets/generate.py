@@ -222,7 +222,7 @@ def latent_groups(
     Examples
     --------
     >>> latent_groups(1_000, 50, groups=4, seed=7)
-    Baskets(1,000 people, 50 items, 7.09 a basket)
+    Baskets(1,000 people, 50 items, 7.09 per basket)
     """
     check_counts(people=people, items=items, groups=groups, memberships=memberships, liked=liked)
     if liked > items:

@@ -55,7 +55,7 @@ def census(people: int = 48_842, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> census(1_000, seed=7)
-    Baskets(1,000 people, 23 items, 6.00 a basket)
+    Baskets(1,000 people, 23 items, 6.00 per basket)
     """
     check_counts(people=people)
     source = np.random.default_rng(seeds(seed, 1)[0])

@@ -49,7 +49,7 @@ def applets(people: int = 300_000, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> applets(1_000, seed=7)
-    Baskets(1,000 people, 354 items, 7.11 a basket, with pairs)
+    Baskets(1,000 people, 354 items, 7.11 per basket, with pairs)
     """
     check_counts(people=people)
     table, drawn = seeds(seed, 2)
@@ -77,7 +77,7 @@ def cascades(people: int = 800_000, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> cascades(1_000, seed=7)
-    Baskets(1,000 people, 354 items, 7.17 a basket, with pairs)
+    Baskets(1,000 people, 354 items, 7.17 per basket, with pairs)
     """
     check_counts(people=people)
     table, drawn = seeds(seed, 2)
@@ -110,7 +110,7 @@ def viewings(people: int = 400_000, *, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> viewings(1_000, seed=7)
-    Baskets(1,000 people, 5,000 items, 7.86 a basket, with order)
+    Baskets(1,000 people, 5,000 items, 7.86 per basket, with order)
     """
     check_counts(people=people)
     table, drawn = seeds(seed, 2)

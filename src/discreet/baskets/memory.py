@@ -151,10 +151,10 @@ def _no_basket(number: int, kind: type) -> InputError:
 
 
 def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
-    """Read a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held."""
+    """Read a scipy sparse matrix: a row is a basket, one column per item, and what is not zero is held."""
     if len(matrix.shape) != 2:
         raise InputError(
-            f"The matrix has no rows and columns (its shape is {matrix.shape}); give one with a row a person."
+            f"The matrix has no rows and columns (its shape is {matrix.shape}); give one with one row per person."
         )
     given = None if names is None else column_labels(names, matrix.shape[1], "the matrix")
     matrix = matrix.tocsr()
@@ -168,7 +168,7 @@ def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
 
 
 def read_dense(matrix: NDArray[np.bool_], names: Iterable[Item] | None) -> Rows:
-    """Read an array of true and false: a row is a basket, a column an item."""
+    """Read an array of true and false: a row is a basket, one column per item."""
     given = None if names is None else column_labels(names, matrix.shape[1], "the array")
     return _numbered(starts(matrix.sum(axis=1)), np.nonzero(matrix)[1], matrix.shape[1], given)
 
@@ -217,7 +217,7 @@ def read_json_lines(
     encoding: str = UTF_8,
     progress: Progress = None,
 ) -> tuple[Rows, list[str]]:
-    """Read one basket a line: a list of items, or an object with the list `items` and perhaps `pairs`.
+    """Read one basket per line: a list of items, or an object with the list `items` and perhaps `pairs`.
 
     Returns the names of the other fields too: they do not enter the baskets.
     """
@@ -258,7 +258,7 @@ def _parse(path: Path, number: int, text: bytes) -> Any:
         problem = "has a number with too many digits"
     except RecursionError:
         problem = "has too many lists within lists"
-    raise InputError(f'{path}, line {number} {problem}; write one basket a line, as ["tea", "milk"].')
+    raise InputError(f'{path}, line {number} {problem}; write one basket per line, as ["tea", "milk"].')
 
 
 def _pairs(path: Path, number: int, basket: Any) -> list[list[Any]]:
@@ -279,7 +279,7 @@ def _row(path: Path, number: int, basket: Any, pairs: list[list[Any]]) -> list[A
             raise InputError(
                 told(
                     '{path}, line {number} has no list "items"; its fields are {there}. '
-                    "For one record an item, give {person=} and {item=}.",
+                    "For one record per item, give {person=} and {item=}.",
                     path=path,
                     number=number,
                     there=there,

@@ -41,29 +41,28 @@ def read(
     source
         One of
 
-        - the path of a regular file. The suffix tells the format, after ``.gz``, ``.xz`` or ``.zst``: ``.dat`` and
-          ``.txt`` are FIMI text (a basket a line, blanks between items); ``.csv`` and ``.tsv`` are a table with a
-          header if `person` is given, and otherwise a basket a line, each field an item (what looks like a table is
-          refused then, unless `format` is ``"baskets"``); ``.jsonl``, ``.ndjson`` and
-          ``.json`` have a basket a line (a list, or an object with the list ``items`` and perhaps a list ``pairs`` of
-          pairs), or records if `person` is given; ``.parquet``; ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`.
-          ``.xlsx`` (with the extra `excel`). A blank line of text is an empty basket.
+        - the path of a regular file. The suffix tells the format, before ``.gz``, ``.xz`` or ``.zst``. ``.dat`` and
+          ``.txt`` are FIMI text: one basket per line, blanks between items. ``.csv`` and ``.tsv`` are a table with a
+          header if `person` is given. Otherwise they have one basket per line, each field an item; what looks like a
+          table is then refused, unless `format` is ``"baskets"``. ``.jsonl``, ``.ndjson`` and ``.json`` are records if
+          `person` is given. Otherwise they have one basket per line: a list, or an object with the list ``items`` and
+          perhaps a list ``pairs`` of pairs. There are also ``.parquet``, ``.xlsx`` (with the extra `excel`), and
+          ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`. A blank line of text is an empty basket.
         - a pattern, as in ``"sales/*.parquet"``: all these files as one table, with `person`.
         - the address of a database, with a `query`: ``sqlite:///file.db``, ``duckdb:///file.duckdb``,
           ``postgresql://user@host/name``.
         - nothing, with a `query` over files: ``query="SELECT customer, product FROM 'sales.parquet'"``.
         - a data frame or table (pandas, polars, also lazy, pyarrow, a DuckDB relation: anything with the Arrow C
-          stream). If
-          all its columns are true/false it is one-hot: a column an item, a row a basket. A single column of lists
-          (a Series, an Arrow array) has a basket a row.
-        - a scipy sparse matrix: a row is a basket, a column an item, and what is not zero is held; or a numpy array of
-          true and false.
+          stream). If all its columns are true/false it is one-hot: one column per item, one row per basket. A single
+          column of lists (a Series, an Arrow array) has one basket per row.
+        - a scipy sparse matrix: one row per basket, one column per item, and what is not zero is held; or a numpy array
+          of true and false.
         - an iterable of sets, lists or tuples of items.
         - `Baskets`, which pass through, or are capped.
 
         An option that means nothing for a source is refused.
     person, item
-        The columns of a table with one row an item. All rows of a person become one basket, and people come in the
+        The columns of a table with one row per item. All rows of a person become one basket, and people come in the
         order of that column. A row without an item says that the person exists. `item` may be a column of lists; a
         table of lists needs no `person`: then a row is a basket.
     time
@@ -79,15 +78,15 @@ def read(
         SQL for a database, or for DuckDB over files: one statement that reads. Anything else is refused.
     format
         The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``, ``sqlite``,
-        ``duckdb``; ``baskets`` for CSV or TSV that looks like a table, but has a basket a line; or ``onehot`` for a
-        data frame of zeros and ones.
+        ``duckdb``. ``baskets`` is for CSV or TSV that looks like a table, but has one basket per line. ``onehot`` is
+        for a data frame of zeros and ones.
     delimiter, encoding
         What stands between the fields of CSV, and how text is encoded: ``";"``, ``"windows-1252"``. By default the
-        names of the columns in line 1 tell the delimiter (or, in baskets without commas, most lines do), and a byte
-        order mark the encoding, which is UTF-8 without one.
+        names of the columns in line 1 tell the delimiter; in baskets without commas, most lines do. A byte order mark
+        tells the encoding, which is UTF-8 without one.
     labels
         ``"numbers"`` or ``"names"``, to say what items are. By default the type of the column, or of the JSON value,
-        says it. In text with a basket a line the first line with items does: they are numbers if all of them are
+        says it. In text with one basket per line the first line with items decides. They are numbers if all of them are
         digits without a leading zero and fit 64 bits. In a CSV table the same must hold for the whole column. For a
         sparse matrix or a one-hot table, the list of the columns' names.
     ordered
@@ -101,8 +100,8 @@ def read(
     seed
         Makes the choice of `max_items` repeatable.
     memory
-        How much memory grouping a table may take before it goes to disk; and how much what is read may take, which is
-        refused if it is more.
+        How much memory grouping a table may take before it goes to disk. It also bounds what is read: more than that is
+        refused.
     progress
         Called now and then with the fraction done.
 
@@ -116,7 +115,7 @@ def read(
     >>> import discreet
     >>> baskets = discreet.read([{"tea", "milk"}, {"milk", "bread"}, set()])
     >>> baskets
-    Baskets(3 people, 3 items, 1.33 a basket)
+    Baskets(3 people, 3 items, 1.33 per basket)
     >>> sorted(baskets[1])
     ['bread', 'milk']
 

@@ -21,7 +21,7 @@ _LARGEST = 1 << 30  # bytes of a list of items
 
 MOST_ITEMS = 10_000_000
 CHOICES = told(
-    "Say which items there are, in one of three ways: give the list, {items=} a file with one item a line, a list, "
+    "Say which items there are, in one of three ways: give the list, {items=} a file with one item per line, a list, "
     "or a "
     "number N for the items 0 to N - 1; or declare with {items='public'} that the items found in the data are public "
     "knowledge; or allow a delta (such as {delta=1e-6}), and the items are found privately."
@@ -70,12 +70,12 @@ def _told(many: int, how: str) -> str:
 
 
 def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:
-    """Read one a line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
+    """Read one per line: numbers if all of them are, whatever the data have, as theirs is no public matter."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
-            raise InputError(f"The list of {what} in {path} has over {_LARGEST:,} bytes; it has one a line.")
+            raise InputError(f"The list of {what} in {path} has over {_LARGEST:,} bytes; it has one per line.")
         lines = content.decode("utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InputError(
@@ -87,7 +87,7 @@ def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[
             )
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a directory: give a file with one a line as the list of {what}.") from None
+        raise InputError(f"{path} is a directory: give a file with one per line as the list of {what}.") from None
     except UnicodeDecodeError:
         raise InputError(f"The list of {what} in {path} is not UTF-8 text.") from None
     except OSError as error:

@@ -229,12 +229,12 @@ def blocks(
         while True:
             if filled == len(buffer):
                 if filled > _LONGEST_LINE:
-                    raise LimitError(f"{path} has a line longer than a gigabyte; one basket a line is expected.")
+                    raise LimitError(f"{path} has a line longer than a gigabyte; one basket per line is expected.")
                 if filled > longest:
                     raise LimitError(
                         told(
                             "{path} has a line of over {longest:,} bytes, too long to be read with {allowed} of "
-                            'memory; one basket a line is expected. If it is one, give more, as in {memory="16GB"}.',
+                            'memory; one basket per line is expected. If it is one, give more, as in {memory="16GB"}.',
                             path=path,
                             longest=longest,
                             allowed=allowed.written,

@@ -358,7 +358,7 @@ def _segments(work: Workspace, name: str, column: str) -> Segments:
 
 
 def _unlisted(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:
-    """Give a column of lists one row an item; an empty list leaves a row without one."""
+    """Give a column of lists one row per item; an empty list leaves a row without one."""
     if table.untyped == "json":
         kinds = _Events(work, table, (item,)).json_kinds[item]
         if kinds != {"ARRAY"}:
@@ -505,7 +505,7 @@ def _vocabulary(work: Workspace, name: str, sql: str = "SELECT item FROM items O
 
 
 def lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows:
-    """Read a column of lists, one basket a row, in the order of the table."""
+    """Read a column of lists, one basket per row, in the order of the table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

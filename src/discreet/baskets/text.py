@@ -1,4 +1,4 @@
-"""Text with one basket a line: FIMI (blanks between items) and wide CSV.
+"""Text with one basket per line: FIMI (blanks between items) and wide CSV.
 
 The file passes through in blocks, each parsed by compiled code on all cores. The first line that has items decides
 whether items are numbers or names, unless the caller says: numbers are digits, without a leading zero (which would
@@ -47,7 +47,7 @@ def read_lines(
     encoding: str = UTF_8,
     progress: Progress = None,
 ) -> Rows:
-    """Read one basket a line; a `delimiter` other than a space means CSV fields, quotes included."""
+    """Read one basket per line; a `delimiter` other than a space means CSV fields, quotes included."""
     lines = _Lines(path, allowed, delimiter, labels)
     return lines.read(blocks(path, compression, allowed, _SPREAD, progress, encoding))
 
@@ -203,7 +203,7 @@ class _Lines:
 
 
 def _cut(block: Bytes) -> list[Bytes]:
-    """Cut a block at line ends into about equal pieces, one a thread."""
+    """Cut a block at line ends into about equal pieces, one per thread."""
     count = min(threads(), len(block) // _WORTH_A_THREAD)
     edges = [0]
     for part in range(1, count):

@@ -66,7 +66,7 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
 
     baskets = read(sales, person="customer", item="product")
     step(
-        "Read the table: one basket a person.",
+        "Read the table: one basket per person.",
         "import discreet",
         'baskets = discreet.read("sales.csv", person="customer", item="product")',
     )

@@ -116,12 +116,13 @@ def run(
     ] = None,
     folder: Folder = _FOLDER,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Processes.  \\[default: one a core]", show_default=False)
+        int | None,
+        typer.Option("--jobs", metavar="N", help="How many processes.  \\[default: one per core]", show_default=False),
     ] = None,
 ) -> None:
     """Run experiments, and show what they gave. What is unchanged since the last time is not run again.
 
-    Results go to one Parquet file an experiment; `discreet lab page` makes pages and figures of them.
+    Results go to one Parquet file per experiment; `discreet lab page` makes pages and figures of them.
     """
     from rich.markdown import Markdown
 
@@ -157,7 +158,7 @@ def page(
         bool,
         typer.Option("--kept", help="Run nothing: pages of the results that are there, which say what is missing."),
     ] = False,
-    html: Annotated[bool, typer.Option("--html", help="One HTML file a paper, with its figures inside.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="One HTML file per paper, with its figures inside.")] = False,
     folder: Folder = _FOLDER,
 ) -> None:
     """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.

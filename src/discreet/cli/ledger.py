@@ -32,7 +32,7 @@ AnchorOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|command:…",
-        help="Where the last head is kept besides: a ledger older than that is refused.  \\[default: as it remembers]",
+        help="Where the last head is kept too: a ledger older than that is refused.  \\[default: as it remembers]",
         show_default=False,
     ),
 ]
@@ -60,7 +60,7 @@ def create(
         str | None,
         typer.Option(
             metavar="FILE|command:…",
-            help="Keep its last head there besides, so that an older copy is found out.",
+            help="Keep its last head there too, so that an older copy is found out.",
             show_default=False,
         ),
     ] = None,

@@ -70,7 +70,7 @@ Ordered = Annotated[
     bool,
     typer.Option(
         "--ordered",
-        help="Items are in order, in text with a basket a line or in lists, for relations in time.",
+        help="Items are in order, in text with one basket per line or in lists; for relations in time.",
         rich_help_panel=DATA,
     ),
 ]
@@ -108,7 +108,7 @@ LabelsOption = Annotated[
     LabelKind | None,
     typer.Option(
         "--labels",
-        help="What items are, where the first line should not decide.",
+        help="Whether items are numbers or names.  \\[default: as the first line has them]",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -137,7 +137,7 @@ Memory = Annotated[
     str,
     typer.Option(
         metavar="SIZE",
-        help="How much memory grouping a table may take before it goes to disk, and at most what is read.",
+        help="How much memory to use. Beyond it, grouping a table goes to disk, and more baskets than fit are refused.",
         rich_help_panel=DATA,
     ),
 ]
@@ -174,7 +174,7 @@ Itemsets = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Count just the itemsets in this file, one a line.",
+        help="Count just the itemsets in this file, one itemset per line.",
         rich_help_panel=_WHAT,
         show_default=False,
     ),
@@ -218,12 +218,18 @@ MinConfidence = Annotated[
     typer.Option(
         parser=real,
         metavar="FRACTION",
-        help="Rules that hold for at least this fraction of those on the left.",
+        help="Rules with at least this confidence: the fraction of those on the left who hold the right side too.",
         rich_help_panel=_WHAT,
     ),
 ]
 MinLift = Annotated[
-    float, typer.Option(parser=real, metavar="NUMBER", help="Rules with at least this lift.", rich_help_panel=_WHAT)
+    float,
+    typer.Option(
+        parser=real,
+        metavar="NUMBER",
+        help="Rules with at least this lift, which is 1 by chance.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 SortBy = Annotated[
     str,
@@ -284,7 +290,7 @@ By = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="One release for each value of this column, for the price of one; everyone has one value.",
+        help="One release per value of this column, for the price of one. Everyone has one value.",
         rich_help_panel=HOW,
         show_default=False,
     ),
@@ -294,7 +300,7 @@ Segments = Annotated[
     typer.Option(
         "--segment",
         metavar="VALUE",
-        help="A value of --by, as one of a public list of them. Can be given again.",
+        help="One value of --by, for a public list of them. Can be given again.",
         rich_help_panel=HOW,
         show_default=False,
     ),
@@ -304,7 +310,7 @@ SegmentList = Annotated[
     typer.Option(
         "--segments",
         metavar="FILE|public",
-        help="The public list of the values of --by: a file with one a line, or 'public' for those found in the data.",
+        help="The public list of the values of --by: a file with one per line, or 'public' for those in the data.",
         rich_help_panel=HOW,
         show_default=False,
     ),
@@ -313,14 +319,15 @@ Really = Annotated[
     bool,
     typer.Option(
         "--really",
-        help="An epsilon over 20, a delta over 0.001 or over one in --people, or a list of items that nobody holds any "
-        "of, is no slip.",
+        help="Go on although it looks like a slip: an epsilon over 20, a delta over 0.001 or over one in --people, or "
+        "a list of items that nobody holds any of.",
     ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
 ]
 RelationOption = Annotated[
-    Neighbouring, typer.Option("--neighbours", help="Adding or removing one person, or replacing one.")
+    Neighbouring,
+    typer.Option("--neighbours", help="Neighbours differ by adding or removing one person, or by replacing one."),
 ]
 ViewOption = Annotated[PageFormat, typer.Option("--format", help="How to show it.")]

@@ -51,7 +51,7 @@ def typed(texts: list[str] | None) -> list[Item]:
 
 
 def public_itemsets(path: Path) -> list[list[Item]]:
-    """Return the itemsets of a file, one a line, whatever the data have: numbers if all of them are."""
+    """Return the itemsets of a file, one per line, whatever the data have: numbers if all of them are."""
     from ..baskets.recoding import as_items
 
     itemsets = _itemsets(path, "names")
@@ -60,7 +60,7 @@ def public_itemsets(path: Path) -> list[list[Item]]:
 
 
 def read_itemsets(path: Path, baskets: Baskets) -> list[frozenset[Item]]:
-    """Return the itemsets of a file, one a line."""
+    """Return the itemsets of a file, one per line."""
     return list(_itemsets(path, "numbers" if baskets.vocabulary.numeric else "names"))
 
 
@@ -68,8 +68,8 @@ def _itemsets(path: Path, labels: Literal["numbers", "names"]) -> Baskets:
     from ..baskets.read import read
 
     if not path.exists():
-        raise InputError(f"There is no file {path}: --itemsets is a file with one itemset a line.")
+        raise InputError(f"There is no file {path}: --itemsets is a file with one itemset per line.")
     try:
         return read(path, labels=labels, format=_LINES.get(path.suffix.lower()))
     except NobodyError:
-        raise InputError(f"{path} is empty: --itemsets is a file with one itemset a line.") from None
+        raise InputError(f"{path} is empty: --itemsets is a file with one itemset per line.") from None

@@ -36,7 +36,7 @@ def plan(
         typer.Option(
             parser=whole,
             metavar="N",
-            help="How many people there are, about. Left out: how many are needed.",
+            help="About how many people there are. Left out: how many are needed.",
             rich_help_panel=_KNOWN,
             show_default=False,
         ),
@@ -64,7 +64,7 @@ def plan(
         str,
         typer.Option(
             metavar="NUMBER",
-            help="Supports of items fall with this power of their rank (Zipf).",
+            help="The supports of items fall with this power of their rank (Zipf's law).",
             rich_help_panel=_KNOWN,
         ),
     ] = "1",
@@ -72,7 +72,7 @@ def plan(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The supports of the items instead: fractions of the people, one a line.",
+            help="The supports of the items instead: fractions of the people, one per line.",
             rich_help_panel=_KNOWN,
             show_default=False,
         ),
@@ -119,7 +119,7 @@ def plan(
 ) -> None:
     """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
 
-    For each: how much of what it finds is right, how much of what is right it finds, how far counts are off, the
+    For each: how much of what it finds is right, and how much of what is right it finds. How far counts are off, the
     smallest support that can be told from noise, and what it costs. Leave out --epsilon or --people to learn what is
     needed.
     """
@@ -179,6 +179,6 @@ def _frequencies(path: Path) -> list[float]:
     try:
         return [float(word) for word in path.read_text().replace(",", " ").split()]
     except FileNotFoundError:
-        raise InputError(f"There is no file {path}: --frequencies is a file with one fraction a line.") from None
+        raise InputError(f"There is no file {path}: --frequencies is a file with one fraction per line.") from None
     except ValueError:
-        raise InputError(f"{path} has something else than numbers: --frequencies is one fraction a line.") from None
+        raise InputError(f"{path} has something else than numbers: --frequencies is one fraction per line.") from None

@@ -37,7 +37,7 @@ def rank(
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the label.")],
     score: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the score.")],
     top: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many labels.")],
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="How much may be lost.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The privacy budget: how much may be lost.")],
     sensitivity: Annotated[
         str, typer.Option(metavar="NUMBER", help="By how much one person can change any one score, at most.")
     ],
@@ -45,7 +45,7 @@ def rank(
         str | None,
         typer.Option(
             metavar="FILE|public",
-            help="The public list of labels: a file with one a line, or 'public' for those of the table.",
+            help="The public list of labels: a file with one per line, or 'public' for those of the table.",
             show_default=False,
         ),
     ] = None,

@@ -42,14 +42,14 @@ class Paying:
     epsilon: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER", help="How much may be lost: 1, 0.5, 1/3.", rich_help_panel=_PRIVACY, show_default=False
+            metavar="NUMBER", help="The privacy budget: 1, 0.5, 1/3.", rich_help_panel=_PRIVACY, show_default=False
         ),
     ] = None
     delta: Annotated[
         str,
         typer.Option(
             metavar="NUMBER",
-            help="The delta of (epsilon, delta), such as 1e-6: losses add up by zCDP, which buys less noise.",
+            help="The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise.",
             rich_help_panel=_PRIVACY,
         ),
     ] = "0"
@@ -57,7 +57,7 @@ class Paying:
         str | None,
         typer.Option(
             metavar="FILE|N|public",
-            help="The public list of items: a file with one a line, a number N for 0 to N - 1, or 'public' for those "
+            help="The public list of items: a file with one per line, a number N for 0 to N - 1, or 'public' for those "
             "found in the data. Without it they are found privately, which needs --delta.",
             rich_help_panel=_PRIVACY,
             show_default=False,
@@ -90,7 +90,7 @@ class Paying:
         str | None,
         typer.Option(
             metavar="FILE|command:…",
-            help="Where the last head of the ledger is kept besides: an older ledger is refused.  \\[default: as the "
+            help="Where the last head of the ledger is kept too: an older ledger is refused.  \\[default: as the "
             "ledger remembers]",
             rich_help_panel=_PRIVACY,
             show_default=False,
@@ -223,7 +223,7 @@ def release(
 ) -> None:
     """Publish what people hold together, under differential privacy.
 
-    Say which patterns by exactly one of --top, --min-support or --min-count, and how much may be lost by --epsilon.
+    Say which patterns by exactly one of --top, --min-support or --min-count, and the privacy budget by --epsilon.
     """
     question = {
         **paying.budget(),
@@ -266,13 +266,13 @@ def count(
     reading: ReadingOptions,
     writing: Writing,
 ) -> None:
-    """Count given itemsets under differential privacy: --itemsets names a file with one a line.
+    """Count given itemsets under differential privacy: --itemsets names a file with one per line.
 
     The items of the itemsets are public, as you write them down; --items need not be given.
     """
     if itemsets is None:
         other = f" {paying.items} was given as --items, the list of all items." if paying.items is not None else ""
-        raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset a line.{other}")
+        raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{other}")
     question = paying.budget()
     read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets)
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)

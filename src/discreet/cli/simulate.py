@@ -80,7 +80,8 @@ class Transcript:
         if self._lines:
             say(
                 f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
-                f"padding {line.pad:<3}  {line.bits:g} bits a report{'' if line.people else ', but nobody was asked'}",
+                f"padding {line.pad:<3}  {line.bits:g} bits per report"
+                f"{'' if line.people else ', but nobody was asked'}",
                 err=self._err,
             )
         self._bar = ProgressBar("simulating").__enter__()

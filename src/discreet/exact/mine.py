@@ -53,7 +53,7 @@ def mine(
     baskets
         What :func:`discreet.read` returns, or anything it accepts.
     person, item
-        The columns of a table with one row an item, as for :func:`discreet.read`.
+        The columns of a table with one row per item, as for :func:`discreet.read`.
     min_support
         The least fraction of people, over 0 and at most 1. Read as the decimal number it is written as, so that
         0.07 of 100 people are 7.

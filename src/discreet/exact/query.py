@@ -113,9 +113,9 @@ class Truncation:
     """Cut every basket to at most `longest` items before it is counted.
 
     Which items stay is a function of the basket, of how many equal ones come before it, of the public values here and
-    of `key`, a secret drawn once a release, and of nothing else: not of other baskets (C6). So for every key, one more
-    basket means one more cut basket, in whatever order they come, and what is counted afterwards has the sensitivity of
-    baskets of at most `longest` items.
+    of `key`, a secret drawn once per release, and of nothing else: not of other baskets (C6). So for every key, one
+    more basket means one more cut basket, in whatever order they come, and what is counted afterwards has the
+    sensitivity of baskets of at most `longest` items.
 
     Without `sets` the items that stay are drawn at random. With `sets` and their `scores`, candidates of one size each,
     those stay that keep the heaviest candidates (paper 002, algorithm 8).

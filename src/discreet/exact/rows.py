@@ -56,7 +56,7 @@ class RowLayout:
         return len(self.offsets) - 1
 
     def pieces(self, align: int = 1) -> Iterator[tuple[int, int]]:
-        """Split the rows into runs of about equal work, one a thread, at multiples of `align`."""
+        """Split the rows into runs of about equal work, one per thread, at multiples of `align`."""
         at = np.searchsorted(self.offsets, np.linspace(0, len(self.codes), threads() + 1))
         at = np.minimum(at // align * align, self.people)
         at[-1] = self.people
@@ -82,7 +82,7 @@ class RowLayout:
 
 
 class BitColumns:
-    """Bitmaps over all rows, one an item, made in one pass for all items that are asked for and not there yet."""
+    """Bitmaps over all rows, one per item, made in one pass for all items that are asked for and not there yet."""
 
     def __init__(self, rows: RowLayout) -> None:
         self._rows = rows

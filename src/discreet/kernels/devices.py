@@ -1,4 +1,4 @@
-"""Many devices at once: the very reports `local.device.client` makes, drawn from a stream of words a person.
+"""Many devices at once: the very reports `local.device.client` makes, drawn from a stream of words per person.
 
 A simulation gives every person a stream of words that depends on the seed and the person alone, so the order of work
 does not matter and any one report can be made again by `local.device.client` from the same bytes. Each function mirrors
@@ -221,7 +221,7 @@ def bits(state: U64, count: int, threshold: int, out: U32, row: int) -> None:
 def report_bits(
     offsets: I64, held: I32, people: I64, seed: np.uint64, pad: int, size: int, keep: int, lie: int, out: U32
 ) -> None:
-    """Report by unary encoding: a row of 32-bit words a person."""
+    """Report by unary encoding: a row of 32-bit words per person."""
     state = np.zeros(3, np.uint64)
     for row in range(len(people)):
         begin(state, seed, people[row])
@@ -247,7 +247,7 @@ def report_signed(
     told: U32,
     signs: U32,
 ) -> None:
-    """Report which keys are told, and which of those with a plus: two rows of 32-bit words a person."""
+    """Report which keys are told, and which of those with a plus: two rows of 32-bit words per person."""
     state = np.zeros(3, np.uint64)
     for row in range(len(people)):
         begin(state, seed, people[row])

@@ -113,7 +113,7 @@ def helper(function: F) -> F:
 
 
 def threads() -> int:
-    """How many threads to use: ``DISCREET_THREADS``, or one a core this process may run on."""
+    """How many threads to use: ``DISCREET_THREADS``, or one per core this process may run on."""
     given = os.environ.get("DISCREET_THREADS", "")
     if given.isdecimal() and given.isascii() and int(given) > 0:
         return int(given)

@@ -1,4 +1,4 @@
-"""Rows as the miner takes them: flat runs of ranks with the positions of each, or a bitmap over all rows an item."""
+"""Rows as the miner takes them: flat runs of ranks with the positions of each, or a bitmap over all rows per item."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cutting rows down to at most so many codes, each row by itself.
 
 Truncation bounds what one person adds to any count, and it does so only if it is *local*: what is kept of a row is a
-function of that row's codes, of public arguments and of a key, a secret drawn once a release. It depends on no other
+function of that row's codes, of public arguments and of a key, a secret drawn once per release. It depends on no other
 row, nor on where the row stands. Then, whatever the key, data that differ in one row still differ in at most one row
 once they are cut (Zeng, Naughton, Cai 2012, theorem 7; erratum C6 says how the printed algorithm loses this).
 
@@ -197,7 +197,7 @@ def keep_some(
     most
         How many codes a row may keep, 0 or more; rows no longer are kept as they are.
     key
-        64 secret bits, drawn once a release.
+        64 secret bits, drawn once per release.
     names
         What each code is marked by; the code itself where it is None. Where the numbering of codes depends on other
         rows, as in a list of items that was read from the data, only such names keep the cut local.

@@ -388,7 +388,7 @@ class CandidateTable:
 
 
 def _tree(sets: I32) -> tuple[I32, I64]:
-    """Return the tree of all beginnings of sets, given one a line, in order: the last rank of each node, its children.
+    """Return the tree of all beginnings of sets, given one per line in order: the last rank of each node, its children.
 
     Nodes are numbered level by level: the root, whose rank is -1, first; the leaves, the sets themselves, last. The
     children of node i are the nodes from ``children[i]`` to before ``children[i + 1]``, their ranks rising.

@@ -66,7 +66,7 @@ class MeanOracle(ReportReader):
     name: ClassVar[str]
     summary: ClassVar[str]
     citation: ClassVar[str]
-    # What it has in common with the oracles of frequencies: one value a person, and reports that add up exactly.
+    # What it has in common with the oracles of frequencies: one value per person, and reports that add up exactly.
     size: ClassVar[int] = 1
     pad: ClassVar[int] = 1
     single: ClassVar[bool] = True

@@ -54,7 +54,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
     """Return sizes of baskets and how likely each is, where only their mean is known: short ones are likeliest.
 
     They are geometric, and nearer to their mean where the supports need it: items that nearly everyone holds are in
-    short baskets too. Everyone holds something, unless there is less than one item a basket.
+    short baskets too. Everyone holds something, unless there is less than one item per basket.
     """
     if mean <= 1:
         return np.array([0, 1]), np.array([1 - mean, mean])

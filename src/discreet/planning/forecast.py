@@ -153,9 +153,9 @@ class Forecast(Rendered):
     def recommended(self) -> dict[str, str]:
         """The name to take on each side that was asked about.
 
-        It is the one that finds most; of several that find about as much, one that chooses for itself (`auto`,
-        `adept`) if its intervals are at most twice as wide as the narrowest, and otherwise the one with those. A side
-        on which nothing can be told from noise has none.
+        It is the one that finds most. Of several that find about as much, it is one that chooses for itself (`auto`,
+        `adept`) if its intervals are at most twice as wide as the narrowest; otherwise the one with the narrowest. A
+        side on which nothing can be told from noise has none.
         """
         best: dict[str, str] = {}
         for side in ("curator", "local"):

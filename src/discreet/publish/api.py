@@ -35,7 +35,7 @@ _MANY = 10**6
 
 
 class ReleaseOptions(TypedDict, total=False):
-    """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is a release a segment."""
+    """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is one release per segment."""
 
     person: str | None
     item: str | None
@@ -122,14 +122,14 @@ def release(
     baskets
         What :func:`discreet.read` returns, or anything it accepts. One row is one person.
     person, item
-        The columns of a table with one row an item, as for :func:`discreet.read`.
+        The columns of a table with one row per item, as for :func:`discreet.read`.
     top, min_support, min_count
         Which patterns: how many, or from which fraction or number of people on. Exactly one of them.
     epsilon, delta
         The budget this release may spend, as exact numbers: ``1``, ``"0.3"``. With a delta over 0 the budget is kept
         by zCDP and buys less noise.
     items
-        The public list of items: a file with one a line, a list, or a number N for 0 to N - 1; ``"public"`` declares
+        The public list of items: a file with one per line, a list, or a number N for 0 to N - 1. ``"public"`` declares
         the items found in the data to be public. Without it they are found privately, which needs a delta.
     people
         The number of people, where it is public; otherwise it is counted with noise.
@@ -145,9 +145,9 @@ def release(
         ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
         to twice as large, but for counts of patterns in whole baskets.
     by, segments
-        A segment for each person, such as a region, as a list or as the column that :func:`discreet.read` was told to
-        keep by ``by=``: one release a segment, for the price of one, as nobody is in two. `segments` lists them, also
-        those nobody is in; ``"public"`` declares those found in the data to be public.
+        A segment for each person, such as a region: a list, or the column that :func:`discreet.read` was told to keep
+        by ``by=``. There is one release per segment, for the price of one, as nobody is in two. `segments` lists them,
+        also those nobody is in; ``"public"`` declares those found in the data to be public.
     really
         Says that an epsilon over 20, or a delta over 0.001 or over one in `people`, is no slip.
     ledger
@@ -238,7 +238,7 @@ def count(
     baskets
         What :func:`discreet.read` returns, or anything it accepts. One row is one person.
     person, item
-        The columns of a table with one row an item, as for :func:`discreet.read`.
+        The columns of a table with one row per item, as for :func:`discreet.read`.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
     epsilon, delta, items, people, neighbours, by, segments, really, ledger, who, same_data

@@ -49,12 +49,12 @@ class Preview:
     hint
         What may be wrong with a list that nobody's basket meets.
     found, margin
-        How many patterns a release would have, and by how many people half of its counts may be off or more; tried out
-        with noise that was thrown away. None where there are no counts.
+        How many patterns a release would have, and by how many people half of its counts may be off or more. Both were
+        tried out with noise that was thrown away. None where there are no counts.
     shares
         What the budget would be spent on.
     segments, outside
-        How many releases there would be, one a segment; and how many people are in none of the segments.
+        How many releases there would be, one per segment; and how many people are in none of the segments.
     """
 
     people: int
@@ -200,5 +200,5 @@ def _why(held: Baskets, job: Job) -> str:
         return "The case of letters differs: without that, some would match."
     parts = {part.strip() for label in listed for mark in ",;\t|" if mark in label for part in label.split(mark)}
     if parts & there:
-        return "Its lines have several columns: give a list with one item a line."
+        return "Its lines have several columns: give a list with one item per line."
     return "Is it the list of these data, and were the columns of person and item not taken for one another?"

@@ -61,7 +61,7 @@ def prepare(
     really: bool = False,
     trying: bool = False,
 ) -> dict[Item, Job]:
-    """Check a question and make the jobs that answer it: one, or one a segment. Nothing is spent here.
+    """Check a question and make the jobs that answer it: one, or one per segment. Nothing is spent here.
 
     `trying` is for seeded noise alone: then a mechanism needs no proof page.
     """

@@ -70,8 +70,8 @@ class Ranking(Rendered):
     scores, low, high
         The noisy score of each, and a 95 % interval for the true one; None where only labels were asked for.
     gamma
-        With a probability of at least 90 %, no label here scores more than this below the last one of the true top,
-        and every label that scores more than this above it is here.
+        A distance from the score of the last label of the true top. With a probability of at least 90 %, no label here
+        scores more than this below it, and every label that scores more than this above it is here.
     eta
         With a probability of at least 90 %, no score here is off by more than this.
     guarantee
@@ -247,14 +247,14 @@ def rank(
     epsilon, delta
         The budget, as exact numbers. With a delta over 0 it is kept by zCDP.
     sensitivity
-        By how much adding or removing one person can change any one score, at most: nobody can tell that from the
+        By how much adding or removing one person can change any one score, at most. Nobody can tell that from the
         scores, so it has to be said. Scores are rounded down to thousandths of it.
     labels
         Which labels there are, as a public list; one without a score has 0, and scores of others are left out. Or
         ``"public"``: declares that those of `scores` are public knowledge, whoever is or is not in the data.
     monotone
-        Says that adding a person never lowers a score (or never raises one), as with counts: labels are then chosen
-        with half the noise, and scores have half where a person is replaced.
+        Says that adding a person never lowers a score (or never raises one), as with counts. Labels are then chosen
+        with half the noise. Scores have half the noise where a person is replaced.
     mechanism
         ``"exponential"`` picks one label after the other; ``"laplace"`` adds noise to all scores and takes the largest.
     counts

@@ -38,8 +38,8 @@ class Release:
     Parameters
     ----------
     patterns
-        The patterns with their noisy counts, and for each the interval `low` to `high` in which the true count lies
-        in 95 of 100 releases, as far as released facts tell.
+        The patterns with their noisy counts, each with an interval from `low` to `high`. The true count lies in it in
+        95 of 100 releases, as far as released facts tell.
     guarantee
         What is promised: the budget that was paid for, which the noise that was really added keeps within.
     mechanism, chosen

@@ -1,14 +1,13 @@
 """Results in files, and back: CSV, JSON and Parquet, chosen by the suffix.
 
-- **CSV**: one row a pattern or rule. An itemset is the text of a JSON array in one cell, ``["milk", "tea"]``
-  or ``[3, 17]``, so that commas, quotes and spaces in names, and the name "3" beside the number 3, all come
-  back. The column `people` repeats the number of people; of an exact result without rows it is lost, and loads with 0.
-  A private result has columns for its promise too (`model`, `neighbours`, `epsilon`, `delta`, `simulated`), and all
-  that travels with it as one JSON object in the first cell of the column `about`. Where nothing was found, one row
-  without items carries them.
-- **JSON**: one object with `discreet` (what it holds and the version of its form: ``patterns/1``,
-  ``rules/1``, ``relations/1``), `people`, `guarantee`, `simulated` and all else that `about` holds, and `patterns`,
-  `rules` or `relations`, one line each. Relations may have `patterns` beside them: the items they are of.
+- **CSV**: one row per pattern or rule. An itemset is the text of a JSON array in one cell, ``["milk", "tea"]`` or ``[3,
+  17]``. So commas, quotes and spaces in names, and the name "3" beside the number 3, all come back. The column `people`
+  repeats the number of people; of an exact result without rows it is lost, and loads with 0. A private result has
+  columns for its promise too: `model`, `neighbours`, `epsilon`, `delta`, `simulated`. All that travels with it is one
+  JSON object in the first cell of the column `about`. Where nothing was found, one row without items carries them.
+- **JSON**: one object. `discreet` says what it holds and the version of its form: ``patterns/1``, ``rules/1``,
+  ``relations/1``. Then come `people`, `guarantee`, `simulated` and all else that `about` holds. `patterns`, `rules` or
+  `relations` have one line each. Relations may have `patterns` beside them: the items they are of.
   What is infinite or undefined is null, and so are the counts of a release of patterns only (``"counted": false``).
 - **Parquet**: the table of ``to_arrow()``, with the other members of the JSON object in the file's metadata
   under the key `discreet`.

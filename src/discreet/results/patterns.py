@@ -64,7 +64,7 @@ class Patterns(Shown):
         An interval for each true count, where the counts are private; None where they are exact.
     about
         What travels with a private result, in values that JSON has: its guarantee, whether it was simulated, the
-        mechanism, what was asked and so on; None where the result is exact.
+        mechanism, what was asked and so on. None where the result is exact.
     counted
         Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
 
@@ -167,8 +167,8 @@ class Patterns(Shown):
     def support_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """An interval for each true support, where the counts are private: it carries the noise of the people too.
 
-        It holds as often as that of the count where the number of people is known, and in 90 of 100 releases where both
-        have an interval of 95 %. A support is never below 0 nor over 1.
+        Where the number of people is known, it holds as often as that of the count. Where both have an interval of 95
+        %, it holds in 90 of 100 releases. A support is never below 0 nor over 1.
         """
         if self.low is None or self.high is None:
             return None

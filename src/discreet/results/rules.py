@@ -71,9 +71,9 @@ class Rules(Shown):
     omitted
         How many possible rules were left out because a side was not among the patterns.
     low, high
-        An interval for each true confidence, where the counts are private; None where they are exact. It covers the
-        true confidence of a given rule with a probability of at least 90 % where the interval of each of the two
-        counts does so with 95 % (union bound).
+        An interval for each true confidence, where the counts are private; None where they are exact. Say the interval
+        of each of the two counts covers the truth with a probability of 95 %. Then this one covers the true confidence
+        of a given rule with at least 90 % (union bound).
     ends
         The intervals of the counts, where they are private and known: of the antecedent, the consequent and both.
         :meth:`bounds` makes an interval of them for any measure.

@@ -165,7 +165,7 @@ def test_closed_forms(epsilon):
         grr = (pad * growth + 99) / (growth - 1) ** 2
         assert oracles()["grr"].make(Fraction(epsilon), 100, pad=pad).variance(0.0) == pytest.approx(grr, rel=1e-9)
         sets = [oracles()[name].make(Fraction(epsilon), 100, pad=pad).variance(0.0) for name in ("privset", "grr")]
-        assert sets[0] <= sets[1] * 1.000001  # privset of one symbol a report is grr
+        assert sets[0] <= sets[1] * 1.000001  # privset of one symbol per report is grr
     root = growth**0.5
     sue = oracles()["sue"].make(Fraction(epsilon), 100, single=True).variance(0.0)
     assert sue == pytest.approx(root / (root - 1) ** 2, rel=1e-6)

@@ -107,7 +107,7 @@ class TestRounds:
         assert len(outcome.patterns) == 3
 
     def test_more_items_than_are_paired(self):
-        """Six hundred items, one a person, and five hundred wanted: all that is found are items."""
+        """Six hundred items, one per person, and five hundred wanted: all that is found are items."""
         codes = np.tile(np.arange(600, dtype=np.int32), 100)
         baskets = Baskets(np.arange(60_001), codes, Vocabulary([f"i{number}" for number in range(600)]))
         outcome = simulate(baskets, "adept", top=500, epsilon=8, seed=1, speed="aggregated")

@@ -159,11 +159,11 @@ REFUSED = [
     ),
     (
         lambda: Projection(items=THREE, left=(1, 2), right=(1, 2, 3, 4), low=0, high=1),
-        "A projection has one weight an item on both sides, and a range that is not upside down.",
+        "A projection has one weight per item on both sides, and a range that is not upside down.",
     ),
     (
         lambda: Folded(items=4, left=(1, 2), right=(1, 2), low=1, high=0),
-        "A projection has one weight an item on both sides, and a range that is not upside down.",
+        "A projection has one weight per item on both sides, and a range that is not upside down.",
     ),
     (
         lambda: HowManyRelations(Relations(THREE, ((0, 1),)), (1, 2)),

@@ -124,7 +124,7 @@ class TestPure:
             "The ledger is kept for neighbours who add or remove one person, and this release promises replace one "
             "person; the two are never added up. Ask for a release that promises the former."
         )
-        assert refused(ledger, "0.51") == "epsilon is 0.51, but the ledger allows at most 0.5 a release."
+        assert refused(ledger, "0.51") == "epsilon is 0.51, but the ledger allows at most 0.5 per release."
         assert ledger.state().epsilon_left == Fraction(1, 2)
         spend(ledger, "0.5")
 

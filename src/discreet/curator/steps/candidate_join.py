@@ -53,7 +53,7 @@ def joined(itemsets: Itemsets, counts: I64, most: int) -> tuple[Itemsets, I64]:
 
 
 def rows(matrix: I32) -> Itemsets:
-    """Return itemsets of one size, given one a row."""
+    """Return itemsets of one size, given one per row."""
     many, size = matrix.shape
     return Itemsets(np.arange(many + 1, dtype=np.int64) * size, np.ascontiguousarray(matrix, np.int32).ravel())
 

@@ -151,7 +151,7 @@ def _believed(people: float, variance: float, own: float, own_variance: float) -
 
 
 def _of_bases(bases: list[Basis], values: NDArray[Number]) -> list[NDArray[Number]]:
-    """Return the numbers of each basis, one a cell, where they lie end to end."""
+    """Return the numbers of each basis, one per cell, where they lie end to end."""
     return np.split(values, np.cumsum([1 << len(basis) for basis in bases])[:-1])
 
 
@@ -235,6 +235,6 @@ def _margins(noisy: Noisy, variances: F64, tails: F64) -> F64:
 
 @lru_cache(maxsize=256)
 def _subsets(many: int, size: int) -> tuple[I64, I64]:
-    """Return all choices of `size` places out of `many`, one a row, and the mask of each."""
+    """Return all choices of `size` places out of `many`, one per row, and the mask of each."""
     places = np.array(list(combinations(range(many), size)), np.int64).reshape(-1, size)
     return places, (1 << places).sum(axis=1)

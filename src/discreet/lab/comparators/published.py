@@ -38,7 +38,7 @@ class PublishedLDPMiner(Protocol):
     oracle: str = "sue"
 
     name: ClassVar[str] = "ldpminer-published"
-    summary: ClassVar[str] = "the most frequent items by two reports a person, with a padding from the raw data"
+    summary: ClassVar[str] = "the most frequent items by two reports per person, with a padding from the raw data"
     citation: ClassVar[str] = "Qin, Yang, Yu, Khalil, Xiao, Ren 2016"
     reports: ClassVar[int] = 2
     public: ClassVar[tuple[str, ...]] = ("the items", "the padding, though it was taken from the raw data")

@@ -306,7 +306,7 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
     Examples
     --------
     >>> load("made-up-groceries", people=100)
-    Baskets(100 people, 188 items, 6.39 a basket)
+    Baskets(100 people, 188 items, 6.39 per basket)
     """
     made = _made()
     if name in made:

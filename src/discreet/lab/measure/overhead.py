@@ -47,7 +47,7 @@ def costs(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> 
     -------
     dict
         ``device_items``, ``device_matrix`` and ``device_relations``, microseconds that a person of each group computes,
-        where there is such a group; ``collector``, microseconds a person on the other side; ``report`` and
+        where there is such a group; ``collector``, microseconds per person on the other side; ``report`` and
         ``question``, bytes of the largest.
     """
     # The same thing several times: what is more than the least was compiled, or waited for.

@@ -12,7 +12,7 @@ from ..run.runner import Results
 
 
 def table(results: Results, metric: Metric) -> Iterator[str]:
-    """Yield a table of one number: a row a line and data set, a column a point; narrow enough for a terminal."""
+    """Yield a table of one number for a terminal: one row per line and data set, one column per point."""
     experiment = results.experiment
     values = ordered(results.values)
     several = len(results.panels) > 1
@@ -27,7 +27,7 @@ def table(results: Results, metric: Metric) -> Iterator[str]:
 
 
 def compared(results: Results, metric: Metric) -> Iterator[str]:
-    """Yield a table of one number with a column a line and a row a point, so that lines stand side by side.
+    """Yield a table of one number with one column per line and one row per point, so that lines stand side by side.
 
     Where there is one point only, or one panel with more lines than points, lines are rows.
     """

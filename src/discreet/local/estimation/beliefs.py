@@ -119,7 +119,7 @@ class Belief:
 
     means: Values
     variance: Values
-    weights: Values  # of the normal parts, one part a row
+    weights: Values  # of the normal parts, one part per row
     centres: Values
     spreads: Values  # standard deviations; a part is cut at 0 where its centre is far below
     cut: NDArray[np.bool_]  # which parts are cut at 0

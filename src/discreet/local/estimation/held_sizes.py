@@ -244,7 +244,7 @@ def _long(median: float, many: int) -> Values:
 
 @lru_cache(maxsize=1)
 def _laws() -> Values:
-    """Return laws of how many are held, one a row: negative binomial ones, and log-normal ones."""
+    """Return laws of how many are held, one per row: negative binomial ones, and log-normal ones."""
     sizes = np.arange(1, _LARGEST + 1)
     mean, shape = (one.ravel()[:, None] for one in np.meshgrid(_MEANS, _SHAPES))
     odds = mean / (mean + shape)

@@ -1,4 +1,4 @@
-"""What the unary encodings have in common: one bit a candidate, each kept or told wrong by itself.
+"""What the unary encodings have in common: one bit per candidate, each kept or told wrong by itself.
 
 They are kept for comparison, and simulated only: their reports are as long as the list of candidates.
 """
@@ -44,7 +44,7 @@ LOSS = Loss(_loss, "size pad dummies keep lie", longest=lambda oracle: 11 + (ora
 
 @dataclass(frozen=True, kw_only=True)
 class Unary(OneValue):
-    """Report a bit a candidate: that of the sampled symbol is 1 with `keep`, any other with `lie`, out of 2^32."""
+    """Report one bit per candidate: that of the sampled symbol is 1 with `keep`, any other with `lie`, out of 2^32."""
 
     keep: int
     lie: int

@@ -58,7 +58,7 @@ class Duchi(MeanOracle):
         return self._unit**2, Fraction(0)
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a sign a person."""
+        """Return one sign per person."""
         sign = np.empty(len(answered.people), np.int64)
         report_signs(self.clipped(answered), answered.people, np.uint64(seed), self.slope, sign)
         return {"sign": sign}

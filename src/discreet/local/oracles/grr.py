@@ -66,7 +66,7 @@ class GRR(OneValue):
         return ceil(log2(self.symbols_in_all))
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return one symbol a person."""
+        """Return one symbol per person."""
         value = np.empty(len(answered.people), np.int64)
         report_values(*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), value)
         return {"value": value}

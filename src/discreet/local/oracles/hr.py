@@ -75,7 +75,7 @@ class HR(OneValue):
         return self.rows.bit_length()
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a row and a sign a person."""
+        """Return a row and one sign per person."""
         row, sign = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         report_rows(*answered.arguments(seed), self.pad, self.size, self.dummies, self.rows, self.keep, row, sign)
         return {"row": row, "sign": sign}

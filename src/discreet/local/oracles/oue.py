@@ -14,11 +14,11 @@ from ..oracle_steps.unary import LOSS, Unary, answer
 
 @dataclass(frozen=True, kw_only=True)
 class OUE(Unary):
-    """Report a bit a candidate; the own one is 1 in one of two reports, another in one of e^epsilon + 1."""
+    """Report one bit per candidate; the own one is 1 in one of two reports, another in one of e^epsilon + 1."""
 
     name: ClassVar[str] = "oue"
     summary: ClassVar[str] = (
-        "one bit a candidate, the own one by a fair coin: as exact as olh, for comparison, simulated only"
+        "one bit per candidate, the own one by a fair coin: as exact as olh, for comparison, simulated only"
     )
     citation: ClassVar[str] = "Wang, Blocki, Li, Jha 2017"
 

@@ -80,7 +80,7 @@ class PM(MeanOracle):
         return spread * self._unit**2, moved * self._unit**2
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a point a person."""
+        """Return one point per person."""
         point = np.empty(len(answered.people), np.int64)
         inside = np.uint64(self.inside)
         report_pieces(

@@ -13,11 +13,11 @@ from ..oracle_steps.unary import LOSS, Unary, answer
 
 @dataclass(frozen=True, kw_only=True)
 class SUE(Unary):
-    """Report a bit a candidate, each turned round with the same probability."""
+    """Report one bit per candidate, each turned round with the same probability."""
 
     name: ClassVar[str] = "sue"
     summary: ClassVar[str] = (
-        "one bit a candidate, all turned round alike (basic RAPPOR): for comparison, simulated only"
+        "one bit per candidate, all turned round alike (basic RAPPOR): for comparison, simulated only"
     )
     citation: ClassVar[str] = "Erlingsson, Pihur, Korolova 2014; as a frequency oracle: Wang, Blocki, Li, Jha 2017"
 

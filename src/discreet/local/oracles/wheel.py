@@ -72,7 +72,7 @@ class Wheel(SetValued):
         return 95
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a hash function and a point a person."""
+        """Return a hash function and one point per person."""
         many = len(answered.people)
         point, first, second = (np.empty(many, np.uint32) for _ in range(3))
         report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)

@@ -30,7 +30,7 @@ class RelationsFull(MatrixProtocol):
     """
 
     name: ClassVar[str] = "relations-full"
-    summary: ClassVar[str] = "relations through all numbers of the matrix, one a person: unbiased, and noisy"
+    summary: ClassVar[str] = "relations through all numbers of the matrix, one per person: unbiased, and noisy"
     citation: ClassVar[str] = "Dong, Zhang, Jia, Ling, Yang, Luo, Fu 2024, section 5.2 (HM-RM)"
 
     def check(self, wanted: Wanted) -> None:

@@ -61,8 +61,8 @@ class Outcome:
     Parameters
     ----------
     patterns
-        The top patterns: estimated counts out of all people, each with an interval that holds the true count in 95 of
-        100 runs as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
+        The top patterns: estimated counts out of all people, each with an interval. It holds the true count in 95 of
+        100 runs, as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
         the local evidence says how often it did.
     learnt
         Everything that was estimated, in the same form.

@@ -246,7 +246,9 @@ class NumberQuestion(Question):
 
     def __post_init__(self) -> None:
         if not len(self.left) == len(self.right) == self.width or self.low > self.high:
-            raise MisuseError("A projection has one weight an item on both sides, and a range that is not upside down.")
+            raise MisuseError(
+                "A projection has one weight per item on both sides, and a range that is not upside down."
+            )
 
     @property
     @abstractmethod

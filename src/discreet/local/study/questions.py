@@ -268,5 +268,5 @@ def check_bins(bins: tuple[int, ...]) -> None:
 
 
 def one_each(values: NDArray[Any]) -> HeldValues:
-    """Return one value a person as rows."""
+    """Return one value per person as rows."""
     return np.arange(len(values) + 1, dtype=np.int64), values.astype(np.int32)

@@ -37,8 +37,8 @@ class Spend:
     """One use of a budget, as it stands in the ledger.
 
     `changed` says that the data were not those of the spend before. It depends on the data: it is for the operator, and
-    must not enter a release. `head` is the head of the ledger's chain right after the spend: it depends on this and
-    on every entry before it, on nothing private, and may be shown to anyone.
+    must not enter a release. `head` is the head of the ledger's chain right after the spend. It depends on this and on
+    every entry before it, and on nothing private, so it may be shown to anyone.
     """
 
     number: int
@@ -73,11 +73,12 @@ class State(Rendered):
     """Where an account stands.
 
     `spent` and `remaining` are epsilons in pure accounting and rhos in zCDP accounting. `epsilon_spent` is what all
-    releases so far promise together, at the budget's delta, if none was chosen by what others had shown; what holds in
+    releases so far promise together, at the budget's delta, if none was chosen by what others had shown. What holds in
     any case is the budget. `epsilon_left` is the most that a release may still ask for, in zCDP accounting with a delta
-    up to the budget's; `delta_left` is how much delta of their own releases may still bring. `unrecorded` counts the
-    spends of which no release was recorded. `head` is the head of the chain, and `anchor` where the ledger says that it
-    is kept besides: a path, ``"command:…"`` with the name of a program, or None.
+    up to the budget's. `delta_left` is how much delta of their own releases may still bring.
+
+    `unrecorded` counts the spends of which no release was recorded. `head` is the head of the chain. `anchor` is where
+    the ledger says that the head is kept too: a path, ``"command:…"`` with the name of a program, or None.
     """
 
     name: str
@@ -103,7 +104,7 @@ class State(Rendered):
         if self.accounting == "zcdp":
             text += f" at delta {rounded(self.budget.delta)}"
         text += f", {self.neighbours.words}"
-        return text if self.most is None else f"{text}, at most {rounded(self.most)} a release"
+        return text if self.most is None else f"{text}, at most {rounded(self.most)} per release"
 
     def lines(self) -> list[str]:
         """Return what there is to say, a line each."""
@@ -197,7 +198,7 @@ class Account:
         if self.most is not None and asked.epsilon > self.most:
             raise MisuseError(
                 told(
-                    "{epsilon} is {given}, but the ledger allows at most {allowed} a release.",
+                    "{epsilon} is {given}, but the ledger allows at most {allowed} per release.",
                     given=rounded(asked.epsilon),
                     allowed=rounded(self.most),
                 )
