@@ -64,22 +64,14 @@ HAND_WRITTEN = [
     *(page for page in sorted((ROOT / "docs").glob("*.md"))),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 ]
-EXCEPTIONS = {
-    "wire.md",
-    "fp-tree.md",
-    "flagships.md",
-    "evidence.md",
-    "local-evidence.md",
-    "relations-evidence.md",
-    "benchmarks.md",
-}
+# Formulas of the wire format, and its list of what is refused, are as long as they are.
+EXCEPTIONS = {"wire.md": 6}
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_sentence_is_too_long(page):
-    if page.name in EXCEPTIONS:
-        pytest.skip("later")
-    assert [one for one in sentences(page.read_text()) if words(one) > LONGEST] == []
+    found = [one for one in sentences(page.read_text()) if words(one) > LONGEST]
+    assert found[EXCEPTIONS.get(page.name, 0) :] == []
 
 
 def test_what_counts_as_a_sentence():
