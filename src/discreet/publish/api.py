@@ -149,7 +149,7 @@ def release(
         by ``by=``. There is one release per segment, for the price of one, as nobody is in two. `segments` lists them,
         also those nobody is in; ``"public"`` declares those found in the data to be public.
     really
-        Says that an epsilon over 20, or a delta over 0.001 or over one in `people`, is no slip.
+        Allows an epsilon over 20, or a delta over 0.001 or over one in `people`, which otherwise count as slips.
     ledger
         The account that pays: a path or an open ledger. It is written before anything is computed.
     who

@@ -263,7 +263,7 @@ def rank(
         ``"add-remove"``, or ``"replace"``: labels are then chosen with twice the noise, and scores that move
         both ways have twice the noise too.
     really
-        Says that an epsilon over 20, or a delta over 0.001, is no slip.
+        Allows an epsilon over 20, or a delta over 0.001, which otherwise count as slips.
     ledger, who
         The account that pays, and who asks. It is written before anything is computed.
 

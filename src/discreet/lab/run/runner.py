@@ -96,7 +96,7 @@ def run(
     experiments
         What is to be run.
     folder
-        Where results are kept, one Parquet file an experiment.
+        Where results are kept, one Parquet file per experiment.
     quick
         Three repeats and three points of an axis, instead of all.
     jobs

@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file an experiment, one row a number, found again by what they depend on."""
+"""Results on disk: one Parquet file per experiment, one row per number, found again by what they depend on."""
 
 from __future__ import annotations
 

@@ -91,9 +91,9 @@ class Ledger:
         name
             What you call the data.
         anchor
-            Where the head of its chain is kept besides, as for :meth:`anchor`.
+            Where the head of its chain is kept too, as for :meth:`anchor`.
         really
-            Says that an epsilon over 20, or a delta over 0.001, is no slip.
+            Allows an epsilon over 20, or a delta over 0.001, which otherwise count as slips.
 
         Privacy: the file holds a secret key and a fingerprint of the data; keep it as you keep the data.
         """
@@ -146,7 +146,7 @@ class Ledger:
         path
             The file of the ledger.
         anchor
-            Where the head of its chain is kept besides, as for :meth:`anchor`. A ledger remembers where that is, so
+            Where the head of its chain is kept too, as for :meth:`anchor`. A ledger remembers where that is, so
             this may be left out; but whoever could put another file in its place could also make it forget. What is
             given here always holds.
         """
