@@ -13,11 +13,12 @@ from discreet import Vocabulary
 from discreet.auditing.coupled import coupled
 from discreet.auditing.exact import exact
 from discreet.auditing.statistical import statistical
+from discreet.auditing.steps import Chose, Differs, compare
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.privacy import meter as meter_module
-from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
+from discreet.privacy.budget import Budget, Charge, Neighbours
+from discreet.privacy.meter import Candidates, Meter
 
 ADDED, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE = Budget.of(1)
@@ -198,3 +199,18 @@ def test_too_much_charged_is_found(monkeypatch):
 
     attempt = coupled(Twice(), ONE, ADDED, 1)
     assert attempt.why.endswith("AssertionError was raised: a release has cost more than its budget")
+
+
+def test_a_score_that_moves_by_one_step_too_many():
+    charge = Charge.pure("choosing", Fraction(9))
+
+    def chose(*scores: int) -> Chose:
+        candidates = Candidates(np.array(scores))
+        return Chose(
+            what="choosing", share=Fraction(1), charge=charge, candidates=candidates, picks=1, way="exponential",
+            rate=Fraction(1), chosen=[0],
+        )  # fmt: skip
+
+    assert compare(chose(3, 3), chose(4, 3), Neighbours.ADD_REMOVE).epsilon == 1
+    with pytest.raises(Differs, match="one person moves a score by 2; the candidates say 1"):
+        compare(chose(3, 3), chose(5, 3), Neighbours.ADD_REMOVE)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet import Baskets
-from discreet.baskets.recoding import onto
+from discreet.baskets.recoding import item_list, onto
 from discreet.cli.app import app
 from discreet.lab.run.trial import trial
 
@@ -187,3 +187,15 @@ def test_segments_on_the_command_line(run, data, typed, named, tmp_path):
     listed = [word for name in typed for word in ("--segment", name)]
     done = run(data, "release", "--top", 1, "--items", tmp_path / "items.txt", "--by", "where", *listed)
     assert [one["asked"]["segment"] for one in done.values()] == named
+
+
+def test_an_item_that_is_listed_twice_is_one():
+    vocabulary, told = item_list(["tea", "milk", "tea"], discreet.read([{"tea"}]))
+    assert list(vocabulary) == ["milk", "tea"]
+    assert told == "which 2 items there are, as declared"
+
+
+@pytest.mark.parametrize("many", [0, -1, 10_000_001])
+def test_how_many_items_there_can_be(many):
+    with pytest.raises(discreet.MisuseError, match="items is how many items there are, from 1 to 10,000,000"):
+        item_list(many, discreet.read([{"tea"}]))

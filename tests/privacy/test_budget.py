@@ -85,6 +85,19 @@ class TestConversion:
         # No (epsilon, delta) can be claimed that Gaussian noise of this rho does not have.
         assert epsilon >= self.gaussian(float(rho), float(delta)) - 1e-9
 
+    @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(5)])
+    def test_it_is_the_least_of_the_formula(self, rho):
+        from scipy.optimize import minimize_scalar
+
+        delta = Fraction(1, 10**6)
+
+        def formula(power: float) -> float:
+            alpha = 1 + exp(power)
+            return alpha * rho - log(alpha * delta) / (alpha - 1) + log(1 - 1 / alpha)
+
+        least = minimize_scalar(formula, bounds=(-6, 12), method="bounded", options={"xatol": 1e-9}).fun
+        assert float(epsilon_for(rho, delta)) == pytest.approx(least, rel=1e-7)
+
     @staticmethod
     def gaussian(rho: float, delta: float) -> float:
         """The exact epsilon of Gaussian noise (Balle, Wang 2018), found by bisection."""
@@ -126,6 +139,13 @@ def test_bounds_are_rounded_up():
     assert rounded_up(Fraction(1, 3)) - Fraction(1, 3) < Fraction(1, 10**12)
     assert rounded_up(Fraction(1, 3)) > Fraction(1, 3)
     assert rounded_up(Fraction(1, 2)) == Fraction(1, 2)
+
+
+def test_what_charges_cost_by_zcdp():
+    half = Fraction(1, 2)
+    assert Charge.pure("noise", half).rho == Fraction(1, 8)
+    assert Charge.bounded_range("a choice", half).rho == Fraction(1, 32)
+    assert Charge.gaussian("noise", half).rho == half
 
 
 def test_charges_are_not_negative():

@@ -13,8 +13,10 @@ from discreet import MisuseError
 from discreet.baskets.recoding import only, onto
 from discreet.exact.bounds import lengths_for
 from discreet.lab.run.trial import trial
+from discreet.privacy.budget import Budget, Neighbours, rho_for
 from discreet.privacy.sampling.sources import SystemSource
 from discreet.publish import prepare
+from discreet.publish.payment import price
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
 
@@ -342,3 +344,35 @@ def test_release_files(tmp_path):
     assert "SIMULATED" in (tmp_path / "r.html").read_text().upper()
     assert len(found.digest()) == 64
     assert found.digest() != shop(top=4, epsilon=1, seed=2).digest()
+
+
+def test_half_of_delta_finds_the_items_and_half_turns_rho_into_epsilon():
+    job = prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6")[""]
+    assert job.discovery_delta == job.budget.delta / 2
+    assert prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", items="public")[""].discovery_delta == 0
+    # A mechanism that finds patterns by itself takes all of it.
+    whole = prepare([{"tea"}] * 9, top=1, epsilon=1, delta="1e-6", mechanism="threshold")[""]
+    assert whole.discovery_delta == whole.budget.delta
+
+
+def test_what_a_release_takes_from_a_ledger():
+    one = price(Budget.of("1/2"), Neighbours.ADD_REMOVE)
+    assert (one.epsilon, one.rho, one.discovery_delta) == (Fraction(1, 2), Fraction(1, 8), 0)
+    half = Fraction(1, 2 * 10**6)
+    loose = price(Budget.of(1, "1e-6"), Neighbours.ADD_REMOVE, half)
+    assert loose.rho == rho_for(Fraction(1), half)
+    assert loose.discovery_delta == half
+
+
+def test_no_number_of_people_is_negative():
+    found = [trial([], seed=seed, top=1, epsilon="0.05", items=["tea"]).patterns for seed in range(9)]
+    assert all(one.people >= 0 for one in found)
+    assert any(one.people == 0 for one in found)  # of nine fair signs, none is negative once in 500
+
+
+def test_the_interval_of_what_every_pattern_has_reaches_both_ways():
+    made = trial(SHOP, seed=3, top=3, lengths=(1, 2), contains=["milk"], epsilon=8, items="public").patterns
+    places = [place for place, one in enumerate(made) if one.items == frozenset({"milk"})]
+    assert places
+    low, count, high = made.low[places[0]], made.counts[places[0]], made.high[places[0]]
+    assert count - low == high - count > 0

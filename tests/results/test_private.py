@@ -15,7 +15,7 @@ from discreet.errors import InputError, MisuseError
 from discreet.privacy.budget import Budget, Charge, Neighbours
 from discreet.privacy.guarantee import Guarantee
 from discreet.results.files import load
-from discreet.results.measures import MEASURES
+from discreet.results.measures import MEASURES, measure, within
 from discreet.results.patterns import Pattern
 from discreet.results.rules import rules
 from discreet.results.show import promises
@@ -283,6 +283,21 @@ def test_rules_of_noisy_counts(counts, people, min_confidence):
         least, most = RANGES.get(name, (-np.inf, np.inf))
         assert not np.isnan(column).any()
         assert ((column >= least - 1e-12) & (column <= most + 1e-12)).all(), name
+
+
+@few
+@given(
+    st.lists(st.integers(1, 20), min_size=4, max_size=4), st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    st.sampled_from(MEASURES),
+)  # fmt: skip
+def test_a_measure_lies_within_what_intervals_of_its_counts_allow(parts, slack, name):
+    both, alone, other, neither = parts
+    counts = both + alone + other + neither, both + alone, both + other, both
+    (people, *sides) = ((count - off, count + off) for count, off in zip(counts, slack, strict=True))
+    ends = [tuple(np.array([end], float) for end in side) for side in sides]
+    low, high = within(name, people, *ends)
+    true = measure(name, counts[0], *(np.array([count]) for count in counts[1:]))
+    assert low[0] - 1e-9 <= true[0] <= high[0] + 1e-9
 
 
 def test_exact_rules_are_not_touched():

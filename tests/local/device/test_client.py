@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import discreet.local
 from discreet.local.device import answering
 from discreet.local.device.answering import held
-from discreet.local.device.client import client
+from discreet.local.device.client import ANSWERS, client
+from discreet.local.device.draws import Draws
 from discreet.local.device.loss import WORD
-from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 from naive import wire
@@ -177,3 +178,29 @@ def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
 
 def seeded(seed):
     return Random(seed).randbytes
+
+
+@pytest.mark.parametrize("name", ["duchi", "pm"])
+def test_a_number_beyond_the_range_is_taken_for_its_end(name):
+    form = means()[name].make(Fraction(1)).form
+    span = form["span"]
+    for seed in range(5):
+        ends = (ANSWERS[name](form, [value], Draws(Random(seed).randbytes)) for value in (span, span + 1, 3 * span))
+        assert len({json.dumps(one) for one in ends}) == 1
+        ends = (ANSWERS[name](form, [value], Draws(Random(seed).randbytes)) for value in (-span, -span - 1, -3 * span))
+        assert len({json.dumps(one) for one in ends}) == 1
+
+
+def words(*numbers: int) -> Draws:
+    """Return draws whose words are these."""
+    given = iter(numbers)
+    return Draws(lambda many: next(given).to_bytes(many, "little"))
+
+
+def test_what_is_drawn_is_even_and_as_likely_as_it_says():
+    # 2^32 leaves a rest of 1 by 3: the last word would make 0 likelier, and another is taken.
+    assert words(WORD - 1, 5).below(3) == 2
+    assert words(WORD - 2).below(3) == (WORD - 2) % 3
+    assert words(6).chance(7)
+    assert not words(7).chance(7)
+    assert not words(0).chance(0)

@@ -8,7 +8,7 @@ from math import e, log
 import pytest
 
 from discreet.local.device.client import client
-from discreet.local.device.loss import WIDE, WORD, failing, ratio
+from discreet.local.device.loss import WIDE, WORD, both, failing, ratio
 from discreet.local.device.trust import check
 from discreet.local.oracle import EVERY_ANSWER, EVERY_LOSS
 from discreet.local.oracle_steps.choice import means, oracles
@@ -346,3 +346,7 @@ def test_pairs_may_come_as_lists():
     question = {**asked(form, of=[[0, 1]]), "pairs": "given"}
     client(question, [], max_epsilon=1, given=[])
     client(question, [0, 1], max_epsilon=1, given=[[0, 1]])
+
+
+def test_a_ratio_is_the_larger_of_the_two_ways_round():
+    assert both(Fraction(1, 3)) == both(Fraction(3)) == 3

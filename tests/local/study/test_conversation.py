@@ -228,3 +228,8 @@ def test_the_published_form_asks_everyone_twice():
     assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
     with pytest.raises(MisuseError, match="asks people again"):
         converse(plan.talk(WANTED), heard)
+
+
+def test_where_nobody_was_asked_anything_may_be():
+    asked = Ask.of("items", Who(0, 1), ITEMS, "grr", Fraction(1))
+    assert Estimate(asked, 0, np.zeros(ITEMS.values, np.int64)).variance.tolist() == [1.0] * ITEMS.values

@@ -1,0 +1,45 @@
+"""What the quick tests catch: a list of small bugs, each planted and found."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mutants import MUTANTS, WHICH, Mutant
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_there_are_enough_of_them_in_every_room():
+    assert len(MUTANTS) >= 60
+    assert len({(one.file, one.right, one.wrong) for one in MUTANTS}) == len(MUTANTS)
+    rooms = "auditing baskets cli curator exact kernels local planning privacy publish results"
+    assert {one.file.partition("/")[0] for one in MUTANTS} >= set(rooms.split())
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: f"{one.file}: {one.wrong.strip()}")
+def test_it_can_be_planted(mutant: Mutant):
+    assert mutant.path.read_text().count(mutant.right) == 1
+    assert mutant.wrong != mutant.right
+    assert (ROOT / mutant.tests.split()[0]).is_file()
+
+
+@pytest.mark.slow  # about six minutes for all of them, five seconds each
+@pytest.mark.parametrize("place", range(len(MUTANTS)))
+def test_it_is_caught(place: int):
+    environment = os.environ | {
+        WHICH: str(place),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+    }
+    if MUTANTS[place].file.startswith("kernels/"):
+        environment["DISCREET_JIT"] = "0"  # what was compiled from the right text would be used
+    command = [sys.executable, "-m", "pytest", "-p", "mutants", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    done = subprocess.run(
+        [*command, *shlex.split(MUTANTS[place].tests)], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
