@@ -25,6 +25,8 @@ _HOMES = {
     "audit": "auditing",
     "mechanisms": "registry",
     "count": "publish",
+    "count_by": "publish",
+    "release_by": "publish",
     "preview": "publish",
     "rank": "publish.ranking",
     "simulate": "local.study.simulate",
@@ -57,6 +59,7 @@ __all__ = [
     "__version__",
     "audit",
     "count",
+    "count_by",
     "load",
     "mechanisms",
     "mine",
@@ -65,6 +68,7 @@ __all__ = [
     "rank",
     "read",
     "release",
+    "release_by",
     "rules",
     "simulate",
 ]
@@ -80,7 +84,8 @@ if TYPE_CHECKING:
     from .planning import plan
     from .privacy.guarantee import Guarantee
     from .privacy.ledger.ledger import Ledger
-    from .publish import count, preview, release
+    from .publish import preview
+    from .publish.api import count, count_by, release, release_by
     from .publish.ranking import rank
     from .publish.result import Release
     from .registry import mechanisms

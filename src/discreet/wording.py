@@ -47,6 +47,17 @@ _ELSEWHERE = {
     ("k", "K", "n_patterns"): told("how many patterns are wanted is {top=100} here"),
     ("eps",): told("what may be lost is {epsilon=1} here"),
 }  # fmt: skip
+# What a function of ours took once, and another takes now.
+_MOVED = {
+    (name, word): told(
+        "{name}() makes one release of everybody. For one release per segment write {name}_by(baskets, {more}by, "
+        "segments=[…], …).",
+        name=name,
+        more=more,
+    )
+    for name, more in (("release", ""), ("count", "itemsets, "))
+    for word in ("by", "segments")
+}
 _HINTS = {word: hint for words, hint in _ELSEWHERE.items() for word in words}
 _TYPED = {word.lower().replace("_", "-"): word for word in _HINTS}
 
@@ -68,7 +79,10 @@ def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     @wraps(function)
     def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
         for word in given:
-            if word not in names and (ours := hint(word)) is not None:
+            if word in names:
+                continue
+            ours = _MOVED.get((function.__name__, word)) or hint(word)
+            if ours is not None:
                 raise MisuseError(ours)
         return function(*args, **given)
 

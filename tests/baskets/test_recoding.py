@@ -90,7 +90,7 @@ def test_listed_segments_are_what_was_typed(data):
     for listed in (["1", "2"], [1, 2]):
         for values in ([1, 2, 1], ["1", "2", "1"]):
             by = values[: len(DATA[data])]
-            done = discreet.release(DATA[data], top=1, epsilon=10**5, really=True, items=3, by=by, segments=listed)
+            done = discreet.release_by(DATA[data], by, top=1, epsilon=10**5, really=True, items=3, segments=listed)
             assert list(done) == listed
             assert [one.patterns.people for one in done.values()] == [by.count(values[0]), by.count(values[1])]
 

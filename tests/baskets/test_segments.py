@@ -92,10 +92,10 @@ def test_a_release_by_name_is_one_by_list() -> None:
     asked: dict[str, Any] = {"epsilon": 1, "items": ["milk", "rice", "tea"], "segments": ["north", "south", "west"]}
     read = discreet.read(FRAME, **COLUMNS, by="region")
     for made in (
-        discreet.release(read, by="region", top=1, **asked),
-        discreet.release(FRAME, **COLUMNS, by="region", top=1, **asked),
-        discreet.count(read, [{"tea"}], by="region", **asked),
-        discreet.release(read, by=["south", "north", "north"], top=1, **asked),
+        discreet.release_by(read, by="region", top=1, **asked),
+        discreet.release_by(FRAME, "region", **COLUMNS, top=1, **asked),
+        discreet.count_by(read, [{"tea"}], "region", **asked),
+        discreet.release_by(read, by=["south", "north", "north"], top=1, **asked),
     ):
         assert list(made) == ["north", "south", "west"]
     from discreet.publish import prepare
@@ -108,13 +108,13 @@ def test_a_release_by_name_is_one_by_list() -> None:
 def test_a_release_of_nobody_by_name_succeeds(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("customer,product,region\n")
     asked: dict[str, Any] = {"epsilon": 1, "items": ["tea"], "segments": ["north"], "top": 1}
-    assert list(discreet.release(tmp_path / "none.csv", **COLUMNS, by="region", **asked)) == ["north"]
+    assert list(discreet.release_by(tmp_path / "none.csv", "region", **COLUMNS, **asked)) == ["north"]
 
 
 def test_baskets_keep_one_column() -> None:
     read = discreet.read(FRAME, **COLUMNS, by="region")
     with pytest.raises(MisuseError) as caught:
-        discreet.release(read, by="area", top=1, epsilon=1, items=["tea"], segments=["north"])
+        discreet.release_by(read, "area", top=1, epsilon=1, items=["tea"], segments=["north"])
     assert str(caught.value) == (
         "by is 'area', but the baskets were read with the segments 'region' beside them: read them with "
         "discreet.read(…, by='area'), or hand over a segment for each person as a list."

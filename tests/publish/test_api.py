@@ -64,6 +64,11 @@ SEGMENTS = (
             "by is 'region', but the baskets were read with no segments beside them: read them with "
             "discreet.read(…, by='region'), or hand over a segment for each person as a list.",
         ),
+        (
+            {"segments": ["north"]},
+            "release() makes one release of everybody. For one release per segment write release_by(baskets, by, "
+            "segments=[…], …).",
+        ),
         ({"epsilon": "1e-300"}, "epsilon is a number between 10^-60 and 10^60; 1e-300 was given."),
         ({"epsilon": "1e400"}, "epsilon is a number between 10^-60 and 10^60; 1e400 was given."),
         (
@@ -119,8 +124,9 @@ SEGMENTS = (
 )
 def test_what_a_question_may_not_be(question, message, tmp_path):
     ledger = discreet.Ledger.create(tmp_path / "budget.db", epsilon=8, delta="1e-3" if "delta" in question else 0)
+    make = discreet.release_by if "by" in question else discreet.release
     with pytest.raises(MisuseError) as caught:
-        discreet.release(SHOP, **(ASKED | {"ledger": ledger} | question))
+        make(SHOP, **(ASKED | {"ledger": ledger} | question))
     assert str(caught.value) == message
     assert ledger.spends() == ()
 
@@ -217,14 +223,14 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
     # A question that could not be written down would lose the result after it was paid for.
     where = [np.int64(place % 2) for place in range(4)]
     data = [{1, 2}, {1}, {2}, {1, 2}]
-    found = discreet.release(
+    found = discreet.release_by(
         data,
+        where,
         top=np.int64(1),
         epsilon=1,
         items="public",
         contains=np.int64(1),
         lengths=(np.int64(1), None),
-        by=where,
         segments="public",
     )
     found[0].save(tmp_path / "r.json")
@@ -232,9 +238,8 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
 
 
 def test_count_by_segment():
-    found = discreet.count(
-        SHOP, [{"tea"}, {"bread"}], epsilon=50, really=True, by=["north"] * 90 + ["south"] * 30, segments="public"
-    )
+    where = ["north"] * 90 + ["south"] * 30
+    found = discreet.count_by(SHOP, [{"tea"}, {"bread"}], where, epsilon=50, really=True, segments="public")
     assert list(found) == ["north", "south"]
     assert abs(found["north"].patterns.counts[0] - 90) < 5
     assert abs(found["south"].patterns.counts[0]) < 5
@@ -296,3 +301,16 @@ def test_names_of_files():
     folded = {name.casefold() for name in names.values()}
     assert len(folded) == len(names)
     assert all(len(name.encode()) < 100 and "/" not in name and "\0" not in name for name in names.values())
+
+
+def test_by_segment_takes_what_a_release_takes_and_nothing_else():
+    """Above all none of what only simulations say: nothing unproven is run by it."""
+    for make in (
+        lambda **more: discreet.release_by(SHOP, [0] * 120, segments=[0], top=1, epsilon=1, items="public", **more),
+        lambda **more: discreet.count_by(SHOP, [{"tea"}], [0] * 120, segments=[0], epsilon=1, **more),
+    ):
+        for name in ("trying", "stage", "nonsense"):
+            with pytest.raises(TypeError, match=f"_by\\(\\) got an unexpected keyword argument '{name}'"):
+                make(**{name: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'itemsets'"):
+        discreet.release_by(SHOP, [0] * 120, segments=[0], epsilon=1, itemsets=[{"tea"}])

@@ -211,7 +211,7 @@ class TestSegments:
     where = ["north"] * 60 + ["south"] * 60
 
     def released(self, **question):
-        return discreet.release(
+        return discreet.release_by(
             SHOP,
             **({"top": 2, "epsilon": 50, "really": True, "items": "public", "mechanism": "exponential"} | question),
         )

@@ -5,7 +5,7 @@ First everything that can go wrong is checked, on public values and on the data 
 results depends on the data: no exception, no message, no progress figure, no column (`run`).
 """
 
-from .api import affordable, answer, count, prepare_count, quote, release
+from .api import affordable, answer, count, count_by, prepare_count, quote, release, release_by
 from .first_look import Preview, look, missed, preview
 from .job import Job, Relation
 from .question import prepare
@@ -19,6 +19,7 @@ __all__ = [
     "answer",
     "carry_out",
     "count",
+    "count_by",
     "look",
     "metered",
     "missed",
@@ -27,4 +28,5 @@ __all__ = [
     "preview",
     "quote",
     "release",
+    "release_by",
 ]

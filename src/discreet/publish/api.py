@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack
 
 from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ _MANY = 10**6
 
 
 class ReleaseOptions(TypedDict, total=False):
-    """The keywords of :func:`release` but for `by`, for type checkers: with `by` there is one release per segment."""
+    """The keywords of :func:`release`, for type checkers: :func:`release_by` takes them too."""
 
     person: str | None
     item: str | None
@@ -53,7 +53,6 @@ class ReleaseOptions(TypedDict, total=False):
     excludes: Item | Iterable[Item]
     counts: bool
     neighbours: Relation
-    segments: Iterable[Item] | Literal["public"] | None
     really: bool
     ledger: str | PathLike[str] | Ledger | None
     who: str
@@ -61,8 +60,8 @@ class ReleaseOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-class Named(TypedDict, total=False):
-    """The keywords of :func:`count` but for `by`, for type checkers."""
+class CountOptions(TypedDict, total=False):
+    """The keywords of :func:`count`, for type checkers: :func:`count_by` takes them too."""
 
     person: str | None
     item: str | None
@@ -71,19 +70,12 @@ class Named(TypedDict, total=False):
     items: Any
     people: int | None
     neighbours: Relation
-    segments: Iterable[Item] | Literal["public"] | None
     really: bool
     ledger: str | PathLike[str] | Ledger | None
     who: str
     same_data: bool
 
 
-@overload
-def release(baskets: Baskets | Any, *, by: None = None, **question: Unpack[ReleaseOptions]) -> Release: ...
-@overload
-def release(
-    baskets: Baskets | Any, *, by: Sequence[Item] | NDArray[Any], **question: Unpack[ReleaseOptions]
-) -> dict[Item, Release]: ...
 @hinted
 def release(
     baskets: Baskets | Any,
@@ -104,14 +96,12 @@ def release(
     excludes: Item | Iterable[Item] = (),
     counts: bool = True,
     neighbours: Relation = "add-remove",
-    by: Sequence[Item] | NDArray[Any] | None = None,
-    segments: Iterable[Item] | Literal["public"] | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
     same_data: bool = False,
     progress: Progress | None = None,
-) -> Release | dict[Item, Release]:
+) -> Release:
     """Publish what people hold together, under central differential privacy.
 
     Privacy: the unit is the person; the result is (epsilon, delta)-differentially private under adding or removing one
@@ -144,10 +134,6 @@ def release(
     neighbours
         ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
         to twice as large, but for counts of patterns in whole baskets.
-    by, segments
-        A segment for each person, such as a region: a list, or the column that :func:`discreet.read` was told to keep
-        by ``by=``. There is one release per segment, for the price of one, as nobody is in two. `segments` lists them,
-        also those nobody is in; ``"public"`` declares those found in the data to be public.
     really
         Allows an epsilon over 20, or a delta over 0.001 or over one in `people`, which otherwise count as slips.
     ledger
@@ -159,11 +145,6 @@ def release(
     progress
         Called at each step with the share of the budget that was planned for the steps before it: a public number.
 
-    Returns
-    -------
-    Release
-        Or, with `by`, a dictionary from segment to release.
-
     Examples
     --------
     >>> import discreet
@@ -173,7 +154,7 @@ def release(
     (3, Fraction(1, 1))
     """
     # Once: what is compared with the ledger is what is released.
-    held = everyone(baskets, by=by, person=person, item=item)
+    held = everyone(baskets, person=person, item=item)
     jobs = prepare(
         held,
         top=top,
@@ -190,26 +171,51 @@ def release(
         excludes=excludes,
         counts=counts,
         neighbours=neighbours,
-        by=by,
-        segments=segments,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
-    return done if by is not None else next(iter(done.values()))
+    return next(iter(done.values()))
 
 
-@overload
-def count(
-    baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], *, by: None = None, **question: Unpack[Named]
-) -> Release: ...
-@overload
-def count(
+@hinted
+def release_by(
     baskets: Baskets | Any,
-    itemsets: Iterable[Iterable[Item]],
+    by: str | Sequence[Item] | NDArray[Any],
     *,
-    by: Sequence[Item] | NDArray[Any],
-    **question: Unpack[Named],
-) -> dict[Item, Release]: ...
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    **question: Unpack[ReleaseOptions],
+) -> dict[Item, Release]:
+    """Publish what people hold together, one release per segment, for the price of one.
+
+    Privacy: as :func:`discreet.release`. A person is in one segment, so the releases together cost what one costs.
+
+    Parameters
+    ----------
+    baskets
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+    by
+        A segment for each person, such as a region: a list, or the column that :func:`discreet.read` was told to keep
+        by ``by=``.
+    segments
+        The public list of segments, also those nobody is in. ``"public"`` declares those found in the data to be
+        public.
+    question
+        Everything else as for :func:`discreet.release`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> baskets, regions = [{"tea"}] * 600 + [{"bread"}] * 300, ["north"] * 600 + ["south"] * 300
+    >>> asked = {"top": 1, "epsilon": 1, "items": ["bread", "tea"]}
+    >>> made = discreet.release_by(baskets, regions, segments=["north", "south"], **asked)
+    >>> list(made)
+    ['north', 'south']
+    """
+    reading, paying, asked = _apart("release_by", question, ReleaseOptions)
+    held = everyone(baskets, by=by, **reading)
+    return answer(held, prepare(held, by=by, segments=segments, **asked), **paying)
+
+
 @hinted
 def count(
     baskets: Baskets | Any,
@@ -222,13 +228,11 @@ def count(
     items: Any = None,
     people: int | None = None,
     neighbours: Relation = "add-remove",
-    by: Sequence[Item] | NDArray[Any] | None = None,
-    segments: Iterable[Item] | Literal["public"] | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
     same_data: bool = False,
-) -> Release | dict[Item, Release]:
+) -> Release:
     """Count given itemsets, each with noise.
 
     Privacy: as :func:`discreet.release`. The itemsets are public, as you typed them; the noise grows with their number.
@@ -241,7 +245,7 @@ def count(
         The columns of a table with one row per item, as for :func:`discreet.read`.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
-    epsilon, delta, items, people, neighbours, by, segments, really, ledger, who, same_data
+    epsilon, delta, items, people, neighbours, really, ledger, who, same_data
         As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
 
     Examples
@@ -251,7 +255,7 @@ def count(
     >>> len(counted.patterns)
     2
     """
-    held = everyone(baskets, by=by, person=person, item=item)
+    held = everyone(baskets, person=person, item=item)
     jobs = prepare_count(
         held,
         itemsets,
@@ -260,12 +264,60 @@ def count(
         items=items,
         people=people,
         neighbours=neighbours,
-        by=by,
-        segments=segments,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)
-    return done if by is not None else next(iter(done.values()))
+    return next(iter(done.values()))
+
+
+@hinted
+def count_by(
+    baskets: Baskets | Any,
+    itemsets: Iterable[Iterable[Item]],
+    by: str | Sequence[Item] | NDArray[Any],
+    *,
+    segments: Iterable[Item] | Literal["public"] | None = None,
+    **question: Unpack[CountOptions],
+) -> dict[Item, Release]:
+    """Count given itemsets in every segment, each with noise, for the price of one.
+
+    Privacy: as :func:`discreet.release`; a person is in one segment.
+
+    Parameters
+    ----------
+    baskets, itemsets
+        As for :func:`discreet.count`.
+    by, segments
+        As for :func:`discreet.release_by`.
+    question
+        Everything else as for :func:`discreet.count`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> regions = ["north"] * 300 + ["south"] * 200
+    >>> made = discreet.count_by([{"tea"}] * 500, [{"tea"}], regions, segments=["north", "south"], epsilon=1)
+    >>> list(made)
+    ['north', 'south']
+    """
+    reading, paying, asked = _apart("count_by", question, CountOptions)
+    held = everyone(baskets, by=by, **reading)
+    return answer(held, prepare_count(held, itemsets, by=by, segments=segments, **asked), **paying)
+
+
+def _apart(
+    caller: str, question: Mapping[str, Any], known: type[ReleaseOptions | CountOptions]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return apart what reading takes, what paying takes, and what is asked; nothing but known keywords goes on."""
+    for name in question:
+        if name not in known.__annotations__:
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+    reading, paying = ("person", "item"), ("ledger", "who", "same_data", "progress")
+    return (
+        {name: value for name, value in question.items() if name in reading},
+        {name: value for name, value in question.items() if name in paying},
+        {name: value for name, value in question.items() if name not in reading + paying},
+    )
 
 
 def prepare_count(baskets: Baskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
