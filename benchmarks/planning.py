@@ -15,6 +15,8 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
+from results.itemsets import Itemsets
+
 from .mining import print_or_write
 
 MARKS = ("<!-- planning: begin -->", "<!-- planning: end -->")
@@ -121,11 +123,10 @@ def _found(
 def _counts(baskets: Any, found: list[tuple[int, ...]]) -> Any:
     import numpy as np
 
-    from discreet.curator.mechanism import from_tuples
     from discreet.exact.engine import LocalEngine
     from discreet.exact.query import Supports
 
-    return LocalEngine(baskets).answer(Supports(from_tuples(found))) if found else np.empty(0)
+    return LocalEngine(baskets).answer(Supports(Itemsets.of(found))) if found else np.empty(0)
 
 
 def _words(question: dict[str, Any]) -> str:

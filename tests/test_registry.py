@@ -37,7 +37,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.curator.mechanism import Found, Mechanism, from_tuples
+from discreet.curator.mechanism import Found, Mechanism
 from discreet.exact.query import Supports
 
 
@@ -57,7 +57,7 @@ class Plain(Mechanism):
         return [("counting the items", Fraction(1))]
 
     def run(self, engine, asked, meter):
-        every = from_tuples([(item,) for item in range(asked.items)])
+        every = Itemsets.of([(item,) for item in range(asked.items)])
         noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
         kept = np.flatnonzero(noisy.values >= asked.count)
         values = noisy.values[kept] + float(self.shift)

@@ -17,7 +17,7 @@ import pytest
 import discreet
 from discreet import registry
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Answers, Found, Mechanism, from_tuples
+from discreet.curator.mechanism import Answers, Found, Mechanism
 from discreet.errors import LimitError, MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
@@ -29,6 +29,7 @@ from discreet.planning.planner import _entries
 from discreet.planning.trying import CrowdTruth, ForecastTask, Tried, interval_of, itemsets_of, judged, truth, visible
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.registry import Entry, entries
+from discreet.results.itemsets import Itemsets
 
 SMALL = {"people": 40_000, "items": 60, "sizes": 3, "top": 10, "epsilon": 1}
 NAMES = ["auto", "exponential", "count", "svim", "svsm"]
@@ -228,7 +229,7 @@ class Everything(Mechanism):
         return [("counting the items", Fraction(1))]
 
     def run(self, engine, asked, meter):
-        every = from_tuples([(item,) for item in range(asked.items)])
+        every = Itemsets.of([(item,) for item in range(asked.items)])
         noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
         best = np.argsort(-noisy.values)[: asked.top]
         values, margin = noisy.values[best].astype(np.float64), noisy.margin()
@@ -311,7 +312,7 @@ def test_forecasts_are_within_a_factor_of_two_of_what_comes_out(name):
             numbered, seed=seed, top=20, epsilon=1, items="public", people=len(numbered), mechanism=name
         ).patterns
         found = itemsets_of(patterns)
-        counts = LocalEngine(numbered).answer(Supports(from_tuples(found))).astype(np.float64)
+        counts = LocalEngine(numbered).answer(Supports(Itemsets.of(found))).astype(np.float64)
         precision, recall, held = judged(found, counts, true)
         runs.append(Tried(precision=precision, recall=recall, interval=interval_of(patterns), found=held))
     pairs = [

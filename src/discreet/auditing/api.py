@@ -13,8 +13,7 @@ from ..errors import MisuseError, told
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle
 from ..local.protocol import Protocol
-from ..privacy.budget import Budget, Neighbours
-from ..publish import Relation
+from ..privacy.budget import Budget, Neighbours, Relation
 from ..registry import entry, proven
 from ..wording import hinted
 from . import local, local_talk

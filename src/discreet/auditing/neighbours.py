@@ -18,8 +18,8 @@ import numpy as np
 
 from ..baskets.core import Baskets, Vocabulary, starts
 from ..curator.mechanism import Mechanism
-from ..privacy.budget import Budget, Neighbours
-from ..publish import Job, Relation, prepare
+from ..privacy.budget import Budget, Neighbours, Relation
+from ..publish import Job, prepare
 
 Basket: TypeAlias = tuple[int, ...]
 Database: TypeAlias = tuple[tuple[Basket, int], ...]

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..baskets.core import Item
-from ..curator.mechanism import to_tuples
 from ..exact.query import Query
 from ..privacy.budget import Charge, Neighbours
 from ..privacy.meter import I64, Candidates, Noisy, Way, moves
@@ -94,7 +93,7 @@ def named(candidates: Candidates) -> list[Name]:
     """Return by which name each listed candidate is known: its itemset, or its place."""
     if candidates.itemsets is None:
         return list(range(len(candidates.scores)))
-    return list(to_tuples(candidates.itemsets))
+    return list(candidates.itemsets.tuples())
 
 
 def compare(one: Step, other: Step, neighbours: Neighbours) -> StepLoss:

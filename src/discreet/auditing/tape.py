@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Item
-from ..curator.mechanism import to_tuples
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
@@ -164,7 +163,7 @@ class Recorder(Meter):
         if things is None:
             return list(range(many))
         if isinstance(things, Itemsets):
-            return [tuple(self.labels[code] for code in itemset) for itemset in to_tuples(things)]
+            return [tuple(self.labels[code] for code in itemset) for itemset in things.tuples()]
         return [self.labels[code] for code in things.tolist()]
 
     def secret(self) -> int:

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -158,17 +157,3 @@ def settings_of(how: Mechanism) -> dict[str, Any]:
     """Return the settings a mechanism has, as plain values."""
     values = {setting.name: getattr(how, setting.name) for setting in fields(how)}  # type: ignore[arg-type]
     return {name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()}
-
-
-def from_tuples(itemsets: list[tuple[int, ...]]) -> Itemsets:
-    """Return itemsets given as tuples of ascending codes as one column."""
-    from ..baskets.core import starts
-
-    codes = np.array([code for itemset in itemsets for code in itemset], np.int32)
-    return Itemsets(starts([len(itemset) for itemset in itemsets]), codes)
-
-
-def to_tuples(itemsets: Itemsets) -> list[tuple[int, ...]]:
-    """Return the itemsets as tuples of codes."""
-    codes, bounds = itemsets.codes.tolist(), itemsets.offsets.tolist()
-    return [tuple(codes[low:high]) for low, high in pairwise(bounds)]

@@ -9,7 +9,7 @@ that of (a, b).
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -201,7 +201,7 @@ def relations(
     first = [_first(int(code), order, how) for code in codes[best]]
     last = order[codes[best] % max(many, 1)].astype(np.int32)
     return Rules(
-        antecedents=Itemsets(starts([len(side) for side in first]), np.array([*chain.from_iterable(first)], np.int32)),
+        antecedents=Itemsets.of(first),
         consequents=Itemsets(np.arange(len(best) + 1, dtype=np.int64), last),
         counts=held[best],
         antecedent_counts=alone[best],

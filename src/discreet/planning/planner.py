@@ -13,7 +13,7 @@ import numpy as np
 from ..checks import UNBOUNDED, as_written, is_whole, positive, span, support
 from ..curator.steps.universe import Universe
 from ..errors import DiscreetError, Message, MisuseError, named, told
-from ..privacy.budget import Budget, Neighbours, exact, shown
+from ..privacy.budget import Budget, Neighbours, Relation, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
 from ..wording import hinted
 from .bounds import bounds
@@ -62,7 +62,7 @@ def plan(
     frequencies: Iterable[float] | None = None,
     side: Literal["curator", "local", "both"] = "both",
     names: Iterable[str] | None = None,
-    neighbours: Literal["add-remove", "replace"] = "add-remove",
+    neighbours: Relation = "add-remove",
     progress: Callable[[str], object] | None = None,
 ) -> Forecast:
     """Say what to expect before anything is spent, for every mechanism and protocol that can answer a question.

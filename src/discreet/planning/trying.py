@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curator.mechanism import from_tuples
 from ..curator.steps.truncation import rising
 from ..errors import LimitError, MisuseError, told
 from ..exact.mine import mine
@@ -291,5 +290,5 @@ def _counts(crowd: ImaginedCrowd, found: list[tuple[int, ...]]) -> F64:
     """Return how many people of a crowd hold each of these."""
     if not found:
         return np.empty(0)
-    itemsets: Itemsets = from_tuples(found)
+    itemsets: Itemsets = Itemsets.of(found)
     return crowd.exact.answer(Supports(itemsets)).astype(np.float64) * crowd.scale

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, sqrt
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..checks import as_written
 from ..errors import MisuseError, named, told
@@ -26,6 +26,10 @@ GRID = Fraction(1, 10**12)
 
 _DIGITS = 40
 _LONGEST = 60  # characters of a number that is typed
+
+
+# The relation of neighbours as users type it.
+Relation: TypeAlias = Literal["add-remove", "replace"]
 
 
 class Neighbours(StrEnum):

@@ -7,14 +7,13 @@ results depends on the data: no exception, no message, no progress figure, no co
 
 from .api import affordable, answer, count, count_by, prepare_count, quote, release, release_by
 from .first_look import Preview, look, missed, preview
-from .job import Job, Relation
+from .job import Job
 from .question import prepare
 from .run import carry_out, metered
 
 __all__ = [
     "Job",
     "Preview",
-    "Relation",
     "affordable",
     "answer",
     "carry_out",

@@ -14,11 +14,11 @@ from ..baskets.core import Baskets, Item
 from ..checks import several, switch
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError, told
-from ..privacy.budget import shown
+from ..privacy.budget import Relation, shown
 from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
 from ..wording import hinted
-from .job import Job, Relation
+from .job import MANY_ITEMS, Job
 from .payment import Receipt, ledger_of, pay, price
 from .question import everyone, prepare
 from .result import Release
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..privacy.ledger.ledger import Ledger
 
 Progress: TypeAlias = Callable[[float], object]
-
-_MANY = 10**6
 
 
 class ReleaseOptions(TypedDict, total=False):
@@ -364,7 +362,7 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
     steps = job.plan()
     rest = 1 - sum((share for _, share in steps), Fraction(0))
     # How many items will be found is not known before, and how many the data have must not show: say many.
-    asked = job.asked(_MANY if job.finding else max(len(job.allowed), 1), job.people or 1)
+    asked = job.asked(MANY_ITEMS if job.finding else max(len(job.allowed), 1), job.people or 1)
     return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
 
 

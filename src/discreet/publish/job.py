@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ..baskets.core import Baskets, Codes
 from ..checks import UNBOUNDED
@@ -15,14 +15,14 @@ from ..exact.bounds import lengths_for
 from ..privacy.budget import Budget, Neighbours
 from ..results.itemsets import Itemsets
 
-Relation: TypeAlias = Literal["add-remove", "replace"]
-
 # Shares of the budget that the door itself spends.
 PEOPLE = Fraction(1, 50)
 PREFIX = Fraction(1, 20)
 FINDING = Fraction(1, 5)
 # How many items of a basket may take part in finding the items.
 FINDABLE = 10
+# How many items there may be, for checks before they are found.
+MANY_ITEMS = 10**6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

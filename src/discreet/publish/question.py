@@ -10,22 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Item, Vocabulary, nobody, starts
+from ..baskets.core import Baskets, Item, Vocabulary, nobody
 from ..baskets.recoding import CHOICES, item_list, like, names, onto, rows
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..curator.mechanism import Mechanism, Task, settings_of
 from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
-from ..privacy.budget import Budget, Neighbours, serious
+from ..privacy.budget import Budget, Neighbours, Relation, serious
 from ..registry import mechanism as mechanism_of
 from ..report.text import number_of
 from ..results.itemsets import Itemsets
-from .job import Job, Relation
+from .job import MANY_ITEMS, Job
 
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
-_MANY = 10**6
 _WHOSE = told(
     'Say who is who: {person="customer"}, {item="product"}, here or in discreet.read(…). Without {person=} '
     "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
@@ -156,7 +155,7 @@ def prepare(
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
     # Where the items are still to be found, the question is checked as if there were many.
-    asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else _MANY)
+    asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else MANY_ITEMS)
     if itemsets is None and asked.least > asked.items:
         there = number_of(asked.items + job.fixed, "item")
         raise MisuseError(
@@ -268,9 +267,7 @@ def _plain(value: Any) -> Any:
 
 
 def _itemsets(wanted: list[list[Item]], vocabulary: Vocabulary) -> Itemsets:
-    sets = [np.unique(vocabulary.codes(itemset)) for itemset in wanted]
-    codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
-    return Itemsets(starts([len(one) for one in sets]), codes)
+    return Itemsets.of(np.unique(vocabulary.codes(itemset)) for itemset in wanted)
 
 
 def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:

@@ -24,7 +24,7 @@ from ..curator.steps.itemset_choice import slack
 from ..errors import Message, MisuseError, told
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
-from ..privacy.budget import Budget, Neighbours, exact, serious, shown
+from ..privacy.budget import Budget, Neighbours, Relation, exact, serious, shown
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Candidates, Meter
 from ..privacy.sampling.sources import Source, SystemSource
@@ -228,7 +228,7 @@ def rank(
     monotone: bool = False,
     mechanism: Literal["exponential", "laplace"] = "exponential",
     counts: bool = True,
-    neighbours: Literal["add-remove", "replace"] = "add-remove",
+    neighbours: Relation = "add-remove",
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",

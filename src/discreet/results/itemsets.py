@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.arrow import as_arrow
-from ..baskets.core import Codes, Item, Offsets, Vocabulary, take_rows
+from ..baskets.core import Codes, Item, Offsets, Vocabulary, starts, take_rows
 from ..checks import several
 from ..errors import MisuseError
 
@@ -39,8 +39,31 @@ class Itemsets:
         self.offsets.flags.writeable = False
         self.codes.flags.writeable = False
 
+    @classmethod
+    def of(cls, itemsets: Iterable[Iterable[int]]) -> Itemsets:
+        """Return itemsets that are given one by one, each with its codes ascending, as one column."""
+        rows = [tuple(one) for one in itemsets]
+        return cls(starts([len(row) for row in rows]), np.array([code for row in rows for code in row], np.int32))
+
+    @classmethod
+    def singles(cls, items: int) -> Itemsets:
+        """Return one itemset per item, for the items from 0 to before `items`."""
+        return cls(np.arange(items + 1), np.arange(items, dtype=np.int32))
+
+    @classmethod
+    def joined(cls, several: Iterable[Itemsets]) -> Itemsets:
+        """Return the itemsets of several columns as one."""
+        every = list(several)
+        sizes = np.concatenate([np.empty(0, np.int64), *(one.sizes for one in every)])
+        return cls(starts(sizes), np.concatenate([np.empty(0, np.int32), *(one.codes for one in every)]))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def tuples(self) -> list[tuple[int, ...]]:
+        """Return the itemsets as tuples of codes."""
+        codes = self.codes.tolist()
+        return [tuple(codes[low:high]) for low, high in pairwise(self.offsets.tolist())]
 
     @cached_property
     def sizes(self) -> Positions:

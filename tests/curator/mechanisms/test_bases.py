@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task, from_tuples, to_tuples
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
 from discreet.curator.steps.basis_cover import blocks, cover
 from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
@@ -23,6 +23,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.results.itemsets import Itemsets
 from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -172,7 +173,7 @@ class TestFitting:
         own = fit_up(named, noisy, 1, 3)
         unknown, solved = written_out(named, cells, people, 1800.0)
         true = dict(zip(unknown, solved.tolist(), strict=True))
-        expected = [true[one] for one in to_tuples(fitted.itemsets)]
+        expected = [true[one] for one in fitted.itemsets.tuples()]
         if people is None or not np.allclose(fitted.estimates, own.estimates):  # it was believed
             assert fitted.estimates == pytest.approx(expected, rel=1e-4, abs=1e-3)
 
@@ -285,7 +286,7 @@ class TestOrder:
     @given(values=st.lists(st.integers(0, 20).map(float), min_size=1, max_size=7), count=st.integers(0, 20))
     def test_the_falling_line_is_nearest(self, values, count):
         many = len(values)
-        sums = Sums(from_tuples([(item,) for item in range(many)]), np.array(values), np.ones(many), np.zeros(many))
+        sums = Sums(Itemsets.of([(item,) for item in range(many)]), np.array(values), np.ones(many), np.zeros(many))
         # The line at a place is the least over all starts of the largest mean of what begins there and ends later.
         line = [
             min(max(np.mean(values[start:end]) for end in range(place + 1, many + 1)) for start in range(place + 1))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task, from_tuples, to_tuples
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import clipped
 from discreet.curator.mechanisms.clipped import AGAIN, FIND, ClippedCounting
 from discreet.curator.steps.clipped_counting import HOLDING, LAST, Tally
@@ -25,6 +25,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.results.itemsets import Itemsets
 from naive import truncated as naive
 
 ALPHABET = 4
@@ -137,7 +138,7 @@ def test_lengths_below_those_wanted_share_alike(least):
 
 def test_as_many_are_kept_as_there_can_be():
     asked = Task(top=10, least=3, longest=4, items=9, people=9)
-    level = Tally(from_tuples([(0,)]), np.ones(1), np.ones(1))
+    level = Tally(Itemsets.of([(0,)]), np.ones(1), np.ones(1))
     kept = [clipped._kept(asked, size, level, 5.0) for size in (1, 2, 3, 4)]
     assert kept == [10 * comb(3, 1), 10 * comb(3, 2), 10, 10]
 
@@ -146,7 +147,7 @@ def test_over_a_threshold_as_many_are_kept_as_the_estimates_say():
     asked = Task(count=5, least=1, longest=4, items=9, people=9)
     for over, below, kept in ((100, 0, clipped.KEPT), (900, 0, 900), (900, 200, 700)):
         estimates = np.array([5.0] * over + [4.9] * 50 + [-4.9] * 50 + [-5.0] * below)
-        itemsets = from_tuples([(item,) for item in range(len(estimates))])
+        itemsets = Itemsets.of([(item,) for item in range(len(estimates))])
         assert clipped._kept(asked, 2, Tally(itemsets, estimates, np.ones(len(estimates))), 5.0) == kept
 
 
@@ -236,7 +237,7 @@ def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     part = whole.part(Fraction(1, 2))
     asked = Task(top=10, least=1, longest=3, items=shop.items, people=2_000)
     found = ClippedCounting().find(LocalEngine(shop), asked, part, 300.0, 280.0)
-    assert len(to_tuples(found.itemsets)) == 10
+    assert len(found.itemsets.tuples()) == 10
     assert part.left == 0
     assert sum(charge.epsilon for charge in whole.charges) == 2
     assert LAST not in {charge.what for charge in whole.charges}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.auditing.laws import law
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task, to_tuples
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.peeling import PICK, Growing, Peeling, picked
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
@@ -22,6 +22,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.results.itemsets import Itemsets
 from naive import watching
 
 ADD = Neighbours.ADD_REMOVE
@@ -68,7 +69,7 @@ def test_what_can_be_picked_is_what_all_parts_of_were(people, places, longest):
     growing = Growing(engine(people), asking(longest=longest))
     for place in places:
         candidates = growing.candidates()
-        named = to_tuples(candidates.itemsets)
+        named = candidates.itemsets.tuples()
         assert sorted(named) == sorted(allowed(tuple(growing.picked), longest))
         assert candidates.scores.tolist() == [held(people, one) for one in named]
         assert candidates.monotone
@@ -188,10 +189,9 @@ def test_counts_do_not_contradict_each_other(delta):
 
 def itemsets_of(found, shop):
     """Return the itemsets of a release in the codes of the baskets it was made of."""
-    from discreet.curator.mechanism import from_tuples
 
     codes = {label: code for code, label in enumerate(shop.vocabulary)}
-    return from_tuples([tuple(sorted(codes[item] for item in one.items)) for one in found.patterns])
+    return Itemsets.of([tuple(sorted(codes[item] for item in one.items)) for one in found.patterns])
 
 
 @pytest.mark.parametrize("epsilon", ["0.0001", "1"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task, to_tuples
+from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.privbasis import PrivBasis
 from discreet.curator.steps import basis_cover as covering
 from discreet.curator.steps.basis_cover import cover, groups
@@ -229,7 +229,7 @@ class TestSums:
         assert sums.estimates == pytest.approx(asked.answer(Supports(sums.itemsets)))
         assert (sums.margins == 0).all()
         expected = {one for basis in named for size in range(least, longest + 1) for one in combinations(basis, size)}
-        assert sorted(to_tuples(sums.itemsets)) == sorted(expected)
+        assert sorted(sums.itemsets.tuples()) == sorted(expected)
 
     @pytest.mark.statistical
     @pytest.mark.parametrize("gaussian", [False, True])
@@ -245,7 +245,7 @@ class TestSums:
         draws = rng.normal(0, 200, (runs, cells)) if gaussian else rng.laplace(0, 200, (runs, cells))
         variance = Fraction(40_000) if gaussian else Fraction(80_000)
         found = [add_up(bases, Noisy(np.rint(draw).astype(np.int64), scale, variance), 1, 3) for draw in draws]
-        itemsets, margins = to_tuples(found[0].itemsets), found[0].margins
+        itemsets, margins = found[0].itemsets.tuples(), found[0].margins
         estimates = np.array([one.estimates for one in found])
         for place, itemset in enumerate(itemsets):
             known = sum(2.0 ** (len(itemset) - len(basis)) for basis in bases if set(itemset) <= set(basis))

@@ -14,7 +14,6 @@ from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
 from discreet.checks import LARGEST
-from discreet.curator.mechanism import to_tuples
 from discreet.curator.mechanisms import threshold
 from discreet.curator.mechanisms.threshold import find
 from discreet.exact.engine import LocalEngine
@@ -51,7 +50,7 @@ def test_one_person_moves_few_counts_by_one(kept, least, longest, floor):
 
     def counts(people):
         listed = engine(people).cut(Truncation(kept, 77)).above(floor, least, longest, LARGEST)
-        return dict(zip(to_tuples(listed.itemsets), (listed.counts - floor).tolist(), strict=True))
+        return dict(zip(listed.itemsets.tuples(), (listed.counts - floor).tolist(), strict=True))
 
     reached = 0
     for people in list(product(SUBSETS, repeat=2))[::7]:
@@ -211,7 +210,7 @@ def test_the_order_of_exact_counts_does_not_show(monkeypatch):
         things = find(
             engine(people + more), metered(seed=seed), "things", Fraction(1), kept=2, least=1, longest=2, people=100
         )
-        assert to_tuples(things.itemsets) == [(0,), (1,), (2,), (3,), (1, 2), (2, 3)]
+        assert things.itemsets.tuples() == [(0,), (1,), (2,), (3,), (1, 2), (2, 3)]
         assert len(set(things.values.tolist())) == 1
 
 
@@ -237,7 +236,7 @@ class TestForOthers:
         things = find(
             engine([{0, 1}] * 500 + [{2}] * 3), meter, "items", Fraction(1), kept=2, least=1, longest=1, people=9
         )
-        assert to_tuples(things.itemsets) in ([(0,), (1,)], [(1,), (0,)])
+        assert things.itemsets.tuples() in ([(0,), (1,)], [(1,), (0,)])
         assert (things.values >= things.threshold).all()
         assert compose(meter.charges) == (2, Fraction("1e-6"))
 

@@ -21,7 +21,8 @@ from ...exact.engine import Engine
 from ...exact.query import Kth, People
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
-from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples, to_tuples
+from ...results.itemsets import Itemsets
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.candidate_join import joined, rows
 from ..steps.clipped_counting import CHOSEN, DEVIATIONS, HOLDING, I64, LAST, LOOKING, Tally, count_clipped, end_to_end
 from ..steps.itemset_choice import check_top
@@ -255,7 +256,7 @@ def _filled(pool: Tally, task: Task, meter: Meter, mark: float) -> Tally:
     missing = universe.up_to(task.top or 0) - len(pool)
     if missing <= 0:
         return pool
-    others = from_tuples(universe.others(to_tuples(pool.itemsets), missing, meter.below))
+    others = Itemsets.of(universe.others(pool.itemsets.tuples(), missing, meter.below))
     return end_to_end([pool, Tally(others, np.zeros(missing), np.full(missing, mark))])
 
 

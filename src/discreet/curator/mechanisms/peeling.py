@@ -20,7 +20,7 @@ from ...exact.query import Kth, Supports
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Way
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.clipped_counting import DEVIATIONS, I64, LAST, count_clipped, falling
 from ..steps.itemset_choice import check_top
 
@@ -106,7 +106,7 @@ class Peeling(Mechanism):
             About what the last of the top patterns counts, a released number; without it, it is measured.
         """
         share = meter.left * dict(self.plan(task))[PICK]
-        itemsets = from_tuples(picked(engine, task, meter, share))
+        itemsets = Itemsets.of(picked(engine, task, meter, share))
         if not task.counts:
             return Found(itemsets=itemsets, estimates=None)
         if mark is None:
@@ -138,7 +138,7 @@ class Growing:
     """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
 
     def __init__(self, engine: Engine, task: Task) -> None:
-        counts = engine.answer(Supports(Itemsets(np.arange(task.items + 1), np.arange(task.items, dtype=np.int32))))
+        counts = engine.answer(Supports(Itemsets.singles(task.items)))
         # In order of their counts, so that they are soon sorted again each time. Which place a candidate has is told to
         # nobody.
         order = np.argsort(-counts, kind="stable")
@@ -162,7 +162,7 @@ class Growing:
         self._beside[pattern] = set()
         for part, item in _parts(pattern):
             self._beside[part].add(item)
-        fresh = from_tuples(self._made_possible(pattern) if len(pattern) < self._longest else [])
+        fresh = Itemsets.of(self._made_possible(pattern) if len(pattern) < self._longest else [])
         counts = self._engine.answer(Supports(fresh)) if len(fresh) else np.empty(0, np.int64)
         self._codes = np.concatenate((self._codes[:first], self._codes[last:], fresh.codes))
         self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))

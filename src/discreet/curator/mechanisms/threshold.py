@@ -22,7 +22,7 @@ from ...exact.query import Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Plan, Task, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 
 # About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
 LISTED = 4_000_000
@@ -192,7 +192,7 @@ def find(
     passed, noisy, threshold = meter.find(what, listed.counts - floor, most, share, things=listed.itemsets)
     places = np.flatnonzero(passed)
     values = noisy.values[places] + floor
-    names = to_tuples(listed.itemsets.take(places))
+    names = listed.itemsets.take(places).tuples()
     order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
     return Things(
         itemsets=listed.itemsets.take(places[order]),

@@ -22,7 +22,7 @@ from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Noisy, Way
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
-from ..mechanism import Answers, Found, Mechanism, Task, from_tuples, to_tuples
+from ..mechanism import Answers, Found, Mechanism, Task
 from .basis_cover import Basis, cover, groups
 from .cell_estimates import I64, Sums
 from .clipped_counting import CHOSEN, falling
@@ -202,11 +202,11 @@ class Basing(Mechanism):
         facts = {"patterns expected": top} if task.top is None else {}
         facts |= {"items picked": many, "pairs picked": 0}
         if alone:
-            return Found(itemsets=from_tuples([(item,) for item in picked]), estimates=None, facts=facts)
+            return Found(itemsets=Itemsets.of([(item,) for item in picked]), estimates=None, facts=facts)
         pairs: list[tuple[int, int]] = []
         if split.pairs:
             every = list(combinations(range(many), 2))
-            counts = engine.answer(Supports(from_tuples([(picked[one], picked[other]) for one, other in every])))
+            counts = engine.answer(Supports(Itemsets.of([(picked[one], picked[other]) for one, other in every])))
             others = split.many
             if split.choosing:
                 others = self._choose_pairs(engine, task, top, counts, meter, left * split.choosing)
@@ -275,8 +275,8 @@ def _filled(found: Found, longest: int, task: Task, meter: Meter) -> Found:
     missing = universe.up_to(task.top or 0) - len(found.itemsets)
     if missing <= 0:
         return found
-    listed = to_tuples(found.itemsets)
-    itemsets = from_tuples([*listed, *universe.others(listed, missing, meter.below)])
+    listed = found.itemsets.tuples()
+    itemsets = Itemsets.of([*listed, *universe.others(listed, missing, meter.below)])
     drawn = number_of(missing, "pattern that lies in no basis was", "patterns that lie in no basis were")
     notes = (*found.notes, f"{drawn} drawn at random.")
     if found.estimates is None or found.low is None or found.high is None:
@@ -295,7 +295,7 @@ def _fewest(least: int, longest: int, top: int, most: int) -> int:
 
 def _held(engine: Engine, task: Task) -> I64:
     """Return how many people hold each item."""
-    return engine.answer(Supports(Itemsets(np.arange(task.items + 1), np.arange(task.items, dtype=np.int32))))
+    return engine.answer(Supports(Itemsets.singles(task.items)))
 
 
 def _told(facts: dict[str, int]) -> str:

@@ -23,7 +23,6 @@ from ...exact.engine import Engine
 from ...exact.query import PARTS, Clipped, Held
 from ...privacy.meter import Meter, Noisy
 from ...results.itemsets import Itemsets
-from ..mechanism import to_tuples
 from .truncation import rising
 
 F64: TypeAlias = NDArray[np.float64]
@@ -90,7 +89,7 @@ class Tally:
 
         Parts are not raised: among very many candidates the largest noise would decide.
         """
-        names = to_tuples(self.itemsets)
+        names = self.itemsets.tuples()
         known = _lowered(names, np.minimum(self.estimates, people))
         return Tally(self.itemsets, np.array([known[name] for name in names]), self.deviations)
 
@@ -106,7 +105,7 @@ def falling(itemsets: Itemsets, estimates: F64, people: float) -> F64:
     >>> falling(Itemsets(np.array([0, 1, 3]), np.array([4, 4, 7], np.int32)), np.array([5.0, 6.0]), 9.0).tolist()
     [5.5, 5.5]
     """
-    names = to_tuples(itemsets)
+    names = itemsets.tuples()
     lowered, raised = _lowered(names, estimates), dict(zip(names, estimates.tolist(), strict=True))
     for name in sorted(names, key=len, reverse=True):
         for part in combinations(name, len(name) - 1):

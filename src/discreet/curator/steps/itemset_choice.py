@@ -16,7 +16,8 @@ from ...exact.query import Kth, Supports
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Candidates, Meter, Way
 from ...report.text import number_of
-from ..mechanism import Answers, Found, Mechanism, Plan, Task, from_tuples, to_tuples
+from ...results.itemsets import Itemsets
+from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from .universe import MOST_BITS, Universe
 
 # No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
@@ -137,10 +138,10 @@ def choose_and_count(
     named = np.array(chosen.candidates, np.int64)
     picked = meter.named(
         chosen,
-        to_tuples(listed.itemsets.take(named[named >= 0])),
-        lambda many: universe.others(to_tuples(listed.itemsets), many, meter.below),
+        listed.itemsets.take(named[named >= 0]).tuples(),
+        lambda many: universe.others(listed.itemsets.tuples(), many, meter.below),
     )
-    itemsets = from_tuples(picked)
+    itemsets = Itemsets.of(picked)
     promise = _promise(task, gamma, least, universe.many, doubt)
     if not task.counts:
         return Found(itemsets=itemsets, estimates=None, facts={"gamma": gamma}, notes=(promise,))

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...baskets.core import starts
 from ...errors import MisuseError
 from ...exact.engine import Engine
 from ...exact.query import Largest, Sizes, Truncation
@@ -233,7 +232,7 @@ class ThresholdLevels(Mechanism):
                 column.append(values[places])
         estimates, low, high = map(np.concatenate, columns)
         return Found(
-            itemsets=_end_to_end(several),
+            itemsets=Itemsets.joined(several),
             estimates=estimates if task.counts else None,
             low=low if task.counts else None,
             high=high if task.counts else None,
@@ -318,9 +317,3 @@ def estimate_longest(engine: Engine, count: int, meter: Meter, share: Fraction, 
         else:
             most = middle - 1
     return least
-
-
-def _end_to_end(several: Sequence[Itemsets]) -> Itemsets:
-    sizes = np.concatenate([np.empty(0, np.int64), *(itemsets.sizes for itemsets in several)])
-    codes = np.concatenate([np.empty(0, np.int32), *(itemsets.codes for itemsets in several)])
-    return Itemsets(starts(sizes), codes)

@@ -179,13 +179,9 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
     count, antecedent, consequent = (
         np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1))
     )
-    sides = []
-    for side in (related.first, related.second):
-        codes = np.array([item for itemset in side for item in itemset], np.int32)
-        sides.append(Itemsets(starts([len(itemset) for itemset in side]), codes))
     return Rules(
-        antecedents=sides[0],
-        consequents=sides[1],
+        antecedents=Itemsets.of(related.first),
+        consequents=Itemsets.of(related.second),
         counts=count,
         antecedent_counts=antecedent,
         consequent_counts=consequent,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ...checks import switch
 from ...errors import DiscreetError, InputError, MisuseError, named, told, word
-from ..budget import Budget, Neighbours, exact, serious, shown
+from ..budget import Budget, Neighbours, Relation, exact, serious, shown
 from ..sampling.sources import SystemSource
 from . import entries, storage
 from .account import Price, Spend, State, sensible
@@ -69,7 +69,7 @@ class Ledger:
         *,
         epsilon: Any,
         delta: Any = 0,
-        neighbours: Neighbours | Literal["add-remove", "replace"] = "add-remove",
+        neighbours: Neighbours | Relation = "add-remove",
         most: Any = None,
         name: str = "",
         anchor: str | os.PathLike[str] | None = None,
