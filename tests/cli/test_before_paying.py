@@ -195,8 +195,8 @@ def test_a_reworded_text_leaks_no_item(monkeypatch):
     # What is shown of a question must decide nothing: items that no pattern has stay out of every result.
     from discreet.publish import question
 
-    words = question._words
-    monkeypatch.setattr(question, "_words", lambda *given: words(*given) | {"items": "otherwise"})
+    recorded = question._recorded
+    monkeypatch.setattr(question, "_recorded", lambda *given: recorded(*given) | {"items": "otherwise"})
     baskets = [{"tea", "milk"}] * 500 + [{"secret"}]
     for mechanism in ("auto", "threshold"):
         made = discreet.release(baskets, top=3, epsilon=1, delta="1e-6", mechanism=mechanism)

@@ -288,7 +288,7 @@ def test_too_much_to_mine_is_said_without_a_number(monkeypatch):
 
 class Unknown(Query):
     cells = 1
-    most = 1
+    l1_sensitivity = 1
 
 
 @pytest.mark.parametrize(
