@@ -98,7 +98,7 @@ def _used(result: Any, folder: Path) -> None:
 def _tried(content: bytes, path: Path) -> bool:
     """Read a damaged file, and say whether it could be read; anything but an `InputError` is a failure."""
     path.write_bytes(content)
-    begun = time.monotonic()
+    begun = time.process_time()  # of this process alone: others may have the machine
     holds_result(path)
     try:
         result = load(path)
@@ -107,7 +107,7 @@ def _tried(content: bytes, path: Path) -> bool:
         assert len(str(error)) < 1000  # noqa: PT017
         return False
     finally:
-        assert time.monotonic() - begun < SLOWEST
+        assert time.process_time() - begun < SLOWEST
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         _used(result, path.parent)
@@ -192,6 +192,23 @@ def test_counts(tmp_path: Path, count: str) -> None:
     path.write_text(f'{{"discreet": "patterns/1", "people": 20, "patterns": [{{"items": ["tea"], "count": {count}}}]}}')
     with pytest.raises(InputError):
         load(path)
+
+
+@pytest.mark.parametrize("lost", [("low",), ("high",), ("low", "high")])
+def test_half_an_interval(results: dict[str, Any], tmp_path: Path, lost: tuple[str, ...]) -> None:
+    """One that was read without an end had another when it was written again."""
+    for kind in ("private", "private rules"):
+        path = tmp_path / "a.json"
+        results[kind].save(path)
+        text = path.read_text()
+        for end in lost:
+            text = text.replace(f'"{end}"', '"x"').replace(f'"confidence_{end}"', '"y"')
+        path.write_text(text)
+        if kind == "private" and len(lost) == 2:
+            assert load(path).low is None  # patterns have no other ends
+            continue
+        with pytest.raises(InputError, match="one end of its intervals and not the other"):
+            load(path)
 
 
 def test_intervals(tmp_path: Path) -> None:

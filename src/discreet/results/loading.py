@@ -239,6 +239,9 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         _bound(path, name, columns.get(name)) if counted else None
         for name in (("low", "high") if kind == "patterns" else BOUNDS)
     )
+    ends = None if kind == "patterns" else _ends(path, columns)
+    if (low is None) != (high is None) or (ends is not None and low is None):
+        raise InputError(f"{path} has one end of its intervals and not the other: it was changed or damaged.")
     if low is not None and high is not None and bool(np.any(low > high)):
         raise InputError(f"{path}: the low end of an interval is over its high end.")
     if promised is None and low is None and any(np.any((held < 0) | (held > people)) for held in counts.values()):
@@ -270,7 +273,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         about=promised,
         kind="relations" if kind == "relations" else "rules",
         people_within=within,
-        ends=_ends(path, columns),
+        ends=ends,
     )
 
 
