@@ -279,7 +279,7 @@ def smallest_mined(patch: Patch) -> None:
     def mined(rows, rank, least, most, work):
         if found := right(rows, rank, least, most, work):
             return found
-        counts = search.search(rows, search.SearchBounds(count=1, least=least, max_epsilon=most, limit=10**6))[2]
+        counts = search.search(rows, search.SearchBounds(count=1, least=least, most=most, limit=10**6))[2]
         return int(counts.min(initial=rows.people)) if len(counts) else 0
 
     patch.setattr(engine, "count_of_rank", mined)
