@@ -94,6 +94,7 @@ def folder(tmp_path, monkeypatch):
     forget()
 
 
+# Longest: docs/audit.md, 20 seconds for four whole audits; the tutorial on mechanisms, 6 for one.
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, folder, monkeypatch):
     module = ModuleType("page")
