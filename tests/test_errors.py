@@ -91,7 +91,15 @@ def test_errors_are_pickled_with_both_languages():
 
 def parameters() -> set[str]:
     open_ = [discreet.read, discreet.mine, discreet.release, discreet.count, discreet.rank, discreet.simulate]
-    more = [discreet.plan, discreet.audit, discreet.Ledger.create, discreet.Patterns.rules, discreet.Patterns.where]
+    more = [
+        discreet.release_by,
+        discreet.count_by,
+        discreet.plan,
+        discreet.audit,
+        discreet.Ledger.create,
+        discreet.Patterns.rules,
+        discreet.Patterns.where,
+    ]
     return {name for one in (*open_, *more) for name in inspect.signature(one).parameters}
 
 

@@ -245,7 +245,7 @@ class Workspace:
 
     def _place(self, path: Path, compression: str | None, encoding: str = UTF_8) -> Path:
         """Return the file, unpacked, under a name in which DuckDB sees no pattern."""
-        plain = unpacked(path, compression, self._folder, encoding)
+        plain = unpacked(path, compression, self._folder, encoding, self.allowed)
         if re.search(r"[*?\[\]{}]", str(plain)):
             alias = self._folder / f"source-{sum(1 for _ in self._folder.glob('source-*'))}{plain.suffix}"
             alias.symlink_to(plain.resolve())
@@ -328,9 +328,8 @@ class Workspace:
         """Open the first sheet of a workbook."""
         from .excel import read_sheet
 
-        return self.arrow(
-            str(path), read_sheet(unpacked(path, compression, self._folder), wanted, self.allowed).to_reader(), wanted
-        )
+        plain = unpacked(path, compression, self._folder, allowed=self.allowed)
+        return self.arrow(str(path), read_sheet(plain, wanted, self.allowed).to_reader(), wanted)
 
     def union(self, name: str, tables: list[Table], wanted: dict[str, str]) -> Table:
         """Put tables one after another; `wanted` says by which option each column of them is asked for."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, NobodyError, told
-from .allowance import Allowance
+from .allowance import MEMORY, Allowance
 
 Progress: TypeAlias = Callable[[float], object] | None
 
@@ -31,9 +31,9 @@ COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 _BLOCK = 1 << 24
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
-# How much a packed file may unpack to: so many bytes, or so many times its size. Data are packed to a third or a
-# fiftieth.
-_SMALL, FOLDED = 1 << 27, 1_000
+# How much a packed file may unpack to: one part in so many of the memory allowed, or so many times its size. Data are
+# packed to a third or a fiftieth.
+_PART, FOLDED = 16, 1_000
 _WINDOW = 1 << 30  # bytes that unpacking itself may take; Zstandard has a limit of its own, 128 MiB
 _WIDE = re.compile(r"[Mm]emory usage limit|too much memory")  # what is said of what would take more
 _MARK = b"\xef\xbb\xbf"
@@ -80,10 +80,10 @@ def _nothing(path: Path) -> NobodyError:
 class _Bounded(io.RawIOBase):
     """What a packed file unpacks to, up to a multiple of it that no honest data reach: a few bytes may fill a disk."""
 
-    def __init__(self, stream: Any, path: Path) -> None:
+    def __init__(self, stream: Any, path: Path, allowed: Allowance | None) -> None:
         self._stream, self._path = stream, path
         self._packed = path.stat().st_size
-        self._left = max(_SMALL, FOLDED * self._packed)
+        self._left = self._largest = max((allowed or Allowance.of(MEMORY)).size // _PART, FOLDED * self._packed)
 
     def readable(self) -> bool:
         return True
@@ -93,8 +93,14 @@ class _Bounded(io.RawIOBase):
         self._left -= count
         if self._left < 0:
             raise LimitError(
-                f"{self._path} has {self._packed:,} bytes and unpacks to over {max(_SMALL, FOLDED * self._packed):,}, "
-                f"which data hardly do; if it is what you expect, unpack it yourself and give the unpacked file."
+                told(
+                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is what you "
+                    'expect, give more, as in {memory="64GB"}: one part in {part} of it may be unpacked.',
+                    path=self._path,
+                    part=_PART,
+                    packed=self._packed,
+                    largest=self._largest,
+                )
             )
         return count
 
@@ -170,27 +176,29 @@ class _Recoded(io.RawIOBase):
 
 
 @contextmanager
-def opened(path: Path, compression: str | None, encoding: str = UTF_8) -> Iterator[tuple[IO[bytes], Any]]:
+def opened(
+    path: Path, compression: str | None, encoding: str = UTF_8, allowed: Allowance | None = None
+) -> Iterator[tuple[IO[bytes], Any]]:
     """Open the file; give it as it is and as a stream of its contents, which is UTF-8 whatever the file is."""
-    with _unpacking(path, compression) as (raw, stream):
+    with _unpacking(path, compression, allowed) as (raw, stream):
         yield raw, stream if encoding == UTF_8 else _Recoded(stream, path, encoding)
 
 
 @contextmanager
-def _unpacking(path: Path, compression: str | None) -> Iterator[tuple[IO[bytes], Any]]:
+def _unpacking(path: Path, compression: str | None, allowed: Allowance | None) -> Iterator[tuple[IO[bytes], Any]]:
     with path.open("rb") as raw:
         try:
             if compression == "gzip":
                 with gzip.open(raw) as unzipped:
-                    yield raw, _Bounded(unzipped, path)
+                    yield raw, _Bounded(unzipped, path, allowed)
             elif compression == "xz":
                 with _Unxz(raw) as unpacked:
-                    yield raw, _Bounded(unpacked, path)
+                    yield raw, _Bounded(unpacked, path, allowed)
             elif compression == "zstd":
                 import pyarrow as pa
 
                 with pa.input_stream(pa.PythonFile(raw, "r"), compression="zstd") as inflated:
-                    yield raw, _Bounded(inflated, path)
+                    yield raw, _Bounded(inflated, path, allowed)
             else:
                 yield raw, raw
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
@@ -225,7 +233,7 @@ def blocks(
     buffer = bytearray(min(block, size + 1) if as_it_is else block)
     filled = 0
     first = True
-    with opened(path, compression, encoding) as (raw, stream):
+    with opened(path, compression, encoding, allowed) as (raw, stream):
         while True:
             if filled == len(buffer):
                 if filled > _LONGEST_LINE:
@@ -260,13 +268,15 @@ def blocks(
         raise _nothing(path)
 
 
-def unpacked(path: Path, compression: str | None, folder: Path, encoding: str = UTF_8) -> Path:
+def unpacked(
+    path: Path, compression: str | None, folder: Path, encoding: str = UTF_8, allowed: Allowance | None = None
+) -> Path:
     """Return a plain copy of a file that is compressed or not UTF-8, made in `folder`; any other as it is."""
     if compression is None and encoding == UTF_8:
         return path
     number = sum(1 for _ in folder.glob("unpacked-*"))
     copy = folder / f"unpacked-{number}{Path(path.stem).suffix if compression else path.suffix}"
-    with opened(path, compression, encoding) as (_, stream), copy.open("wb", buffering=0) as file:
+    with opened(path, compression, encoding, allowed) as (_, stream), copy.open("wb", buffering=0) as file:
         while chunk := stream.read(1 << 20):
             try:
                 rest = memoryview(chunk)
