@@ -39,6 +39,7 @@ import numpy as np
 
 from discreet.curator.mechanism import Found, Mechanism
 from discreet.exact.query import Supports
+from discreet.results.itemsets import Itemsets
 
 
 @dataclass(frozen=True, kw_only=True)
