@@ -94,8 +94,8 @@ class _Bounded(io.RawIOBase):
         if self._left < 0:
             raise LimitError(
                 told(
-                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is what you "
-                    'expect, give more, as in {memory="64GB"}: one part in {part} of it may be unpacked.',
+                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is what "
+                    'you expect, give more, as in {memory="64GB"}: one part in {part} of it may be unpacked.',
                     path=self._path,
                     part=_PART,
                     packed=self._packed,
