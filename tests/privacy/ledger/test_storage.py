@@ -44,6 +44,18 @@ def spend(path, epsilon, who="child"):
     )
 """
 
+# Dies when the journal of a spend and pages of it are on the disk.
+DYING = """
+written = entries.insert
+def dying(connection, *given):
+    connection.execute("pragma cache_size = 1")
+    written(connection, *given)
+    connection.execute("update entry set text = ?", ("x" * 100_000,))
+    os.kill(os.getpid(), signal.SIGKILL)
+entries.insert = dying
+spend(sys.argv[1], "0.2")
+"""
+
 
 def child(code: str, *arguments: object, **options) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", BEGIN + code, *map(str, arguments)]
@@ -145,19 +157,7 @@ spend(sys.argv[1], "0.2")
 
     def test_with_pages_on_the_disk_already_nothing_is_spent(self, path):
         before = contents(path)
-        process = child(
-            """
-written = entries.insert
-def dying(connection, *given):
-    connection.execute("pragma cache_size = 1")
-    written(connection, *given)
-    connection.execute("update entry set text = ?", ("x" * 100_000,))
-    os.kill(os.getpid(), signal.SIGKILL)
-entries.insert = dying
-spend(sys.argv[1], "0.2")
-""",
-            path,
-        )
+        process = child(DYING, path)
         assert process.wait(60) == -signal.SIGKILL
         process.communicate()
         assert Path(f"{path}-journal").stat().st_size > 0  # what it takes to go back
@@ -480,19 +480,7 @@ class TestTwoNames:
     def broken_off(self, path) -> Path:
         """A spend that died when its journal was on the disk, and nothing else yet."""
         before = path.read_bytes()
-        process = child(
-            """
-written = entries.insert
-def dying(connection, *given):
-    connection.execute("pragma cache_size = 1")
-    written(connection, *given)
-    connection.execute("update entry set text = ?", ("x" * 100_000,))
-    os.kill(os.getpid(), signal.SIGKILL)
-entries.insert = dying
-spend(sys.argv[1], "0.2")
-""",
-            path,
-        )
+        process = child(DYING, path)
         assert process.wait(60) == -signal.SIGKILL
         process.communicate()
         path.write_bytes(before)

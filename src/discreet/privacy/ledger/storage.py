@@ -17,7 +17,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -100,20 +100,17 @@ class Sealed:
         self.form = form
         self.connection = connection
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """See one state of the file throughout the block, checked against its seal."""
-        self.connection.execute("begin")
-        try:
-            self._check()
-            yield self.connection
-        finally:
-            self._roll_back()
+        return self._unchanged("begin")
+
+    def holding(self) -> AbstractContextManager[sqlite3.Connection]:
+        """See one state of the file, and keep everyone else from changing it; nothing is changed here either."""
+        return self._unchanged("begin immediate")
 
     @contextmanager
-    def holding(self) -> Iterator[sqlite3.Connection]:
-        """See one state of the file, and keep everyone else from changing it; nothing is changed here either."""
-        self.connection.execute("begin immediate")
+    def _unchanged(self, begin: str) -> Iterator[sqlite3.Connection]:
+        self.connection.execute(begin)
         try:
             self._check()
             yield self.connection
