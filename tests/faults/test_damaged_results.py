@@ -220,29 +220,6 @@ def test_intervals(tmp_path: Path) -> None:
             load(path)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"epsilon": "1e999999999"},
-        {"epsilon": 5.5e300, "delta": "1e-99999999"},
-        {"rho": "1e99999999"},
-        {"charges": [{"what": "a", "epsilon": "1e99999999", "rho": "0", "delta": "0"}]},
-        {"charges": 5},
-        {"charges": [5]},
-        {"public": "everything"},
-        {"assumed": [5]},
-        {"model": ["central"]},
-        {"neighbours": []},
-        {"delta": None},
-    ],
-)
-def test_guarantees(change: dict[str, Any]) -> None:
-    told = discreet.release([{"tea"}] * 9, top=1, epsilon=1, items=["tea"]).guarantee.to_dict()
-    assert Guarantee.from_dict(told).to_dict() == told
-    with pytest.raises(InputError):
-        Guarantee.from_dict(told | change)
-
-
 def test_the_command_line_does_not_hang(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     row = '{"items": ["tea"], "count": 3}'

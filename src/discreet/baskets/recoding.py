@@ -33,7 +33,7 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
     if items is None:
         return None, ""
     if isinstance(items, str) and items == "public":
-        return baskets.vocabulary, _told(baskets.items, "as found in the data")
+        return baskets.vocabulary, public_fact(baskets.items, "item", "as found in the data")
     if is_whole(items):
         if not 1 <= items <= MOST_ITEMS:
             raise MisuseError(
@@ -43,7 +43,7 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
                     given=items,
                 )
             )
-        return _numbered(int(items)), _told(int(items), "as declared")
+        return _numbered(int(items)), public_fact(int(items), "item", "as declared")
     if isinstance(items, str | os.PathLike):
         labels = from_file(Path(items), "items")
     elif isinstance(items, Iterable):
@@ -62,11 +62,12 @@ def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
     if not labels:
         raise MisuseError("The list of items is empty: there is nothing to find.")
     vocabulary = Vocabulary(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
-    return vocabulary, _told(len(vocabulary), "as declared")
+    return vocabulary, public_fact(len(vocabulary), "item", "as declared")
 
 
-def _told(many: int, how: str) -> str:
-    return f"which {many:,} items there are, {how}" if many != 1 else f"which item there is, {how}"
+def public_fact(many: int, word: Literal["item", "segment", "label"], how: str) -> str:
+    """Say that a list is public, and how it came to be so, for the guarantee."""
+    return f"which {many:,} {word}s there are, {how}" if many != 1 else f"which {word} there is, {how}"
 
 
 def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[Item]:

@@ -20,6 +20,7 @@ from .progress import ProgressBar
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets
+    from ..errors import Message
     from ..results.patterns import Patterns
     from ..results.rules import Rules
 
@@ -55,7 +56,7 @@ class ReadingOptions:
         """Return what the data have beside baskets, where the command wants it."""
         return {}
 
-    def baskets(self, otherwise: str | None = None, by: str | None = None) -> Baskets:
+    def baskets(self, otherwise: Message | None = None, by: str | None = None) -> Baskets:
         """Read the data, with segments `by` a column; with `otherwise`, rows that may repeat a person are refused."""
         from ..baskets.read import read, read_people
 

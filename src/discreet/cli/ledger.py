@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ..errors import MisuseError
+from ..results.promise import Relation
 from . import options as given
 from .terminal import say
 
@@ -50,7 +51,7 @@ def create(
         str,
         typer.Option(metavar="NUMBER", help="Allows releases with a delta, and accounts by zCDP; 0 keeps to epsilon."),
     ] = "0",
-    neighbours: Annotated[given.Neighbouring, typer.Option(help="Which two data sets are told apart.")] = "add-remove",
+    neighbours: Annotated[Relation, typer.Option(help="Which two data sets are told apart.")] = "add-remove",
     most: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="The largest epsilon one release may take.", show_default=False),

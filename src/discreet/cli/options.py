@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from ..results.promise import Relation
 from .numbers import real, whole
 
 DATA = "How to read the data"
@@ -19,7 +20,6 @@ Format: TypeAlias = Literal["table", "json", "csv", "parquet"]
 PatternKind: TypeAlias = Literal["all", "closed", "maximal"]
 LabelKind: TypeAlias = Literal["numbers", "names"]
 Nulls: TypeAlias = Literal["error", "drop"]
-Neighbouring: TypeAlias = Literal["add-remove", "replace"]
 PageFormat: TypeAlias = Literal["table", "json"]
 
 
@@ -327,7 +327,7 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
 ]
 RelationOption = Annotated[
-    Neighbouring,
+    Relation,
     typer.Option("--neighbours", help="Neighbours differ by adding or removing one person, or by replacing one."),
 ]
 ViewOption = Annotated[PageFormat, typer.Option("--format", help="How to show it.")]

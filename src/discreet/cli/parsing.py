@@ -50,6 +50,15 @@ def typed(texts: list[str] | None) -> list[Item]:
     return as_items(texts or [])
 
 
+def public_list(source: str, what: Literal["segments", "labels"]) -> list[Item] | Literal["public"]:
+    """Return a public list that was given as a file with one per line, or by the declaration `public`."""
+    if source == "public":
+        return "public"
+    from ..baskets.recoding import from_file
+
+    return from_file(Path(source), what)
+
+
 def public_itemsets(path: Path) -> list[list[Item]]:
     """Return the itemsets of a file, one per line, whatever the data have: numbers if all of them are."""
     from ..baskets.recoding import as_items

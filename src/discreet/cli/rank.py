@@ -12,6 +12,7 @@ from ..errors import InputError, MisuseError, word
 from . import options as given
 from .ledger import AnchorOption, tell_head
 from .numbers import whole
+from .parsing import public_list
 from .release import paying_ledger, user
 from .run import Interrupted
 from .terminal import console, say
@@ -80,7 +81,7 @@ def rank(
         "epsilon": epsilon,
         "delta": delta,
         "sensitivity": sensitivity,
-        "labels": _listed(labels),
+        "labels": _label_list(labels),
         "really": really,
         "monotone": monotone,
         "mechanism": mechanism,
@@ -117,13 +118,10 @@ def rank(
         raise Interrupted(f"interrupted. `discreet ledger show {word(ledger)}` says what was paid.") from None
 
 
-def _listed(source: str | None) -> Any:
+def _label_list(source: str | None) -> list[str] | str | None:
     """Return the public list of labels, as the table has them: as text."""
-    if source is None or source == "public":
-        return source
-    from ..baskets.recoding import from_file
-
-    return list(map(str, from_file(Path(source), "labels")))
+    listed = None if source is None else public_list(source, "labels")
+    return list(map(str, listed)) if isinstance(listed, list) else listed
 
 
 def _column(file: Path, label: str, score: str) -> dict[str, str]:
@@ -161,22 +159,22 @@ def _column(file: Path, label: str, score: str) -> dict[str, str]:
 def _forecast(contest: Contest, ledger: Ledger | None, form: given.PageFormat) -> None:
     """Say what a ranking would spend."""
     from ..privacy.budget import shown
+    from ..publish.payment import allowed
 
     budget = contest.budget
-    left = None if ledger is None else shown(contest.left(ledger))
+    left = None if ledger is None else contest.left(ledger)
     if form == "json":
         told = {
             "epsilon": shown(budget.epsilon),
             "delta": shown(budget.delta),
             "shares": {what: str(share) for what, share in contest.plan()},
-            "left": left,
+            "left": None if left is None else shown(left),
         }
         typer.echo(json.dumps(told, indent=2))
         return
-    delta = "" if budget.pure else f", delta = {shown(budget.delta)}"
-    say(f"rank would spend epsilon = {shown(budget.epsilon)}{delta}:\n")
+    say(f"rank would spend {budget}:\n")
     for what, share in contest.plan():
         say(f"{what}  {float(share):.0%}")
     if left is not None:
-        say(f"\nThe ledger {ledger} allows it, and would have epsilon = {left} left.")
+        say(f"\n{allowed(ledger, left)}")
     say("\nNothing was spent.")

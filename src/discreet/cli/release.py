@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import MisuseError, NobodyError
+from ..results.promise import Relation
 from . import options as given
 from .delivery import Delivery, places_read, title_of
 from .groups import ReadingOptions, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
-from .parsing import labels, lengths_of, public_itemsets, typed
+from .parsing import labels, lengths_of, public_itemsets, public_list, typed
 from .progress import ProgressBar
 from .terminal import at_terminal, console, say
 
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile("[0-9]{1,18}")
 _PRIVACY = "What may be lost, and who pays"
-_WHOSE = (
-    "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
-    "is one person's whole basket."
-)
 
 app = typer.Typer()
 
@@ -74,7 +71,7 @@ class Paying:
         ),
     ] = None
     neighbours: Annotated[
-        given.Neighbouring,
+        Relation,
         typer.Option(help="Adding or removing one person, or replacing one.", rich_help_panel=_PRIVACY),
     ] = "add-remove"
     ledger: Annotated[
@@ -128,8 +125,10 @@ class Paying:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
+        from ..publish.question import WHOSE
+
         try:
-            return reading.baskets(None if self.one_row_a_person else _WHOSE, by)
+            return reading.baskets(None if self.one_row_a_person else WHOSE, by)
         except NobodyError:
             from ..baskets.core import nobody
 
@@ -240,7 +239,7 @@ def release(
     baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
         question[name] = paying.read_items(texts, baskets)
-    question |= _segmented(by, _listed(segment, segments))
+    question |= _segmented(by, _segment_list(segment, segments))
     from ..publish import prepare
 
     _answer(baskets, prepare(baskets, **question), paying, delivery, dry_run)
@@ -278,7 +277,7 @@ def count(
     delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)
-    question |= _segmented(by, _listed(segment, segments))
+    question |= _segmented(by, _segment_list(segment, segments))
     from ..publish import prepare_count
 
     _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
@@ -312,17 +311,13 @@ def settings_of(texts: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _listed(typed_ones: list[str] | None, source: str | None) -> Any:
+def _segment_list(typed_ones: list[str] | None, source: str | None) -> Any:
     """Return the public list of segments: typed one by one, from a file, or by declaration."""
     if source is None:
         return typed(typed_ones) or None
     if typed_ones:
         raise MisuseError("Give the segments by --segment, one by one, or by --segments, in a file: not by both.")
-    if source == "public":
-        return source
-    from ..baskets.recoding import from_file
-
-    return from_file(Path(source), "segments")
+    return public_list(source, "segments")
 
 
 def _segmented(by: str | None, segments: Any) -> dict[str, Any]:
@@ -351,7 +346,6 @@ def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> Non
     """Say what a release would spend."""
     from rich.table import Table
 
-    from ..privacy.budget import shown
     from ..publish import quote
 
     job = next(iter(jobs.values()))
@@ -360,8 +354,7 @@ def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> Non
     table.add_column("share of the budget", justify="right")
     for what, share in quote(jobs):
         table.add_row(what, f"{float(share):.1%}")
-    delta = f", delta = {shown(job.budget.delta)}" if not job.budget.pure else ""
-    say(f"{job.mechanism.name} would spend epsilon = {shown(job.budget.epsilon)}{delta}:\n")
+    say(f"{job.mechanism.name} would spend {job.budget}:\n")
     console().print(table)
     if len(jobs) > 1:
         say(f"\n{len(jobs)} segments, for the price of one.")

@@ -13,11 +13,12 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, sqrt
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ..checks import as_written
 from ..errors import MisuseError, named, told
 from ..results.promise import RELATIONS
+from ..results.promise import Relation as Relation
 from ..results.promise import shown as shown
 from .sampling import intervals
 
@@ -26,10 +27,6 @@ GRID = Fraction(1, 10**12)
 
 _DIGITS = 40
 _LONGEST = 60  # characters of a number that is typed
-
-
-# The relation of neighbours as users type it.
-Relation: TypeAlias = Literal["add-remove", "replace"]
 
 
 class Neighbours(StrEnum):
@@ -53,7 +50,8 @@ class Neighbours(StrEnum):
         """Return the relation as users type it: ``"add-remove"`` or ``"replace"``; or as it is."""
         if value in tuple(cls):
             return cls(value)
-        raise MisuseError(told("{neighbours} is 'add-remove' or 'replace'; {value!r} was given.", value=value))
+        allowed = " or ".join(repr(one.value) for one in cls)
+        raise MisuseError(told("{neighbours} is {allowed}; {value!r} was given.", allowed=allowed, value=value))
 
 
 def exact(value: Any, name: str) -> Fraction:
@@ -93,6 +91,10 @@ class Budget:
     def of(cls, epsilon: Any, delta: Any = 0) -> Budget:
         """Return the budget that was typed."""
         return cls(epsilon=exact(epsilon, "epsilon"), delta=exact(delta, "delta"))
+
+    def __str__(self) -> str:
+        delta = "" if self.pure else f", delta = {shown(self.delta)}"
+        return f"epsilon = {shown(self.epsilon)}{delta}"
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:

@@ -6,14 +6,13 @@ how it went; a sum of charges that is over them is an error, and no release. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
-from ..errors import InputError, MisuseError
+from ..errors import MisuseError
 from ..results.promise import cut, line, rounded
-from ..results.untrusted import exact_number
 from .budget import Budget, Charge, Neighbours, compose, epsilon_for, rho_for
 from .sampling import intervals
 
@@ -194,38 +193,3 @@ class Guarantee:
                 for charge in self.charges
             ],
         }
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Guarantee:
-        """Return the guarantee that :meth:`to_dict` wrote."""
-        try:
-            charges = tuple(
-                Charge(
-                    what=str(charge["what"]),
-                    epsilon=None if charge["epsilon"] is None else exact_number(charge["epsilon"]),
-                    rho=exact_number(charge["rho"]),
-                    delta=exact_number(charge["delta"]),
-                )
-                for charge in told["charges"]
-            )
-            if told["model"] not in get_args(Model):
-                raise ValueError("its model is neither central nor local")
-            return cls(
-                model=told["model"],
-                neighbours=Neighbours.kept(told["neighbours"]),
-                epsilon=exact_number(told["epsilon"]),
-                delta=exact_number(told["delta"]),
-                charges=charges,
-                public=_texts(told["public"]),
-                assumed=_texts(told.get("assumed", [])),
-                rho=None if told.get("rho") is None else exact_number(told["rho"]),
-                discovery_delta=exact_number(told.get("discovery_delta", told.get("own_delta", 0))),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise InputError(f"This is not a guarantee that was written by discreet: {error}.") from None
-
-
-def _texts(told: Any) -> tuple[str, ...]:
-    if not isinstance(told, list | tuple) or not all(isinstance(text, str) for text in told):
-        raise ValueError("what was declared is no list of texts")
-    return tuple(told)

@@ -14,12 +14,12 @@ from ..baskets.core import Baskets, Item
 from ..checks import several, switch
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError, told
-from ..privacy.budget import Relation, shown
+from ..privacy.budget import Relation
 from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
 from ..wording import hinted
 from .job import MANY_ITEMS, Job
-from .payment import Receipt, ledger_of, pay, price
+from .payment import Receipt, allowed, ledger_of, pay, price
 from .question import everyone, prepare
 from .result import Release
 from .run import carry_out
@@ -369,7 +369,7 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
 def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
     left = ledger_of(ledger).check(**vars(_price(job)), baskets=baskets, same_data=same_data)
-    return f"The ledger {ledger} allows it, and would have epsilon = {shown(left.epsilon_left)} left."
+    return allowed(ledger, left.epsilon_left)
 
 
 def _price(job: Job) -> Price:

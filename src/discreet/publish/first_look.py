@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..privacy.budget import Budget
 from ..privacy.sampling.sources import SimulationSource
 from ..report.text import number_of
 from ..results.patterns import margins_of
-from ..results.promise import shown
 from ..wording import hinted
 from .api import prepare_count, quote
 from .job import Job
@@ -91,8 +91,7 @@ class Preview:
         return told
 
     def __str__(self) -> str:
-        delta = f", delta = {shown(self.delta)}" if self.delta else ""
-        head = f"{self.mechanism} would spend epsilon = {shown(self.epsilon)}{delta}:"
+        head = f"{self.mechanism} would spend {Budget(epsilon=self.epsilon, delta=self.delta)}:"
         width = max(len(what) for what, _ in self.shares)
         table = [f"  {what:<{width}}  {float(share):>6.1%}" for what, share in self.shares]
         segments = [f"{self.segments:,} segments, for the price of one."] if self.segments > 1 else []

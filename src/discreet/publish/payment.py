@@ -74,6 +74,11 @@ def pay(
     return Receipt(account, spend)
 
 
+def allowed(ledger: object, left: Fraction) -> str:
+    """Say that a ledger could pay, and what it would have left."""
+    return f"The ledger {ledger} allows it, and would have epsilon = {shown(left)} left."
+
+
 def ledger_of(given: Any) -> Ledger:
     """Return the ledger that was given, as an object or by its path; whatever is asked of it opens the file."""
     from os import PathLike

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Item, Vocabulary, nobody
-from ..baskets.recoding import CHOICES, item_list, like, names, onto, rows
+from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact, rows
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..curator.mechanism import Mechanism, Task, settings_of
 from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
@@ -25,9 +25,12 @@ from .job import MANY_ITEMS, Job
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
-_WHOSE = told(
-    'Say who is who: {person="customer"}, {item="product"}, here or in discreet.read(…). Without {person=} '
-    "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns."
+# What to do where rows may repeat a person: Python can hand over what was read, a command line cannot.
+WHOSE = Message(
+    'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
+    "every row is taken for the whole basket of one person; if that is so, hand over what discreet.read(…) returns.",
+    "Say which column holds the person (--person) and which the item (--item); or say --one-row-a-person, if every row "
+    "is one person's whole basket.",
 )
 _NAMED = told("{by} has a name or a number for each person, such as 'north' or 3, and so has a list of segments.")
 _SEGMENTS = told(
@@ -181,7 +184,7 @@ def everyone(baskets: Baskets | Any, *, by: Any = None, **reading: Any) -> Baske
     if isinstance(by, str) and reading.get("person") is not None:
         reading["by"] = by
     try:
-        return read_people(baskets, otherwise=_WHOSE, **reading)
+        return read_people(baskets, otherwise=WHOSE, **reading)
     except NobodyError:
         return nobody()
 
@@ -302,8 +305,7 @@ def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
         where = np.array([places.get(value, texts.get(str(value), -1)) for value in values], np.int64)
     except TypeError:
         raise MisuseError(_NAMED) from None
-    said = f"which {len(listed):,} segments there are" if len(listed) > 1 else "which segment there is"
-    public = (*job.public, f"{said}, {how}")
+    public = (*job.public, public_fact(len(listed), "segment", how))
     return {
         name: replace(
             job,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.recoding import as_items
+from ..baskets.recoding import as_items, public_fact
 from ..checks import as_written, is_whole, positive, switch
 from ..curator.steps.itemset_choice import slack
 from ..errors import Message, MisuseError, told
@@ -460,13 +460,11 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     def spoken(steps: list[int] | None, shift: int = 0) -> tuple[float, ...] | None:
         return None if steps is None else tuple(float((step + shift) * contest.grid) for step in steps)
 
-    many = len(contest.labels)
-    labels = f"which {many:,} labels there are" if many > 1 else "which label there is"
     guarantee = Guarantee.of(
         contest.budget,
         meter.charges,
         neighbours=contest.neighbours,
-        public=(f"{labels}, {contest.how}",),
+        public=(public_fact(len(contest.labels), "label", contest.how),),
         assumed=(contest.assumption,),
     )
     return Ranking(

@@ -16,6 +16,7 @@ from statistics import median
 from ..errors import LimitError
 from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns, margins_of
+from ..results.promise import SIMULATED
 from ..results.rules import Rules
 from ..results.show import promises
 from .charts import Bar, Chart, Unit, bars, reach
@@ -100,7 +101,7 @@ def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
     title, version = escape(clean(told.title, 300)), escape(clean(told.version))
     sheet = style(told.simulated)
     made = f"Made on {clean(told.when)}" if told.when else "Made"
-    warning = '<p class="simulated" role="note">SIMULATED: not a private release</p>\n' if told.simulated else ""
+    warning = f'<p class="simulated" role="note">{SIMULATED}</p>\n' if told.simulated else ""
     return (
         '<!DOCTYPE html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(sheet))}">\n'

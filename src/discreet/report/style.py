@@ -5,6 +5,8 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 
+from ..results.promise import SIMULATED
+
 _STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -93,14 +95,14 @@ _SIMULATED = """
 main thead, main thead th { top: 2.8rem; }
 h1::before { content: "SIMULATED: "; color: #a33; }
 h2::after { content: " (simulated)"; color: #a33; }
-@page { @top-center { content: "SIMULATED: not a private release"; font: 700 10pt sans-serif; color: #a33; } }
 @media print { .simulated { position: static; } }
 """
+_SHEET = f'@page {{ @top-center {{ content: "{SIMULATED}"; font: 700 10pt sans-serif; color: #a33; }} }}\n'
 
 
 def style(simulated: bool) -> str:
     """Return the style sheet."""
-    return _STYLE + _SIMULATED if simulated else _STYLE
+    return _STYLE + _SIMULATED + _SHEET if simulated else _STYLE
 
 
 def policy(sheet: str) -> str:

@@ -120,6 +120,13 @@ def measure(
         return _FORMULAS[name](float(max(people, 1)), *columns)
 
 
+def shares(people: tuple[float, float], counts: Ends) -> Ends:
+    """Return which fractions of the people counts may be, given intervals for both; an end not known is 0 or 1."""
+    few, many = _people(people)
+    low, high = _known(counts[0], 0.0), _known(counts[1], np.inf)
+    return np.minimum(_over(low, many, 0.0), 1), np.minimum(_over(high, few, 1.0), 1)
+
+
 def within(
     name: str, people: tuple[float, float], antecedent: Ends, consequent: Ends, both: Ends
 ) -> tuple[MeasureColumn, MeasureColumn]:
@@ -139,18 +146,15 @@ def within(
     """
     if name not in _FORMULAS:
         raise MisuseError(f"{name!r} is not a measure of rules; there are {', '.join(MEASURES)}.")
-    few, many = max(0.0, float(people[0])), max(1.0, float(people[1]))
+    few, many = _people(people)
     # No end is made tighter by another interval: each that is used is one more that may fail.
     (a_low, a_high), (c_low, c_high), (b_low, b_high) = (
         (_known(low, 0.0), _known(high, np.inf)) for low, high in (antecedent, consequent, both)
     )
 
-    def share(low: MeasureColumn, high: MeasureColumn) -> tuple[MeasureColumn, MeasureColumn]:
-        return np.minimum(_over(low, many, 0.0), 1), np.minimum(_over(high, few, 1.0), 1)
-
     confidence = np.minimum(_over(b_low, a_high, 0.0), 1), np.minimum(_over(b_high, a_low, 1.0), 1)
     (pa_low, pa_high), (pc_low, pc_high), (pb_low, pb_high) = (
-        share(*ends) for ends in ((a_low, a_high), (c_low, c_high), (b_low, b_high))
+        shares(people, counts) for counts in (antecedent, consequent, both)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         match name:
@@ -182,6 +186,11 @@ def within(
                 low = _zhang(1.0, pa_high, pc_high, pb_low)
                 high = np.where(pb_high > np.minimum(pa_low, pc_low), 1.0, _zhang(1.0, pa_low, pc_low, pb_high))
                 return np.clip(low, -1, 1), np.clip(high, -1, 1)
+
+
+def _people(ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the least and the most people there may be; what is divided by the most is divided by 1 at least."""
+    return max(0.0, float(ends[0])), max(1.0, float(ends[1]))
 
 
 def _known(end: MeasureColumn, otherwise: float) -> MeasureColumn:

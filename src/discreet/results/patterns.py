@@ -19,6 +19,7 @@ from ..checks import fraction, positive, span
 from ..errors import MisuseError
 from ..wording import hinted
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
+from .measures import shares
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -172,9 +173,7 @@ class Patterns(Shown):
         """
         if self.low is None or self.high is None:
             return None
-        few, many = self.people_within or (self.people, self.people)
-        low, high = (np.where(np.isnan(end), unknown, end) for end, unknown in ((self.low, 0.0), (self.high, np.inf)))
-        return np.clip(low / max(many, 1), 0, 1), np.clip(high / few, 0, 1) if few > 0 else np.ones(len(self))
+        return shares(self.people_within or (self.people, self.people), (self.low, self.high))
 
     @property
     def noisy(self) -> bool:

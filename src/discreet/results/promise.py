@@ -10,12 +10,17 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from .untrusted import exact_number
 
-# How the relations of neighbours are said; the names are those that files and ledgers keep.
-RELATIONS = {"add-remove": "add or remove one person", "replace": "replace one person"}
+# The relations of neighbours as users type them, and as files and ledgers keep them; and how they are said. They stand
+# in a module that needs no numpy, as the command line offers them before it has loaded it.
+Relation: TypeAlias = Literal["add-remove", "replace"]
+RELATIONS: dict[str, str] = {"add-remove": "add or remove one person", "replace": "replace one person"}
+
+# What stands on a result that was only tried out.
+SIMULATED = "SIMULATED: not a private release"
 
 _LONGEST = 40  # characters of what should be a number, and is none
 _SHORT = 12  # characters of a number that is shown as it is

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..wording import printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
-from .promise import line, outwards
+from .promise import SIMULATED, line, outwards
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def promises(result: Patterns | Rules) -> list[str]:
     if isinstance(promised, Mapping):
         lines.append(printable(line(promised)))
     if about.get("simulated"):
-        lines.append("SIMULATED: not a private release")
+        lines.append(SIMULATED)
     return lines
 
 
