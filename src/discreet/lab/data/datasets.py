@@ -17,6 +17,8 @@ from typing import Any
 
 from ...baskets.core import Baskets
 from ...errors import InputError, MisuseError
+from .set_aside import DRAWN, FIRST_SEED, half
+from .set_aside import made as made_aside
 
 _UCI = "UCI, CC BY 4.0"
 _KDD = "KDD Cup 2000 research terms; cite Kohavi et al. 2000"
@@ -228,28 +230,31 @@ INFERRED: Mapping[str, Inferred] = {
 def _made() -> dict[str, Callable[..., Baskets]]:
     from ...baskets.generate import QUEST_PRESETS, groceries, latent_groups, quest
     from ...baskets.generate_census import census
+    from ...baskets.generate_crowds import bulk_buyers
     from ...baskets.generate_relations import applets, cascades, viewings
 
     return {
         **{f"quest-{name}": partial(quest, **settings) for name, settings in QUEST_PRESETS.items()},
         "made-up-groceries": groceries,
         "latent-groups": partial(latent_groups, people=100_000, items=500, groups=20),
+        "bulk-buyers": bulk_buyers,
         "made-up-census": census,
         "made-up-applets": applets,
         "made-up-cascades": cascades,
         "made-up-viewings": viewings,
+        **made_aside(),
     }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows: those in files, those inferred from them, and those it makes.
+    """Return the names that :func:`load` knows: those in files, those drawn from them, and those it makes.
 
     Examples
     --------
     >>> "kosarak_100k" in names(), "quest-T40I10D100K" in names()
     (True, True)
     """
-    return (*DATA_SETS, *INFERRED, *_made())
+    return (*DATA_SETS, *INFERRED, *DRAWN, *_made())
 
 
 def origin(name: str) -> str:
@@ -265,12 +270,15 @@ def origin(name: str) -> str:
     if name in INFERRED:
         about = INFERRED[name]
         return f"{origin(about.of)} {about.people} {about.without}"
+    if name in DRAWN:
+        return f"{origin(DRAWN[name].of)} {DRAWN[name].people} {FIRST_SEED}"
     made = _made().get(name)
     if made is None:
         return _known(name).sha256
     settings = made.keywords if isinstance(made, partial) else {}
     function = made.func if isinstance(made, partial) else made
-    return f"{fingerprint(function.__module__)} {sorted(settings.items())}"
+    first = f" {FIRST_SEED}" if name in made_aside() else ""
+    return f"{fingerprint(function.__module__)} {sorted(settings.items())}{first}"
 
 
 def path(name: str) -> Path:
@@ -309,16 +317,22 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
     Baskets(100 people, 188 items, 6.39 per basket)
     """
     made = _made()
+    if name in (*DRAWN, *made_aside()):
+        seed += FIRST_SEED
     if name in made:
         return made[name](seed=seed) if people is None else made[name](people=people, seed=seed)
     if name in INFERRED:
         about = INFERRED[name]
         drawn = load(about.of, people=about.people if people is None else people, seed=seed)
         return _without(drawn, about.without)
-    place = path(name)
     from ...baskets.read import read
     from ...baskets.resample import resample
 
+    if name in DRAWN:
+        many = DRAWN[name].people if people is None else people
+        whole = load(DRAWN[name].of)
+        return half(whole, seed) if many is None else resample(whole, many, seed)
+    place = path(name)
     baskets = read(place, **_known(name).options)
     return baskets if people is None else resample(baskets, people, seed)
 
@@ -343,7 +357,7 @@ def verify(name: str) -> None:
 def _known(name: str) -> DataSet:
     if name in DATA_SETS:
         return DATA_SETS[name]
-    if name in INFERRED:
+    if name in INFERRED or name in DRAWN:
         raise MisuseError(f"The data set {name!r} has no file: it is drawn from another. Use load({name!r}).")
     if name in _made():
         raise MisuseError(f"The data set {name!r} has no file: it is made. Use load({name!r}).")
