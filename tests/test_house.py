@@ -86,6 +86,14 @@ def test_steps_know_no_mechanism():
         assert not re.search(r"import.*mechanisms|mechanisms.*import", path.read_text()), path
 
 
+def test_nobody_but_the_meter_and_the_audit_opens_a_seal():
+    # What a mechanism is given stays closed: whoever reads it need not look for leaks there.
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE)
+        if room.parts[0] != "auditing" and room.as_posix() not in ("privacy/sealed.py", "privacy/meter.py"):
+            assert not re.search(r"\bunsealed\b|_Closed__value", path.read_text()), path
+
+
 def test_the_checker_can_see(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
     (tmp_path / "baskets").mkdir()

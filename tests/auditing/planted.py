@@ -1,4 +1,7 @@
-"""Mechanisms with a bug each, for the audit to find. The right way to do it is named beside every wrong one."""
+"""Mechanisms with a bug each, for the audit to find. The right way to do it is named beside every wrong one.
+
+Those that look at the data break the seal by `unsealed`: a mechanism that only asks cannot look (test_peeking).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ import numpy as np
 from discreet.baskets.recoding import only
 from discreet.curator.mechanism import Answers, Found, Mechanism, Plan, Task
 from discreet.curator.mechanisms.exponential import Exponential
-from discreet.exact.engine import Engine, LocalEngine
+from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Query, Sizes, Supports, Truncation
-from discreet.privacy.meter import Candidates
+from discreet.privacy.sealed import SealedAnswer, SealedEngine, unsealed
 from discreet.results.itemsets import Itemsets
 
 ALL = Fraction(1)
@@ -40,7 +43,7 @@ class Planted(Mechanism):
     def plan(self, asked: Task) -> Plan:
         return [("counting", ALL)]
 
-    def query(self, engine: Engine, asked: Task, meter) -> Query:
+    def query(self, engine: SealedEngine, asked: Task, meter) -> Query:
         return Supports(every_item(asked.items))
 
     def run(self, engine, asked, meter):
@@ -84,10 +87,11 @@ class OccurringItems(Exponential):
     """X5: chooses among the items that occur. Right: among those of the public list."""
 
     def run(self, engine, asked, meter):
-        held = np.flatnonzero(engine.baskets.item_counts).astype(np.int32)
+        baskets = unsealed(engine).baskets
+        held = np.flatnonzero(baskets.item_counts).astype(np.int32)
         if not len(held):
             held = np.arange(1, dtype=np.int32)
-        inner = LocalEngine(only(engine.baskets, held))
+        inner = SealedEngine(LocalEngine(only(baskets, held)))
         found = super().run(inner, replace(asked, items=len(held), top=1), meter)
         codes = held[found.itemsets.codes]
         return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
@@ -97,7 +101,7 @@ class OccurringItems(Exponential):
 class TellingNote(Planted):
     def run(self, engine, asked, meter):
         found = super().run(engine, asked, meter)
-        few = int(engine.answer(Sizes(1)).sum()) < 3
+        few = int(unsealed(engine.answer(Sizes(1))).sum()) < 3
         return replace(found, notes=("There are few people.",) if few else ())
 
 
@@ -105,7 +109,7 @@ class TellingNote(Planted):
 class TellingException(Planted):
     def run(self, engine, asked, meter):
         found = super().run(engine, asked, meter)
-        if not engine.answer(Supports(every_item(asked.items))).any():
+        if not unsealed(engine.answer(Supports(every_item(asked.items)))).any():
             raise ValueError("nothing to find")
         return found
 
@@ -113,7 +117,7 @@ class TellingException(Planted):
 @dataclass(frozen=True, kw_only=True)
 class TellingWarning(Planted):
     def run(self, engine, asked, meter):
-        if not engine.answer(Supports(every_item(asked.items))).any():
+        if not unsealed(engine.answer(Supports(every_item(asked.items)))).any():
             warnings.warn("nothing to find", stacklevel=1)
         return super().run(engine, asked, meter)
 
@@ -125,7 +129,7 @@ class StepsByTheData(Planted):
     def run(self, engine, asked, meter):
         query = Supports(every_item(asked.items))
         noisy = meter.count("counting", engine, query, ALL / 2)
-        if engine.answer(query).any():
+        if unsealed(engine.answer(query)).any():
             noisy = meter.count("counting again", engine, query, ALL / 2)
         return self.found(asked, noisy.values.astype(float))
 
@@ -133,7 +137,7 @@ class StepsByTheData(Planted):
 @dataclass(frozen=True, kw_only=True)
 class ShareByTheData(Planted):
     def run(self, engine, asked, meter):
-        share = ALL if engine.answer(Supports(every_item(asked.items))).any() else ALL / 2
+        share = ALL if unsealed(engine.answer(Supports(every_item(asked.items)))).any() else ALL / 2
         noisy = meter.count("counting", engine, Supports(every_item(asked.items)), share)
         return self.found(asked, noisy.values.astype(float))
 
@@ -143,9 +147,9 @@ class PicksByTheData(Planted):
     """Picks as many items as occur. Right: as many as were asked for."""
 
     def run(self, engine, asked, meter):
-        counts = engine.answer(Supports(every_item(asked.items)))
+        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
         picks = max(1, np.count_nonzero(counts))
-        meter.choose("choosing", Candidates(counts), picks, ALL)
+        meter.choose("choosing", SealedAnswer(counts, 1, monotone=True), picks, ALL)
         return self.found(asked, np.zeros(asked.items))
 
 
@@ -154,9 +158,9 @@ class ScoresTooSteep(Planted):
     """The square of a count moves by more than 1."""
 
     def run(self, engine, asked, meter):
-        counts = engine.answer(Supports(every_item(asked.items)))
-        chosen = meter.choose("choosing", Candidates(counts**2), 1, ALL)
-        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen.candidates[0]})
+        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
+        chosen = meter.choose("choosing", SealedAnswer(counts**2, 1, monotone=True), 1, ALL)
+        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen[0]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,10 +168,10 @@ class NotMonotone(Planted):
     """Who holds one of two items raises one score and lowers the other."""
 
     def run(self, engine, asked, meter):
-        counts = engine.answer(Supports(every_item(asked.items)))
+        counts = unsealed(engine.answer(Supports(every_item(asked.items))))
         scores = np.array([int(counts[0]), -int(counts[0])])
-        chosen = meter.choose("choosing", Candidates(scores), 1, ALL)
-        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen.candidates[0]})
+        chosen = meter.choose("choosing", SealedAnswer(scores, 1, monotone=True), 1, ALL)
+        return self.found(asked, np.zeros(asked.items), facts={"chosen": chosen[0]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,9 +183,9 @@ class UnkeptCounts(Planted):
     cap: ClassVar[int] = 40
 
     def run(self, engine, asked, meter):
-        counts = engine.answer(Supports(every_item(engine.items)))
+        counts = unsealed(engine.answer(Supports(every_item(engine.items))))
         held = np.flatnonzero(counts)
-        kept, noisy, _ = meter.find("finding", counts[held], self.cap, ALL, things=held)
+        kept, noisy, _ = meter._find("finding", counts[held], self.cap, ALL, every_item(engine.items).take(held))
         return self.end(asked, held, kept, noisy)
 
     def end(self, asked, held, kept, noisy):

@@ -44,6 +44,7 @@ from discreet.privacy import meter as meters
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling import samplers
+from discreet.privacy.sealed import unsealed
 from discreet.publish import question
 from discreet.publish import run as making
 from discreet.publish.job import Job
@@ -196,7 +197,7 @@ def looking(patch: Patch) -> list[Any]:
     right = ThresholdLevels.run
 
     def run(self, given, asked, meter):
-        seen[:] = [given]
+        seen[:] = [unsealed(given)]
         return right(self, given, asked, meter)
 
     patch.setattr(ThresholdLevels, "run", run)
@@ -267,7 +268,7 @@ def kth_released(patch: Patch) -> None:
 
     def run(self, given, asked, meter):
         found = right(self, given, asked, meter)
-        kth = int(given.answer(Kth(asked.top, asked.least, asked.longest))[0])
+        kth = int(unsealed(given.answer(Kth(asked.top, asked.least, asked.longest)))[0])
         return replace(found, facts={**found.facts, "kth": kth})
 
     patch.setattr(Choosing, "run", run)

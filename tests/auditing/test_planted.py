@@ -109,13 +109,13 @@ class TestFinding:
         assert attempt.why == "finding: one person moves the counts by 2 in all; 1 was said."
 
     def test_a_threshold_that_rare_things_pass(self, monkeypatch):
-        right = Meter.find
+        right = Meter._find
 
         def low(self, *given, **named):
             kept, noisy, threshold = right(self, *given, **named)
             return kept, noisy, threshold - 200
 
-        monkeypatch.setattr(Meter, "find", low)
+        monkeypatch.setattr(Meter, "_find", low)
         attempt = coupled(planted.KeptCounts(), LOOSE, ADDED, 1)
         assert attempt.why == (
             "finding: what only one person holds is found with a probability of 0.00168; a delta of 0.001 was charged."
@@ -158,10 +158,12 @@ class TestTheOrderOfPicks:
 
     @pytest.fixture
     def listed_first(self, monkeypatch):
-        def named(self, chosen, listed, others):
-            return [*listed, *(others(chosen.unlisted) if chosen.unlisted else ())]
+        def named(self, chosen, listed, universe):
+            places = [place for place in chosen.candidates if place >= 0]
+            rest = self._others(listed, universe, chosen.unlisted) if chosen.unlisted else ()
+            return [*listed.take(np.array(places, np.int64)).tuples(), *rest]
 
-        monkeypatch.setattr(Meter, "named", named)
+        monkeypatch.setattr(Meter, "_named", named)
 
     @pytest.mark.usefixtures("listed_first")
     def test_coupled(self):

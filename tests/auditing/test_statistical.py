@@ -11,6 +11,7 @@ from discreet.auditing.statistical import Event, bound, lower, statistical, told
 from discreet.curator.mechanisms.count import Count
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Charge, Neighbours
+from discreet.privacy.sealed import unsealed
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(1, 10), (5, 10), (10, 10), (3, 1000), (700, 1000), (1, 1)])
@@ -70,7 +71,7 @@ def test_a_wrong_claim_does_not():
 def test_an_exception_is_a_result():
     class Touchy(Count):
         def run(self, engine, asked, meter):
-            if engine.baskets.item_counts.any():
+            if unsealed(engine).baskets.item_counts.any():
                 raise KeyError
             return super().run(engine, asked, meter)
 

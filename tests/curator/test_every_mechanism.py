@@ -308,8 +308,8 @@ class Drawing(Meter):
             self.costs.append((what, None, Fraction(squared) / (2 * size)))
         return noisy
 
-    def choose(self, what, candidates, picks, share, way="exponential"):
-        chosen = super().choose(what, candidates, picks, share, way)
+    def _choose(self, what, candidates, picks, share, way):
+        chosen = super()._choose(what, candidates, picks, share, way)
         law, rate = self.drawn.pop()
         assert law == way
         each = rate * candidates.step * self._swap() * (1 if candidates.monotone else 2)
@@ -320,8 +320,8 @@ class Drawing(Meter):
             self.costs.append((what, picks * each, picks * each**2 / part))
         return chosen
 
-    def find(self, what, counts, most, share, least=0, *, things=None):
-        found = super().find(what, counts, most, share, least, things=things)
+    def _find(self, what, counts, most, share, things):
+        found = super()._find(what, counts, most, share, things)
         _, scale = self.drawn.pop()
         self._cost(what, most * self._swap() / scale)
         return found

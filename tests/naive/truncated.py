@@ -14,6 +14,7 @@ from discreet.exact.engine import LocalEngine
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 from discreet.results.itemsets import Itemsets
 
 
@@ -22,9 +23,9 @@ def column(sets) -> Itemsets:
     return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
 
 
-def engine(people, items) -> LocalEngine:
+def engine(people, items) -> SealedEngine:
     held = column(people)
-    return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(items))))
+    return SealedEngine(LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(items)))))
 
 
 def frequent(people, items, count, longest) -> set[frozenset[int]]:
@@ -71,7 +72,7 @@ class Scripted(Meter):
     def count(self, what, engine, query, share):
         self._take(share)
         scale, variance = self.scale(query, share)
-        self.asked.append((what, query, share, engine.answer(query)))
+        self.asked.append((what, query, share, unsealed(engine.answer(query))))
         return Noisy(self.made_up.integers(-2, self.spread, query.cells), scale, variance)
 
 

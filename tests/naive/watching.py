@@ -15,13 +15,14 @@ from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.selection import Chosen
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine
 
 
-def engine(people, items: int) -> LocalEngine:
-    """Return an engine over these baskets of whole numbers."""
+def engine(people, items: int) -> SealedEngine:
+    """Return these baskets of whole numbers, sealed as a mechanism gets them."""
     rows = [sorted(basket) for basket in people]
     codes = np.array([item for row in rows for item in row], np.int32)
-    return LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items))))
+    return SealedEngine(LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))))
 
 
 class Watched(Meter):
@@ -29,9 +30,9 @@ class Watched(Meter):
 
     seen: list
 
-    def choose(self, what, candidates, picks, share, way="exponential"):
+    def _choose(self, what, candidates, picks, share, way):
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
-        super().choose(what, candidates, picks, share, way)
+        super()._choose(what, candidates, picks, share, way)
         self.seen.append((what, candidates, rate, picks, way))
         return Chosen(tuple(range(picks)))
 

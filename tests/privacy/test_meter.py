@@ -10,22 +10,30 @@ import pytest
 from scipy import stats
 
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.exact.engine import LocalEngine
+from discreet.exact.engine import Listed, LocalEngine
 from discreet.exact.query import People, Sizes, Supports
+from discreet.exact.universe import Universe
 from discreet.privacy.budget import Budget, Neighbours, compose
-from discreet.privacy.meter import Candidates, Meter, Noisy
+from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList
 from discreet.results.itemsets import Itemsets
 
 # Seeds are fixed; every chi-square test below raises a false alarm once in a million.
 ALARM = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-NOBODY = LocalEngine(Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([0, 1, 2])))
+NOBODY = SealedEngine(LocalEngine(Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([0, 1, 2]))))
+SCORES = SealedAnswer(np.array([3, 1, 0]), 1, monotone=True)
 SINGLES = Itemsets(np.arange(4), np.arange(3, dtype=np.int32))
 
 
 def meter(epsilon="1", delta=0, neighbours=ADD, seed=1, **more) -> Meter:
     return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed), **more)
+
+
+def occurring(*counts, floor=0) -> SealedList:
+    many = len(counts)
+    return SealedList(Listed(Itemsets.singles(many), np.array(counts), floor or 0), Universe(many, 1, 1), floor)
 
 
 @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
@@ -55,9 +63,9 @@ def test_pure_charges_add_up_to_the_budget():
     counted = meter("1")
     counted.count("people", NOBODY, People(), Fraction(1, 7))
     part = counted.part(Fraction(2, 7))
-    part.choose("choice", Candidates(np.array([3, 1, 0])), 2, Fraction(1, 2))
+    part.choose("choice", SCORES, 2, Fraction(1, 2))
     part.count("items", NOBODY, Supports(SINGLES), part.left)
-    counted.choose("more", Candidates(np.array([3, 1, 0])), 1, counted.left, "laplace")
+    counted.choose("more", SCORES, 1, counted.left, "laplace")
     assert compose(counted.charges) == (1, 0)
     assert [charge.epsilon for charge in counted.charges] == [Fraction(1, 7)] * 3 + [Fraction(4, 7)]
     assert counted.left == 0
@@ -67,7 +75,7 @@ def test_pure_charges_add_up_to_the_budget():
 @pytest.mark.parametrize("picks", [1, 3])
 def test_zcdp_charges_stay_within_the_budget_and_close_to_it(way, picks):
     counted = meter("1", "1e-6")
-    counted.choose("choice", Candidates(np.array([3, 1, 0])), picks, Fraction(1, 2), way)
+    counted.choose("choice", SCORES, picks, Fraction(1, 2), way)
     counted.count("people", NOBODY, People(), Fraction(1, 2))
     spent = sum(charge.rho for charge in counted.charges)
     assert counted.total * (1 - Fraction(1, 10**9)) < spent <= counted.total
@@ -88,7 +96,8 @@ def test_a_choice_has_the_law_of_its_rate():
     for _ in range(6000):
         part = counted.part(Fraction(1, 6000))
         part.total = Fraction(2)
-        seen[part.choose("c", Candidates(np.array([1, 0]), rest=0, unlisted=1), 1, Fraction(1)).candidates[0]] += 1
+        listed = SealedList(Listed(Itemsets.singles(2), np.array([1, 0]), 0), Universe(3, 1, 1))
+        seen[part.choose_itemsets("c", listed, 1, Fraction(1))[0][0]] += 1
     weights = np.array([exp(2), 1, 1])
     assert stats.chisquare(seen, weights / weights.sum() * 6000).pvalue > ALARM
 
@@ -113,31 +122,47 @@ class TestFinding:
         counted = meter("1", delta, neighbours, discovery_delta=Fraction(delta))
         assert counted.pure
         twice = 2 if neighbours is REPLACE else 1
-        _, noisy, threshold = counted.find("items", np.array([5]), most, Fraction(1))
-        q = exp(-1 / float(noisy.scale))
-        assert noisy.scale == most * twice
+        scale = counted._finding_scale(most, Fraction(1))
+        threshold = counted.find("items", occurring(5), most, Fraction(1)).threshold
+        q = exp(-1 / float(scale))
+        assert scale == most * twice
         assert twice * most * q ** (threshold - 1) / (1 + q) <= float(delta)
         assert twice * most * q ** (threshold - 3) > float(delta)  # not much higher than it has to be
         assert [(charge.epsilon, charge.delta) for charge in counted.charges] == [(1, Fraction(delta))]
 
     def test_it_is_paid_for_once(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
-        counted.part(Fraction(1, 2)).find("items", np.array([5]), 1, Fraction(1))
+        counted.part(Fraction(1, 2)).find("items", occurring(5), 1, Fraction(1))
         with pytest.raises(MisuseError, match="needs a delta"):
-            counted.find("items", np.array([5]), 1, Fraction(1, 2))
+            counted.find("items", occurring(5), 1, Fraction(1, 2))
 
     def test_what_is_kept_is_what_lies_over_the_threshold(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
-        kept, noisy, threshold = counted.find("items", np.arange(1, 200), 2, Fraction(1), least=40)
-        assert threshold == 40
-        assert kept.tolist() == (noisy.values >= 40).tolist()
-        assert kept.any()
-        assert not kept.all()
+        found = counted.find("items", occurring(*range(1, 200)), 2, Fraction(1))
+        assert 0 < len(found.itemsets) < 199
+        assert found.values.min() >= found.threshold > 1
+        assert found.values.tolist() == sorted(found.values, reverse=True)
+        assert np.abs(found.itemsets.codes + 1 - found.values).max() < 40
+
+    def test_a_floor_is_taken_off_and_put_back(self):
+        counted, again = (meter("1", "1e-3", discovery_delta=Fraction("1e-3")) for _ in range(2))
+        plain = counted.find("items", occurring(30, 90, 12), 2, Fraction(1))
+        raised = again.find("items", occurring(1030, 1090, 1012, floor=1000), 2, Fraction(1))
+        assert raised.threshold == plain.threshold + 1000
+        assert raised.itemsets.tuples() == plain.itemsets.tuples()
+        assert raised.values.tolist() == (plain.values + 1000).tolist()
+
+    def test_what_may_not_be_listed_whole_is_not_looked_through(self):
+        counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
+        with pytest.raises(MisuseError) as caught:
+            counted.find("items", occurring(5, floor=None), 2, Fraction(1))
+        assert str(caught.value) == "What is found lies above a public floor, and all that does is listed."
+        assert counted.charges == []
 
     def test_half_of_delta_may_stay_for_turning_rho_into_epsilon(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("5e-4"))
         assert not counted.pure
-        counted.find("items", np.array([5]), 2, Fraction(1, 2))
+        counted.find("items", occurring(5), 2, Fraction(1, 2))
         counted.count("people", NOBODY, People(), Fraction(1, 2))
         epsilon, delta = compose(counted.charges, counted.conversion)
         assert epsilon <= 1

@@ -11,7 +11,7 @@ from typing import Any
 from ..baskets.core import Baskets, Item
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.query import Query
-from ..privacy.meter import I64
+from ..privacy.sealed import I64
 
 # What verdicts call it.
 NAME = LocalEngine.__name__

@@ -7,7 +7,7 @@ or add noise to long vectors have too many results; for them there are the other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
-from ..exact.engine import Engine
 from ..exact.query import Query
+from ..exact.universe import Universe
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
+from ..privacy.meter import Candidates, ItemTuple, Meter, Noisy, Way
 from ..privacy.sampling import intervals
 from ..privacy.sampling.intervals import Interval
 from ..privacy.sampling.selection import Chosen
 from ..privacy.sampling.sources import SimulationSource
+from ..privacy.sealed import I64, SealedEngine, unsealed
 from ..publish import Job
 from ..results.itemsets import Itemsets
 from .coupled import ended
@@ -73,7 +74,6 @@ class Walker(Meter):
         self.others: list[tuple[int, ...]] = []
         self.beyond: list[int] = []
         self.whole = [True]
-        self.naming = [False]
 
     def _branch(self, outcomes: Sequence[Interval]) -> int:
         """Return which outcome to follow; the ones not followed yet are noted."""
@@ -86,10 +86,10 @@ class Walker(Meter):
         self.chance[0] = intervals.times(self.chance[0], outcomes[outcome], DIGITS)
         return outcome
 
-    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Follow each value near the truth, where there is one cell."""
         noisy = super().count(what, engine, query, share)
-        exact = engine.answer(query)
+        exact = unsealed(engine.answer(query))
         if noisy.variance == 0:
             return Noisy(exact, noisy.scale, noisy.variance)
         width = noisy.scale if noisy.scale is not None else Fraction(sqrt(noisy.variance))
@@ -101,13 +101,11 @@ class Walker(Meter):
         added = list(law_of_noise)[self._branch(list(law_of_noise.values()))]
         return Noisy(exact + added, noisy.scale, noisy.variance)
 
-    def choose(
-        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
-    ) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
         """Follow each list of picks; candidates that are not listed are numbered after the others."""
         if perm(candidates.many, picks) > _MOST:
             raise Endless
-        super().choose(what, candidates, picks, share, way)
+        super()._choose(what, candidates, picks, share, way)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         scores = (*candidates.scores.tolist(), *[candidates.rest] * candidates.unlisted)
         best = max(scores, default=0)
@@ -117,23 +115,14 @@ class Walker(Meter):
         self.beyond[:] = [candidates.unlisted, *(number - listed for number in chosen if number >= listed)]
         return Chosen(tuple(number if number < listed else -1 for number in chosen))
 
-    def named(
-        self,
-        chosen: Chosen,
-        listed: Sequence[tuple[int, ...]],
-        others: Callable[[int], Sequence[tuple[int, ...]]],
-    ) -> list[tuple[int, ...]]:
+    def _others(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
         """Name the itemsets that are not listed by going through all of them, always in the same order."""
-        many, *numbers = self.beyond
-        self.naming[0] = True
-        every = others(many) if numbers else ()
-        self.naming[0] = False
-        return super().named(chosen, listed, lambda _: [every[number] for number in numbers])
+        unlisted, *numbers = self.beyond
+        every = universe.others(listed.tuples(), unlisted, lambda _: 0)
+        return [every[number] for number in numbers]
 
     def below(self, bound: int) -> int:
-        """Follow each number; while itemsets are named, take the first."""
-        if self.naming[0]:
-            return 0
+        """Follow each number."""
         if bound > _MOST:
             raise Endless
         each = intervals.ratio(Fraction(1, bound), DIGITS)
@@ -143,15 +132,8 @@ class Walker(Meter):
         """Give up: there are too many keys."""
         raise Endless
 
-    def find(
-        self,
-        what: str,
-        counts: I64,
-        most: int,
-        share: Fraction,
-        least: int = 0,
-        *,
-        things: Itemsets | I64 | None = None,
+    def _find(
+        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
         """Give up: noisy counts are released with what is found."""
         raise Endless

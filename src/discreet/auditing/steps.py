@@ -17,7 +17,8 @@ import numpy as np
 from ..baskets.core import Item
 from ..exact.query import Query
 from ..privacy.budget import Charge, Neighbours
-from ..privacy.meter import I64, Candidates, Noisy, Way, moves
+from ..privacy.meter import Candidates, Noisy, Way, moves
+from ..privacy.sealed import I64
 
 Name: TypeAlias = Item | tuple[Item, ...]
 
@@ -76,7 +77,6 @@ class Kept(Step):
 
     counts: dict[Name, int]
     most: int
-    least: int
     scale: Fraction
     threshold: int
     kept: dict[Name, int]
@@ -203,7 +203,7 @@ def _rho(step: Chose, spread: int) -> Fraction:
 
 
 def _kept(one: Kept, other: Kept, neighbours: Neighbours) -> StepLoss:
-    if (one.most, one.least, one.scale, one.threshold) != (other.most, other.least, other.scale, other.threshold):
+    if (one.most, one.scale, one.threshold) != (other.most, other.scale, other.threshold):
         raise Differs(f"{one.what}: the two runs look for things in different ways.")
     swap = 2 if neighbours is Neighbours.REPLACE else 1
     both = one.counts.keys() & other.counts.keys()

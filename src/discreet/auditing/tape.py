@@ -7,7 +7,7 @@ compares. What must be the same and what may differ is in `steps`; here is only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from ..baskets.core import Item
 from ..exact.engine import Engine, Listed
 from ..exact.query import Query
-from ..privacy.meter import I64, Candidates, Meter, Noisy, Way
+from ..exact.universe import Universe
+from ..privacy.meter import Candidates, ItemTuple, Meter, Noisy, Way
 from ..privacy.sampling.selection import Chosen
+from ..privacy.sealed import I64, SealedEngine, unsealed
 from ..results.itemsets import Itemsets
 from .steps import Chose, Counted, Differs, Drew, Kept, Name, Step, StepLoss, compare, named
 
@@ -68,10 +70,10 @@ class Recorder(Meter):
         """Begin an empty tape. Things that are found are known by the labels of the items: codes may not last."""
         self.tape, self.mood, self.generator, self.labels = [], mood, generator, labels
 
-    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Count, and write it down."""
-        heard = RecordedAnswer(engine)
-        noisy = super().count(what, heard, query, share)
+        heard = RecordedAnswer(unsealed(engine))
+        noisy = super().count(what, SealedEngine(heard), query, share)
         values = noisy.values
         if self.mood == "close":
             values = heard.last + self.generator.integers(-1, 2, len(values))
@@ -83,11 +85,9 @@ class Recorder(Meter):
         )
         return noisy
 
-    def choose(
-        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
-    ) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
         """Choose, and write it down."""
-        chosen = super().choose(what, candidates, picks, share, way)
+        chosen = super()._choose(what, candidates, picks, share, way)
         if self.mood == "any":
             places = self.generator.choice(candidates.many, picks, replace=False).tolist()
             chosen = Chosen(tuple(place if place < len(candidates.scores) else -1 for place in places))
@@ -106,15 +106,10 @@ class Recorder(Meter):
         )
         return chosen
 
-    def named(
-        self,
-        chosen: Chosen,
-        listed: Sequence[tuple[int, ...]],
-        others: Callable[[int], Sequence[tuple[int, ...]]],
-    ) -> list[tuple[int, ...]]:
+    def _named(self, chosen: Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Name the chosen itemsets, and write the names down beside the choice; how they were drawn is forgotten."""
         before = len(self.tape)
-        names = super().named(chosen, listed, others)
+        names = super()._named(chosen, listed, universe)
         del self.tape[before:]
         step = self._choice()
         if any(one is not None and one != name for one, name in zip(step.chosen, names, strict=True)):
@@ -125,23 +120,16 @@ class Recorder(Meter):
     def _choice(self) -> Chose:
         return next(step for step in reversed(self.tape) if isinstance(step, Chose))
 
-    def find(
-        self,
-        what: str,
-        counts: I64,
-        most: int,
-        share: Fraction,
-        least: int = 0,
-        *,
-        things: Itemsets | I64 | None = None,
+    def _find(
+        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
         """Find things, and write it down."""
-        kept, noisy, threshold = super().find(what, counts, most, share, least, things=things)
+        kept, noisy, threshold = super()._find(what, counts, most, share, things)
         if self.mood != "fair":
             kept = self.generator.random(len(counts)) < _FINDS
             above = threshold + self.generator.integers(0, 5, len(counts))
             noisy = Noisy(np.where(kept, above, threshold - 1), noisy.scale, noisy.variance)
-        names = self._things(things, len(counts))
+        names = self._things(things)
         found = zip(names, noisy.values.tolist(), kept.tolist(), strict=True)
         self.tape.append(
             Kept(
@@ -150,7 +138,6 @@ class Recorder(Meter):
                 charge=self.charges[-1],
                 counts=dict(zip(names, counts.tolist(), strict=True)),
                 most=most,
-                least=least,
                 scale=noisy.scale or Fraction(0),
                 threshold=threshold,
                 kept={name: value for name, value, keep in found if keep},
@@ -158,13 +145,9 @@ class Recorder(Meter):
         )
         return kept, noisy, threshold
 
-    def _things(self, things: Itemsets | I64 | None, many: int) -> list[Name]:
+    def _things(self, things: Itemsets) -> list[Name]:
         """Return the names by which things are followed from one run to the other."""
-        if things is None:
-            return list(range(many))
-        if isinstance(things, Itemsets):
-            return [tuple(self.labels[code] for code in itemset) for itemset in things.tuples()]
-        return [self.labels[code] for code in things.tolist()]
+        return [tuple(self.labels[code] for code in itemset) for itemset in things.tuples()]
 
     def secret(self) -> int:
         """Draw a key, and write it down."""
@@ -201,49 +184,31 @@ class Replayer(Recorder):
         if len(self.tape) < len(self.before):
             raise Differs(f"One run goes on with {self.before[len(self.tape)]}, the other one has ended.")
 
-    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Count, compare, and give the values of the other run."""
         noisy = super().count(what, engine, query, share)
         before = cast(Counted, self._next())
         return Noisy(before.noisy.values, noisy.scale, noisy.variance)
 
-    def choose(
-        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
-    ) -> Chosen:
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Chosen:
         """Choose, compare, and give the picks of the other run, as listed here or as not listed."""
-        super().choose(what, candidates, picks, share, way)
+        super()._choose(what, candidates, picks, share, way)
         before = cast(Chose, self._next())
         self._choice().chosen[:] = before.chosen
         places: dict[Name | None, int] = {name: place for place, name in enumerate(named(candidates))}
         return Chosen(tuple(places.get(name, -1) for name in before.chosen))
 
-    def named(
-        self,
-        chosen: Chosen,
-        listed: Sequence[tuple[int, ...]],
-        others: Callable[[int], Sequence[tuple[int, ...]]],
-    ) -> list[tuple[int, ...]]:
+    def _named(self, chosen: Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Give the names of the other run."""
-        step = self._choice()
-        names = [cast(tuple[int, ...], name) for name in step.chosen]
-        if [name for name, place in zip(names, chosen.candidates, strict=True) if place >= 0] != list(listed):
-            raise Differs(f"{step.what}: what is named is not what was chosen.")
-        return names
+        return [cast(ItemTuple, name) for name in self._choice().chosen]
 
-    def find(
-        self,
-        what: str,
-        counts: I64,
-        most: int,
-        share: Fraction,
-        least: int = 0,
-        *,
-        things: Itemsets | I64 | None = None,
+    def _find(
+        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
         """Find, compare, and give what the other run found; noisy counts of other things are made up, to be no use."""
-        _, noisy, threshold = super().find(what, counts, most, share, least, things=things)
+        _, noisy, threshold = super()._find(what, counts, most, share, things)
         before = cast(Kept, self._next())
-        names = self._things(things, len(counts))
+        names = self._things(things)
         if not before.kept.keys() <= set(names):
             raise Unlikely
         kept = np.array([name in before.kept for name in names], np.bool_)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError, told
-from ..exact.engine import Engine
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
+from ..privacy.sealed import SealedEngine
 from ..registry.settings import settle
 from ..results.itemsets import Itemsets
 
@@ -149,7 +149,7 @@ class Mechanism(ABC):
         """Return what the budget will be spent on: shares by name, known before the data are looked at."""
 
     @abstractmethod
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Find the patterns. From here on nothing but what the meter returns may depend on the data."""
 
 

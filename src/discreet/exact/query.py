@@ -62,6 +62,11 @@ class Query(ABC):
         return self.l1_sensitivity
 
     @property
+    def monotone(self) -> bool:
+        """Whether adding a person lowers no entry: true of sums of vectors without negative entries."""
+        return True
+
+    @property
     def l1_sensitivity_replace(self) -> int:
         """The largest sum of moves where one basket takes the place of another."""
         return min(2 * self.l1_sensitivity, self.cells * self.linf_sensitivity)
@@ -262,6 +267,11 @@ class Cells(Query):
     def l1_sensitivity(self) -> int:
         """Everyone is in one cell of each basis."""
         return len(self.bases)
+
+    @property
+    def linf_sensitivity(self) -> int:
+        """Everyone counts once in a cell."""
+        return 1
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..checks import UNBOUNDED, as_written, is_whole, positive, span, support
-from ..curator.steps.universe import Universe
 from ..errors import DiscreetError, Message, MisuseError, named, told
+from ..exact.universe import Universe
 from ..privacy.budget import Budget, Neighbours, Relation, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
 from ..wording import hinted

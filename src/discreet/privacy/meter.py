@@ -20,16 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
-from ..exact.engine import Engine
 from ..exact.query import Query
+from ..exact.universe import Universe
 from ..results.itemsets import Itemsets
 from .budget import Budget, Charge, Neighbours, rho_for
 from .sampling import intervals, selection
 from .sampling.samplers import discrete_gaussian, discrete_laplace, short
 from .sampling.selection import Tallies
 from .sampling.sources import Source
+from .sealed import I64, SealedAnswer, SealedEngine, SealedList, unsealed
 
-I64: TypeAlias = NDArray[np.int64]
+ItemTuple: TypeAlias = tuple[int, ...]
 Way: TypeAlias = Literal["exponential", "gumbel", "permute-and-flip", "laplace"]
 
 CONFIDENCE = 0.95
@@ -79,7 +80,7 @@ def _gaussian_margin(deviation: float, outside: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What a choice is made from: scores, and how they may move.
+    """What a choice is made from, unsealed: scores, and how they may move.
 
     Listed candidates have a score each; `unlisted` of them are not listed and all have the score `rest`. Adding a
     person changes each score by at most `step`; `monotone` says that all of them then move in one direction.
@@ -97,6 +98,19 @@ class Candidates:
     def many(self) -> int:
         """How many candidates there are in all."""
         return len(self.scores) + self.unlisted
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Things:
+    """Itemsets that were found, the largest noisy count first, with the threshold they passed.
+
+    Ties are ordered by the codes: the order in which the engine lists itemsets depends on the data.
+    """
+
+    itemsets: Itemsets
+    values: I64
+    margin: int
+    threshold: int
 
 
 def moves(query: Query, neighbours: Neighbours) -> tuple[int, int]:
@@ -174,12 +188,12 @@ class Meter:
             return scale, 2 * scale**2
         return None, Fraction(squared) / (2 * amount)
 
-    def count(self, what: str, engine: Engine, query: Query, share: Fraction) -> Noisy:
+    def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
         self._take(share, what)
         amount = self.total * share
         scale, variance = self.scale(query, share)
-        exact = engine.answer(query)
+        exact = unsealed(engine.answer(query))
         if scale is not None:
             noise = discrete_laplace(self._source, scale, len(exact))
             self.charges.append(Charge.pure(what, amount))
@@ -210,9 +224,24 @@ class Meter:
         return _root((8 if way in _RANGED else 2) * amount / picks)
 
     def choose(
-        self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way = "exponential"
-    ) -> selection.Chosen:
-        """Choose so many candidates, the better ones likelier, and charge the share."""
+        self, what: str, scores: SealedAnswer, picks: int, share: Fraction, way: Way = "exponential"
+    ) -> tuple[int, ...]:
+        """Choose so many places, those of better scores likelier, and charge the share."""
+        candidates = Candidates(unsealed(scores), step=scores.step, monotone=scores.monotone)
+        return self._choose(what, candidates, picks, share, way).candidates
+
+    def choose_itemsets(
+        self, what: str, listed: SealedList, picks: int, share: Fraction, way: Way = "exponential"
+    ) -> list[ItemTuple]:
+        """Choose so many itemsets of all there are, those that more people hold likelier, and charge the share."""
+        known, universe = unsealed(listed), listed.universe
+        candidates = Candidates(
+            known.counts, rest=known.bound, unlisted=universe.many - len(known.counts), itemsets=known.itemsets
+        )
+        chosen = self._choose(what, candidates, picks, share, way)
+        return self._named(chosen, known.itemsets, universe)
+
+    def _choose(self, what: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> selection.Chosen:
         self._take(share, what)
         unlisted = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
         tallies = Tallies.of(candidates.scores, unlisted)
@@ -226,38 +255,48 @@ class Meter:
         self.charges.append(Charge(what=what, epsilon=picks * each, rho=rho))
         return selection.members(self._source, tallies, places, candidates.scores, unlisted)
 
-    def named(
-        self,
-        chosen: selection.Chosen,
-        listed: Sequence[tuple[int, ...]],
-        others: Callable[[int], Sequence[tuple[int, ...]]],
-    ) -> list[tuple[int, ...]]:
+    def _named(self, chosen: selection.Chosen, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Return the chosen itemsets in the order of the choice: the listed ones, and as many as needed of the others.
 
         Which picks were listed depends on the data, so the order must not tell them apart.
         """
-        rest = iter(others(chosen.unlisted) if chosen.unlisted else ())
-        known = iter(listed)
+        places = np.array(chosen.candidates, np.int64)
+        known = iter(listed.take(places[places >= 0]).tuples())
+        rest = iter(self._others(listed, universe, chosen.unlisted) if chosen.unlisted else ())
         return [next(rest) if place < 0 else next(known) for place in chosen.candidates]
 
-    def find(
-        self,
-        what: str,
-        counts: I64,
-        most: int,
-        share: Fraction,
-        least: int = 0,
-        *,
-        things: Itemsets | I64 | None = None,
-    ) -> tuple[NDArray[np.bool_], Noisy, int]:
-        """Add noise to counts of things that occur, and keep those over a threshold that rare things hardly pass.
+    def _others(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
+        return universe.others(listed.tuples(), many, self.below)
 
-        `counts` are over 0 and each person adds to at most `most` of them. Things nobody holds are not listed and
-        never released; the chance that something only one person holds is released is charged as delta.
-        Returns which were kept, the noisy counts, and the threshold; it is at least `least`. `things` says what the
-        counts are of, by which the audit follows them; a noisy count that was not kept is not released.
+    def find(self, what: str, listed: SealedList, most: int, share: Fraction) -> Things:
+        """Add noise to the counts of what occurs, and show what passes a threshold that rare things hardly pass.
+
+        Each person adds to at most `most` of the counts. Counts are looked at above the public floor of the list, which
+        is taken off them: what is not listed has 0, and is never released. The chance that something only one person
+        holds is released is charged as delta.
         """
-        threshold = max(self.threshold(most, share), least)
+        if listed.floor is None:
+            raise MisuseError("What is found lies above a public floor, and all that does is listed.")
+        known, floor = unsealed(listed), max(listed.floor, 0)
+        kept, noisy, threshold = self._find(what, known.counts - floor, most, share, known.itemsets)
+        places = np.flatnonzero(kept)
+        values, names = noisy.values[places] + floor, known.itemsets.take(places).tuples()
+        order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
+        return Things(
+            itemsets=known.itemsets.take(places[order]),
+            values=values[order],
+            margin=noisy.margin(),
+            threshold=threshold + floor,
+        )
+
+    def _find(
+        self, what: str, counts: I64, most: int, share: Fraction, things: Itemsets
+    ) -> tuple[NDArray[np.bool_], Noisy, int]:
+        """Return which counts pass, with their noise, and what they had to pass; counts are over 0.
+
+        `things` says what they are of, by which the audit follows them. What did not pass is not released.
+        """
+        threshold = self.threshold(most, share)
         finding = self._finding[0]
         scale = self._finding_scale(most, share)
         self._take(share, what)

@@ -26,8 +26,9 @@ from ..exact.engine import Engine, Listed
 from ..exact.query import Query
 from ..privacy.budget import Budget, Neighbours, Relation, exact, serious, shown
 from ..privacy.guarantee import Guarantee
-from ..privacy.meter import Candidates, Meter
+from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source, SystemSource
+from ..privacy.sealed import SealedEngine
 from ..report.text import number_of
 from ..wording import Rendered, hinted, printable
 from .payment import ledger_of, pay, price
@@ -134,7 +135,7 @@ class Entries(Query):
 
     places: tuple[int, ...]
     step: int
-    monotone: bool
+    one_way: bool
 
     @property
     def cells(self) -> int:
@@ -153,13 +154,27 @@ class Entries(Query):
 
     @property
     def linf_sensitivity(self) -> int:
-        """Where someone is replaced: by a step, or by two where scores move both ways."""
-        return self.step if self.monotone else 2 * self.step
+        """A step."""
+        return self.step
+
+    @property
+    def monotone(self) -> bool:
+        """As was said of the scores."""
+        return self.one_way
+
+    @property
+    def l1_sensitivity_replace(self) -> int:
+        """Where scores move both ways, the one who goes and the one who comes may move each in the same direction."""
+        return self.cells * self._replaced
 
     @property
     def squared_l2_sensitivity_replace(self) -> int:
         """Entries may be negative, so the squares of two need not add up."""
-        return self.cells * self.linf_sensitivity**2
+        return self.cells * self._replaced**2
+
+    @property
+    def _replaced(self) -> int:
+        return self.step if self.one_way else 2 * self.step
 
 
 class ScoreTable(Engine):
@@ -444,14 +459,15 @@ def carry_out(contest: Contest, source: Source) -> Ranking:
     """Choose, measure, and say what is promised; with a seeded source the result is marked as simulated."""
     meter = Meter(contest.budget, contest.neighbours, source)
     choosing = dict(contest.plan())[_CHOOSE]
-    candidates = Candidates(contest.scores, step=FINENESS, monotone=contest.monotone)
+    table = SealedEngine(ScoreTable(contest.scores))
+    scores = table.answer(contest.query(tuple(range(len(contest.labels)))))
     rate = meter.rate(contest.top, choosing, contest.way, monotone=contest.monotone, step=FINENESS)
     # Rounding down moves a score by less than one step of the grid: hence one more in every promise.
     gamma = slack(contest.way, contest.top, len(contest.labels), DOUBT, rate) + 1
-    chosen = meter.choose(_CHOOSE, candidates, contest.top, choosing, contest.way).candidates
+    chosen = meter.choose(_CHOOSE, scores, contest.top, choosing, contest.way)
     values = margin = eta = None
     if contest.counts:
-        noisy = meter.count(_MEASURE, ScoreTable(contest.scores), contest.query(chosen), meter.left)
+        noisy = meter.count(_MEASURE, table, contest.query(chosen), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
         chosen = tuple(chosen[place] for place in order.tolist())
         values, margin = noisy.values[order].tolist(), noisy.margin()

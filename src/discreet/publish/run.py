@@ -12,13 +12,14 @@ from ..baskets.core import Baskets, Codes, Vocabulary
 from ..baskets.recoding import only, rows
 from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
-from ..curator.steps.universe import Universe
 from ..exact.engine import Engine, LocalEngine
 from ..exact.query import People
+from ..exact.universe import Universe
 from ..kernels.counting import rows_holding
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source
+from ..privacy.sealed import SealedEngine
 from ..report.text import number_of
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
@@ -36,7 +37,7 @@ def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = 
 
 def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
     """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
-    everyone = engine(job.baskets)
+    everyone = SealedEngine(engine(job.baskets))
     people, margin = job.people, 0
     within: tuple[int, int] | None = None
     if people is None:
@@ -55,12 +56,12 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     inner = only(inner, back)
     alone: tuple[float, int] | None = None
     if job.counted:
-        one = meter.count("counting the items every pattern has", engine(inner), People(), PREFIX)
+        one = meter.count("counting the items every pattern has", SealedEngine(engine(inner)), People(), PREFIX)
         alone = float(one.values[0]), one.margin()
     asked = replace(job.asked(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    found = _found(job, asked, engine(inner), meter)
+    found = _found(job, asked, SealedEngine(engine(inner)), meter)
     patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
     if not job.listed:
         patterns = _without_other_items(patterns)
@@ -85,7 +86,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     return replace(made, patterns=replace(patterns, about=made.to_dict()))
 
 
-def _found(job: Job, asked: Task, engine: Engine, meter: Meter) -> Found:
+def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
     nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
     blank = np.empty(0, np.float64) if job.counts else None
     many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top) if asked.top is not None else 1
@@ -103,8 +104,8 @@ def _find_items(
     baskets: Baskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Baskets], Engine]
 ) -> tuple[Codes, str]:
     """Return the items that enough people hold, found with noise; rare items have hardly a chance."""
-    inner = only(baskets, allowed)
-    things = find(engine(inner), meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
+    inner = SealedEngine(engine(only(baskets, allowed)))
+    things = find(inner, meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
     found = np.sort(things.itemsets.codes)
     note = (
         f"The list of items was not given: {number_of(len(found), 'item was', 'items were')} found with noise, those "

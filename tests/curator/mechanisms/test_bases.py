@@ -17,12 +17,12 @@ from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
 from discreet.curator.steps.basis_cover import blocks, cover
 from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
-from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Cells, Supports
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 from discreet.results.itemsets import Itemsets
 from naive import watching
 
@@ -33,7 +33,7 @@ SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> LocalEngine:
+def engine(people, items=ITEMS) -> SealedEngine:
     return watching.engine(people, items)
 
 
@@ -185,10 +185,10 @@ class TestFitting:
     def test_exact_cells_give_exact_counts(self, people, bases):
         crowd = engine(people, 6)
         named = [tuple(sorted(basis)) for basis in bases]
-        noisy = Noisy(crowd.answer(Cells(tuple(named))), Fraction(0), Fraction(0))
+        noisy = Noisy(unsealed(crowd.answer(Cells(tuple(named)))), Fraction(0), Fraction(0))
         for known in (None, (float(len(people)), 0.0)):
             sums = fit_up(named, noisy, 1, 4, known)
-            assert sums.estimates == pytest.approx(crowd.answer(Supports(sums.itemsets)), abs=1e-6)
+            assert sums.estimates == pytest.approx(unsealed(crowd.answer(Supports(sums.itemsets))), abs=1e-6)
             assert (sums.margins == 0).all()
 
     def test_one_basis_alone_says_what_its_sums_say(self):

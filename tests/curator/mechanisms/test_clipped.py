@@ -25,6 +25,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine
 from discreet.results.itemsets import Itemsets
 from naive import truncated as naive
 
@@ -104,7 +105,7 @@ def spent(seed=1, epsilon=1, delta=0, baskets=None, **question):
     meter = Meter(Budget.of(epsilon, delta), Neighbours.ADD_REMOVE, SimulationSource(seed))
     shop = groceries(2_000, seed=3) if baskets is None else baskets
     asked = Task(items=shop.items, people=2_000, **question)
-    found = ClippedCounting().run(LocalEngine(shop), asked, meter)
+    found = ClippedCounting().run(SealedEngine(LocalEngine(shop)), asked, meter)
     return meter, found
 
 
@@ -236,7 +237,7 @@ def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     whole = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
     part = whole.part(Fraction(1, 2))
     asked = Task(top=10, least=1, longest=3, items=shop.items, people=2_000)
-    found = ClippedCounting().find(LocalEngine(shop), asked, part, 300.0, 280.0)
+    found = ClippedCounting().find(SealedEngine(LocalEngine(shop)), asked, part, 300.0, 280.0)
     assert len(found.itemsets.tuples()) == 10
     assert part.left == 0
     assert sum(charge.epsilon for charge in whole.charges) == 2

@@ -22,6 +22,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 from discreet.results.itemsets import Itemsets
 from naive import watching
 
@@ -33,7 +34,7 @@ SHOP = groceries(400, seed=3)
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> LocalEngine:
+def engine(people, items=ITEMS) -> SealedEngine:
     return watching.engine(people, items)
 
 
@@ -68,12 +69,11 @@ def held(people, itemset) -> int:
 def test_what_can_be_picked_is_what_all_parts_of_were(people, places, longest):
     growing = Growing(engine(people), asking(longest=longest))
     for place in places:
-        candidates = growing.candidates()
-        named = candidates.itemsets.tuples()
+        named = growing.candidates().tuples()
         assert sorted(named) == sorted(allowed(tuple(growing.picked), longest))
-        assert candidates.scores.tolist() == [held(people, one) for one in named]
-        assert candidates.monotone
-        assert candidates.unlisted == 0
+        assert unsealed(growing.counts).tolist() == [held(people, one) for one in named]
+        assert growing.counts.monotone
+        assert growing.counts.step == 1
         if not named:
             break
         growing.take(place % len(named))
@@ -133,9 +133,9 @@ def test_no_basket_more_changes_a_chance_by_more_than_was_charged(way):
 class Watched(Meter):
     """A meter that notes which way was taken at which rate."""
 
-    def choose(self, what, candidates, picks, share, way="exponential"):
+    def choose(self, what, scores, picks, share, way="exponential"):
         self.seen.append((what, picks, way, self.rate(picks, share, way)))
-        return super().choose(what, candidates, picks, share, way)
+        return super().choose(what, scores, picks, share, way)
 
 
 def test_a_pick_costs_its_part():

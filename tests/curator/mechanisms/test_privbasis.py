@@ -25,6 +25,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -34,7 +35,7 @@ SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> LocalEngine:
+def engine(people, items=ITEMS) -> SealedEngine:
     return watching.engine(people, items)
 
 
@@ -104,8 +105,9 @@ class TestCountsFarBelowTheThreshold:
         meter = watching.watched(epsilon=2)
         crowd = engine(people)
         bounds = []
-        listing = crowd.above
-        crowd.above = lambda bound, *rest: bounds.append(bound) or listing(bound, *rest)
+        inner = unsealed(crowd)
+        listing = inner.above
+        inner.above = lambda bound, *rest: bounds.append(bound) or listing(bound, *rest)
         PrivBasis().choose_rank(crowd, asked, meter, Fraction(1))
         # The rate is 1: told apart are counts down to 20 below, for the last of 7 ranks 23.
         assert bounds == [77]
@@ -116,7 +118,7 @@ class TestCountsFarBelowTheThreshold:
         # A rank beyond 20 has a chance of about exp(-6) each time; the seeds are fixed.
         for seed in range(20):
             meter = Meter(Budget.of(1), ADD, SimulationSource(seed))
-            held = LocalEngine(discreet.read(SHOP))
+            held = SealedEngine(LocalEngine(discreet.read(SHOP)))
             asked = asking(count=10**6, items=held.items)
             assert PrivBasis().choose_rank(held, asked, meter, Fraction(1, 20)) <= 20
 
@@ -224,9 +226,9 @@ class TestSums:
     def test_exact_cells_give_exact_counts(self, people, bases, least, longest):
         asked = engine(people, 6)
         named = [tuple(sorted(basis)) for basis in bases]
-        cells = asked.answer(Cells(tuple(named)))
+        cells = unsealed(asked.answer(Cells(tuple(named))))
         sums = add_up(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)
-        assert sums.estimates == pytest.approx(asked.answer(Supports(sums.itemsets)))
+        assert sums.estimates == pytest.approx(unsealed(asked.answer(Supports(sums.itemsets))))
         assert (sums.margins == 0).all()
         expected = {one for basis in named for size in range(least, longest + 1) for one in combinations(basis, size)}
         assert sorted(sums.itemsets.tuples()) == sorted(expected)

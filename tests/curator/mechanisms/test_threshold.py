@@ -13,7 +13,6 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
-from discreet.checks import LARGEST
 from discreet.curator.mechanisms import threshold
 from discreet.curator.mechanisms.threshold import find
 from discreet.exact.engine import LocalEngine
@@ -22,6 +21,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(3_000, seed=3)
@@ -29,10 +29,10 @@ ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
 
 
-def engine(people, items=ITEMS) -> LocalEngine:
+def engine(people, items=ITEMS) -> SealedEngine:
     rows = [sorted(basket) for basket in people]
     codes = np.array([item for row in rows for item in row], np.int32)
-    return LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items))))
+    return SealedEngine(LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))))
 
 
 def metered(epsilon="1", delta="1e-3", neighbours=ADD, seed=1) -> Meter:
@@ -49,7 +49,7 @@ def test_one_person_moves_few_counts_by_one(kept, least, longest, floor):
     most = sum(comb(kept, size) for size in range(least, longest + 1))
 
     def counts(people):
-        listed = engine(people).cut(Truncation(kept, 77)).above(floor, least, longest, LARGEST)
+        listed = unsealed(engine(people).cut(Truncation(kept, 77)).above(floor, least, longest))
         return dict(zip(listed.itemsets.tuples(), (listed.counts - floor).tolist(), strict=True))
 
     reached = 0
@@ -102,10 +102,9 @@ def beyond(one: list[dict], other: list[dict], epsilon: float) -> float:
 )
 def test_the_exact_delta_stays_within_the_one_that_is_charged(relation, before, after, epsilon, delta):
     meter = metered(epsilon, delta, relation)
-    _, noisy, at = meter.find("things", np.array([5]), 2, Fraction(1))
+    scale, at = meter._finding_scale(2, Fraction(1)), meter.threshold(2, Fraction(1))
     laws = [
-        [law(count, noisy.scale, at, 1e-7 if len(counts) > 2 else 1e-9) for count in counts]
-        for counts in (before, after)
+        [law(count, scale, at, 1e-7 if len(counts) > 2 else 1e-9) for count in counts] for counts in (before, after)
     ]
     for one, other in (laws, laws[::-1]):
         assert beyond(one, other, float(epsilon)) <= float(delta)
@@ -118,11 +117,12 @@ def test_the_threshold_is_that_of_the_noise_that_is_drawn():
     meter = Meter(Budget.of("1/3", "1e-3"), ADD, SimulationSource(1), discovery_delta=Fraction("5e-4"))
     share = Fraction(1, 7)
     expected = meter.threshold(3, share)
-    _, noisy, at = meter.find("things", np.array([5, 9]), 3, share)
+    scale = meter._finding_scale(3, share)
+    at = find(engine([{0}] * 5), meter, "things", share, kept=3, least=1, longest=1, people=5).threshold
     assert at == expected
-    assert noisy.scale > 3 / meter.epsilon(share)
-    assert noisy.scale.denominator < 2**54
-    assert 3 * exp(-(at - 1) / float(noisy.scale)) <= 5e-4
+    assert scale > 3 / meter.epsilon(share)
+    assert scale.denominator < 2**54
+    assert 3 * exp(-(at - 1) / float(scale)) <= 5e-4
     with pytest.raises(MisuseError) as caught:
         meter.threshold(3, share)
     assert str(caught.value) == "Finding things that are not listed needs a delta."
@@ -198,13 +198,13 @@ def test_a_threshold_below_the_own_one_is_told():
 
 def test_the_order_of_exact_counts_does_not_show(monkeypatch):
     # Every noisy count is the same: what is left to order by are the codes.
-    right = Meter.find
+    right = Meter._find
 
-    def flat(self, what, counts, most, share, least=0, *, things=None):
-        _, noisy, at = right(self, what, counts, most, share, least, things=things)
+    def flat(self, what, counts, most, share, things):
+        _, noisy, at = right(self, what, counts, most, share, things)
         return counts > 0, Noisy(np.full(len(counts), at), noisy.scale, noisy.variance), at
 
-    monkeypatch.setattr(Meter, "find", flat)
+    monkeypatch.setattr(Meter, "_find", flat)
     people = [{3}] * 50 + [{2, 3}] * 20 + [{0}] * 5 + [{1, 2}] * 7
     for seed, more in enumerate(([], [{0}] * 90, [{1, 2}] * 80)):
         things = find(

@@ -30,6 +30,7 @@ from discreet.exact.query import PARTS, Clipped, Supports
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine, unsealed
 from naive import truncated as naive
 
 few = settings(max_examples=60, derandomize=True, deadline=None)
@@ -58,7 +59,7 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
     values, laws = range(-40, 60), {}
     for size in range(4):
         for people in product(baskets, repeat=size):
-            sums = naive.engine(people, 2).answer(query).tolist()
+            sums = unsealed(naive.engine(people, 2).answer(query)).tolist()
             laws[people] = np.multiply.outer(*(law(center, scale, values) for center in sums))
             assert laws[people].sum() > 0.98 if neighbours is Neighbours.ADD_REMOVE else laws[people].sum() > 0.8
     worst = 0.0
@@ -79,7 +80,7 @@ def test_the_noise_is_drawn_where_the_sums_lie():
     people = naive.engine([{0, 1, 2}] * 50 + [{0}] * 30, ITEMS)
     query = Clipped(naive.column([{0}, {1}, {2}]), PARTS)
     noisy = meter(epsilon=100).count("x", people, query, Fraction(1))
-    assert people.answer(query).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
+    assert unsealed(people.answer(query)).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
     drawn = [meter(epsilon=100, seed=seed).count("x", people, query, Fraction(1)).values for seed in range(40)]
     assert len(set(np.concatenate(drawn) % 16)) == 16
     assert noisy.scale == Fraction(PARTS, 100)
@@ -87,10 +88,10 @@ def test_the_noise_is_drawn_where_the_sums_lie():
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_next_to_no_noise_gives_the_counts(delta):
-    asked = LocalEngine(groceries(600, seed=2))
+    asked = SealedEngine(LocalEngine(groceries(600, seed=2)))
     pairs = naive.column(list(combinations(range(12), 2)))
     tally, total = count_clipped("x", asked, meter(10**9, delta), pairs, Fraction(1), 50.0)
-    assert np.allclose(tally.estimates, asked.answer(Supports(pairs)), atol=0.4)
+    assert np.allclose(tally.estimates, unsealed(asked.answer(Supports(pairs))), atol=0.4)
     assert tally.deviations.max() < 1
     assert total >= 1
 

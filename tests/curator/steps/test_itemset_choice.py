@@ -30,7 +30,7 @@ def scores_of(baskets, mechanism, lengths, **question) -> tuple[dict[frozenset, 
     caught = {}
     above = LocalEngine.above
 
-    def choose(self, what, candidates, picks, share, way="exponential"):
+    def choose(self, what, candidates, picks, share, way):
         assert candidates.step == 1
         assert candidates.monotone
         caught.update(candidates=candidates, rate=self.rate(picks, share, way))
@@ -41,7 +41,7 @@ def scores_of(baskets, mechanism, lengths, **question) -> tuple[dict[frozenset, 
         return caught["listed"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Meter, "choose", choose)
+        patch.setattr(Meter, "_choose", choose)
         patch.setattr(LocalEngine, "above", record)
         with pytest.raises(ChoiceReachedError):
             trial(list(baskets), seed=1, mechanism=mechanism, items=ITEMS, lengths=lengths, **question)

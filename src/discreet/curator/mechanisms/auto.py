@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from ...exact.engine import Engine
 from ...exact.query import Kth, People
+from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
+from ...privacy.sealed import SealedEngine
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.basis_selection import RANK, RANK_SHARE
 from ..steps.clipped_counting import LAST
 from ..steps.itemset_choice import check_top, slack
-from ..steps.universe import MOST_BITS, Universe
 from .bases import SEVERAL, Bases
 from .clipped import LOWERED, MEASURING, ClippedCounting
 from .exponential import Exponential
@@ -77,7 +77,7 @@ class Auto(Mechanism):
         share = left * (MEASURING if task.top is not None else _ranking(task))
         return [*steps, (LAST if task.top is not None else RANK, share), (_FIND, left - share)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Choose, run what was chosen with all that is left, and tell."""
         known = _by_facts(task)
         if known is not None:

@@ -17,16 +17,16 @@ import numpy as np
 
 from ...checks import is_whole
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Kth, People
+from ...exact.universe import Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
+from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.candidate_join import joined, rows
 from ..steps.clipped_counting import CHOSEN, DEVIATIONS, HOLDING, I64, LAST, LOOKING, Tally, count_clipped, end_to_end
 from ..steps.itemset_choice import check_top
-from ..steps.universe import Universe
 
 FIND = "counting the candidates"
 AGAIN = "counting again what is in doubt"
@@ -127,7 +127,7 @@ class ClippedCounting(Mechanism):
         again = 1 - measuring - finding
         return [*steps, (HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Measure what the last pattern counts, where that is not the question, and find those above it."""
         if task.top is None:
             return self.find(engine, task, meter, float(task.count or 1), float(task.count or 1))
@@ -135,7 +135,7 @@ class ClippedCounting(Mechanism):
         mark = max(1.0, float(last.values[0]))
         return self.find(engine, task, meter, mark, max(1.0, mark - LOWERED * last.deviation))
 
-    def find(self, engine: Engine, task: Task, meter: Meter, mark: float, low: float) -> Found:
+    def find(self, engine: SealedEngine, task: Task, meter: Meter, mark: float, low: float) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -164,7 +164,7 @@ class ClippedCounting(Mechanism):
         facts |= {"counted again": len(doubtful), "most that a basket added then": total}
         return _found(task, pool, facts, _cut_short(levels.cut) if task.top is None else ())
 
-    def _levels(self, engine: Engine, task: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
+    def _levels(self, engine: SealedEngine, task: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
         """Count candidates, one length after the other."""
         longest = min(task.longest, task.items, LONGEST)
         budget = meter.left

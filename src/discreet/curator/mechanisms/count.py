@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Supports
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
+from ...privacy.sealed import SealedEngine
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 
 
@@ -45,7 +45,7 @@ class Count(Mechanism):
         """All of the budget counts."""
         return [("counting the itemsets", Fraction(1))]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Count with noise."""
         if task.itemsets is None:
             raise AssertionError("checked before")

@@ -15,13 +15,13 @@ import numpy as np
 
 from ...baskets.core import starts
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Kth, Supports
 from ...privacy.budget import Budget, shown
-from ...privacy.meter import Candidates, Meter, Way
+from ...privacy.meter import Meter, Way
+from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.clipped_counting import DEVIATIONS, I64, LAST, count_clipped, falling
+from ..steps.clipped_counting import DEVIATIONS, LAST, count_clipped, falling
 from ..steps.itemset_choice import check_top
 
 # More patterns than this are not picked: there may be half the square of it to choose from each time.
@@ -91,11 +91,11 @@ class Peeling(Mechanism):
         counting = 1 - self.selecting
         return [(PICK, self.selecting), (LAST, SIZING * counting), (COUNT, (1 - SIZING) * counting)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Pick, and count what was picked."""
         return self.find(engine, task, meter)
 
-    def find(self, engine: Engine, task: Task, meter: Meter, mark: float | None = None) -> Found:
+    def find(self, engine: SealedEngine, task: Task, meter: Meter, mark: float | None = None) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -123,35 +123,30 @@ def way(meter: Meter) -> Way:
     return "permute-and-flip" if meter.pure else "exponential"
 
 
-def picked(engine: Engine, task: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
+def picked(engine: SealedEngine, task: Task, meter: Meter, share: Fraction) -> list[ItemTuple]:
     """Return the patterns in the order of the picks, all of which together cost the share."""
     growing = Growing(engine, task)
     many = task.top or 0
     for _ in range(many):
-        candidates = growing.candidates()
-        chosen = meter.choose(PICK, candidates, 1, share / many, way(meter)).candidates[0]
-        growing.take(chosen)
+        growing.take(meter.choose(PICK, growing.counts, 1, share / many, way(meter))[0])
     return growing.picked
 
 
 class Growing:
     """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
 
-    def __init__(self, engine: Engine, task: Task) -> None:
-        counts = engine.answer(Supports(Itemsets.singles(task.items)))
-        # In order of their counts, so that they are soon sorted again each time. Which place a candidate has is told to
-        # nobody.
-        order = np.argsort(-counts, kind="stable")
+    def __init__(self, engine: SealedEngine, task: Task) -> None:
         self._engine, self._longest = engine, task.longest
-        self._codes, self._sizes = order.astype(np.int32), np.ones(task.items, np.int64)
-        self._counts: I64 = counts[order]
+        self._codes, self._sizes = np.arange(task.items, dtype=np.int32), np.ones(task.items, np.int64)
+        # How many people hold each of what there is to pick from.
+        self.counts = engine.answer(Supports(Itemsets.singles(task.items)))
         self.picked: list[ItemTuple] = []
         # For each picked pattern, and for nothing at all, the items with which it is a picked pattern too.
         self._beside: dict[ItemTuple, set[int]] = {(): set()}
 
-    def candidates(self) -> Candidates:
-        """Return all that can be picked now, with their counts."""
-        return Candidates(self._counts, itemsets=Itemsets(starts(self._sizes), self._codes))
+    def candidates(self) -> Itemsets:
+        """Return all that can be picked now."""
+        return Itemsets(starts(self._sizes), self._codes)
 
     def take(self, place: int) -> None:
         """Pick one of them, and let in what it makes possible."""
@@ -163,10 +158,11 @@ class Growing:
         for part, item in _parts(pattern):
             self._beside[part].add(item)
         fresh = Itemsets.of(self._made_possible(pattern) if len(pattern) < self._longest else [])
-        counts = self._engine.answer(Supports(fresh)) if len(fresh) else np.empty(0, np.int64)
         self._codes = np.concatenate((self._codes[:first], self._codes[last:], fresh.codes))
         self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))
-        self._counts = np.concatenate((self._counts[:place], self._counts[place + 1 :], counts))
+        self.counts = self.counts.take(np.delete(np.arange(len(self.counts)), place))
+        if len(fresh):
+            self.counts = self.counts.joined(self._engine.answer(Supports(fresh)))
 
     def _made_possible(self, pattern: ItemTuple) -> list[ItemTuple]:
         """Return the itemsets of one item more all of whose parts are picked, this pattern being the last of them."""

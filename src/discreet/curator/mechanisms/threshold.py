@@ -13,15 +13,12 @@ from math import comb
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import LARGEST
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Truncation
 from ...privacy.budget import Budget
-from ...privacy.meter import Meter
-from ...results.itemsets import Itemsets
+from ...privacy.meter import Meter, Things
+from ...privacy.sealed import SealedEngine
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 
 # About so many itemsets are listed at most: beyond, the floor rises under which an itemset is not looked at.
@@ -87,7 +84,7 @@ class Threshold(Mechanism):
         """Spend everything on one step."""
         return [(_FIND, Fraction(1))]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Count what occurs in the cut baskets, and keep what lies over the threshold."""
         kept, longest = self._sizes(task)
         people = task.people + task.people_margin
@@ -142,21 +139,8 @@ def subsets(many: int, longest: int) -> int:
     return total
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Things:
-    """Itemsets that were found, the largest noisy count first, with the threshold they passed.
-
-    Ties are ordered by the codes: the order in which the engine lists itemsets depends on the data.
-    """
-
-    itemsets: Itemsets
-    values: NDArray[np.int64]
-    margin: int
-    threshold: int
-
-
 def find(
-    engine: Engine,
+    engine: SealedEngine,
     meter: Meter,
     what: str,
     share: Fraction,
@@ -188,15 +172,4 @@ def find(
     # not be listed, and about LISTED lie above it at most, with the shorter ones that are met on the way to them.
     floor = max(over - needed, max(people, 1) * subsets(kept, longest) // LISTED)
     cut = engine.cut(Truncation(kept, meter.secret()))
-    listed = cut.above(floor, least, longest, LARGEST)
-    passed, noisy, threshold = meter.find(what, listed.counts - floor, most, share, things=listed.itemsets)
-    places = np.flatnonzero(passed)
-    values = noisy.values[places] + floor
-    names = listed.itemsets.take(places).tuples()
-    order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))
-    return Things(
-        itemsets=listed.itemsets.take(places[order]),
-        values=values[order],
-        margin=noisy.margin(),
-        threshold=threshold + floor,
-    )
+    return meter.find(what, cut.above(floor, least, longest), most, share)

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Sizes, Supports, Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
+from ...privacy.sealed import SealedEngine
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.candidate_join import rows
 from ..steps.truncation import CITATION, SIZES, Keep, Spread, check_choice, check_numbers, check_shares, sizing
@@ -81,7 +81,7 @@ class TruncatedItems(Mechanism):
         sizes = sizing(task, Fraction(1))
         return [(SIZES, sizes), (ITEMS, 1 - sizes)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Cut, count, and keep what is over the threshold or at the top."""
         every = rows(np.arange(task.items, dtype=np.int32)[:, None])
         query = Supports(every)

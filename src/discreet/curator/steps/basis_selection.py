@@ -16,18 +16,18 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import LARGEST_BASIS, Cells, Kth, Supports
+from ...exact.universe import Universe
 from ...privacy.budget import Budget, shown
-from ...privacy.meter import Candidates, Meter, Noisy, Way
+from ...privacy.meter import Meter, Noisy, Way
+from ...privacy.sealed import SealedAnswer, SealedEngine
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Task
 from .basis_cover import Basis, cover, groups
-from .cell_estimates import I64, Sums
+from .cell_estimates import Sums
 from .clipped_counting import CHOSEN, falling
 from .itemset_choice import check_top
-from .universe import Universe
 
 # No more items than this are picked: all pairs of them are counted. And no more pairs: covering them takes seconds, and
 # of ten times as many hours.
@@ -124,7 +124,7 @@ class Basing(Mechanism):
         if task.top is not None:
             check_top(task)
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Choose how many items, which items, which pairs; cover them; count the cells; add them up."""
         top = task.top if task.top is not None else self.choose_rank(engine, task, meter, RANK_SHARE)
         many = self.choose_many(engine, task, top, meter, meter.left * self.many_share) if task.longest > 1 else 0
@@ -138,7 +138,7 @@ class Basing(Mechanism):
         """Return how many patterns the items and pairs are picked for."""
         return max(1, Universe(task.items, task.least, self.longest(task)).up_to(ceil(self.spare * top)))
 
-    def choose_rank(self, engine: Engine, task: Task, meter: Meter, share: Fraction) -> int:
+    def choose_rank(self, engine: SealedEngine, task: Task, meter: Meter, share: Fraction) -> int:
         """Choose the rank at which the counts of patterns come closest to the threshold."""
         longest = self.longest(task)
         most = Universe(task.items, task.least, longest).up_to(RANKS)
@@ -153,12 +153,10 @@ class Basing(Mechanism):
         lowest = np.array([max(0, threshold - ceil((FAR + Fraction(place, 2)) / rate)) for place in range(len(ranks))])
         listed = engine.above(int(lowest[-1]), task.least, longest, RANKS)
         # Each count is an order statistic over the public universe, and 0 where fewer occur (E11).
-        counts = np.full(ranks[-1], listed.bound)
-        counts[: len(listed.counts)] = listed.counts
-        scores = -np.abs(np.maximum(counts[np.array(ranks) - 1], lowest) - threshold)
-        return ranks[meter.choose(RANK, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]]
+        scores = listed.falling(ranks[-1]).take(np.array(ranks) - 1).at_least(lowest).near(threshold)
+        return ranks[meter.choose(RANK, scores, 1, share, self.way(meter))[0]]
 
-    def choose_many(self, engine: Engine, task: Task, top: int, meter: Meter, share: Fraction) -> int:
+    def choose_many(self, engine: SealedEngine, task: Task, top: int, meter: Meter, share: Fraction) -> int:
         """Choose how many items to pick: the rank at which their counts come closest to that of the last pattern.
 
         So many patterns need so many items at least, and where single items are patterns too, no more than one each.
@@ -167,9 +165,8 @@ class Basing(Mechanism):
         factor = 1 if task.least == 1 else self.longest(task)
         most = min(task.items, ITEMS, self.wanted(task, top) * factor)
         least = _fewest(task.least, self.longest(task), top, most)
-        falling = np.sort(_held(engine, task))[::-1]
-        scores = -np.abs(falling[least - 1 : most] - mark)
-        chosen = meter.choose(MANY, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
+        scores = _held(engine, task).falling().take(range(least - 1, most)).near(mark)
+        chosen = meter.choose(MANY, scores, 1, share, self.way(meter))[0]
         return min(self.widened(least + chosen), task.items)
 
     def pairs(self, task: Task, top: int, many: int) -> int:
@@ -187,7 +184,7 @@ class Basing(Mechanism):
         missing = max(0, wanted - many)
         return min(missing, isqrt(missing * many), most)
 
-    def from_items(self, engine: Engine, task: Task, top: int, many: int, meter: Meter) -> Found:
+    def from_items(self, engine: SealedEngine, task: Task, top: int, many: int, meter: Meter) -> Found:
         """Pick so many items and pairs of them, and count the cells of bases that cover them, with all that is left.
 
         Single items are counted in groups; how many of them follows from what was asked.
@@ -198,7 +195,7 @@ class Basing(Mechanism):
         split, left, way = self.split(task, top, many, meter), meter.left, self.way(meter)
         alone = longest == 1 and task.top is not None and not task.counts
         share = left if alone else left * split.items
-        picked = sorted(meter.choose(PICK, Candidates(_held(engine, task)), many, share, way).candidates)
+        picked = sorted(meter.choose(PICK, _held(engine, task), many, share, way))
         facts = {"patterns expected": top} if task.top is None else {}
         facts |= {"items picked": many, "pairs picked": 0}
         if alone:
@@ -210,8 +207,8 @@ class Basing(Mechanism):
             others = split.many
             if split.choosing:
                 others = self._choose_pairs(engine, task, top, counts, meter, left * split.choosing)
-            chosen = meter.choose(PICK, Candidates(counts), others, left * split.pairs, way)
-            pairs = sorted(every[place] for place in chosen.candidates)
+            chosen = meter.choose(PICK, counts, others, left * split.pairs, way)
+            pairs = sorted(every[place] for place in chosen)
             facts["pairs picked"] = others
         power = 2 if meter.pure else 1
         if longest == 1:
@@ -224,20 +221,21 @@ class Basing(Mechanism):
         found = self._found(bases, noisy, task, facts | {"bases counted": len(bases)})
         return _filled(found, self.longest(task), task, meter) if self.mends and task.top is not None else found
 
-    def _choose_pairs(self, engine: Engine, task: Task, top: int, counts: I64, meter: Meter, share: Fraction) -> int:
+    def _choose_pairs(
+        self, engine: SealedEngine, task: Task, top: int, counts: SealedAnswer, meter: Meter, share: Fraction
+    ) -> int:
         """Choose how many pairs to pick: the rank at which their counts come closest to that of the last pattern."""
         fewest = comb(_fewest(task.least, self.longest(task), top, task.items) - 1, 2)
         most = min(len(counts), PAIRS, self.wanted(task, top) * comb(self.longest(task), 2))
         least = min(max(fewest, 1), most)
-        falling = np.sort(counts)[::-1]
-        scores = -np.abs(falling[least - 1 : most] - self._mark(engine, task, top))
-        return least + meter.choose(PAIR, Candidates(scores, monotone=False), 1, share, self.way(meter)).candidates[0]
+        scores = counts.falling().take(range(least - 1, most)).near(self._mark(engine, task, top))
+        return least + meter.choose(PAIR, scores, 1, share, self.way(meter))[0]
 
-    def _mark(self, engine: Engine, task: Task, top: int) -> int:
+    def _mark(self, engine: SealedEngine, task: Task, top: int) -> int | SealedAnswer:
         """Return the count of the last pattern that is looked for: the threshold, or an order statistic."""
         if task.count is not None:
             return task.count
-        return int(engine.answer(Kth(self.wanted(task, top), task.least, self.longest(task)))[0])
+        return engine.answer(Kth(self.wanted(task, top), task.least, self.longest(task)))
 
     def _found(self, bases: list[Basis], noisy: Noisy, task: Task, facts: dict[str, int]) -> Found:
         """Add up the cells, and keep the patterns that were asked for."""
@@ -293,7 +291,7 @@ def _fewest(least: int, longest: int, top: int, most: int) -> int:
     return next(many for many in count(1) if many >= most or sum(comb(many, size) for size in lengths) >= top)
 
 
-def _held(engine: Engine, task: Task) -> I64:
+def _held(engine: SealedEngine, task: Task) -> SealedAnswer:
     """Return how many people hold each item."""
     return engine.answer(Supports(Itemsets.singles(task.items)))
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import starts
-from ...exact.engine import Engine
 from ...exact.query import PARTS, Clipped, Held
 from ...privacy.meter import Meter, Noisy
+from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from .truncation import rising
 
@@ -161,7 +161,7 @@ class Histogram:
 
 
 def count_clipped(
-    what: str, engine: Engine, meter: Meter, itemsets: Itemsets, share: Fraction, mark: float
+    what: str, engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, mark: float
 ) -> tuple[Tally, float]:
     """Count itemsets with a share of the budget, so that counts near `mark` come out best.
 

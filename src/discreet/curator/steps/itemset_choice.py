@@ -11,14 +11,14 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...exact.engine import Engine
 from ...exact.query import Kth, Supports
+from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget, shown
-from ...privacy.meter import Candidates, Meter, Way
+from ...privacy.meter import Meter, Way
+from ...privacy.sealed import SealedEngine
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from .universe import MOST_BITS, Universe
 
 # No more itemsets than this are listed, however low the bound: the bound is raised to the count of that rank.
 LISTED = 1_000_000
@@ -80,7 +80,7 @@ class Choosing(Mechanism):
             return [("choosing the patterns", Fraction(1))]
         return [("choosing the patterns", self.selecting), ("counting the patterns", 1 - self.selecting)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Choose among truncated counts, then count the picks."""
         shares = dict(self.plan(task))
         top = task.top or 0
@@ -117,7 +117,7 @@ def choose_and_count(
     doubt: Fraction,
     floor: Fraction,
     gamma: int,
-    engine: Engine,
+    engine: SealedEngine,
     task: Task,
     meter: Meter,
     shares: dict[str, Fraction],
@@ -127,20 +127,10 @@ def choose_and_count(
     universe = Universe(task.items, task.least, task.longest)
     # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
     # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
-    kth = int(engine.answer(Kth(top, task.least, task.longest))[0])
     least = ceil(floor * gamma)
-    bound = max(kth - gamma, least, 0)
-    listed = engine.above(bound, task.least, task.longest, LISTED)
-    candidates = Candidates(
-        listed.counts, rest=listed.bound, unlisted=universe.many - len(listed.counts), itemsets=listed.itemsets
-    )
-    chosen = meter.choose("choosing the patterns", candidates, top, shares["choosing the patterns"], way)
-    named = np.array(chosen.candidates, np.int64)
-    picked = meter.named(
-        chosen,
-        listed.itemsets.take(named[named >= 0]).tuples(),
-        lambda many: universe.others(listed.itemsets.tuples(), many, meter.below),
-    )
+    kth = engine.answer(Kth(top, task.least, task.longest))
+    listed = engine.above(kth.minus(gamma).at_least(least), task.least, task.longest, LISTED)
+    picked = meter.choose_itemsets("choosing the patterns", listed, top, shares["choosing the patterns"], way)
     itemsets = Itemsets.of(picked)
     promise = _promise(task, gamma, least, universe.many, doubt)
     if not task.counts:

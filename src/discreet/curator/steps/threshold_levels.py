@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ...exact.engine import Engine
 from ...exact.query import Largest, Sizes, Truncation
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter, Noisy
+from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from .candidate_join import joined, rows
@@ -146,7 +146,7 @@ class ThresholdLevels(Mechanism):
         sizes = sizing(task, rest)
         return [*steps, (SIZES, sizes), (ITEMSETS, rest - sizes)]
 
-    def run(self, engine: Engine, task: Task, meter: Meter) -> Found:
+    def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Count the itemsets of one length after the other."""
         least, most = self._lengths(task)
         longest = most
@@ -279,7 +279,7 @@ class ThresholdLevels(Mechanism):
 class Situation:
     """What all levels of one run share: `first` is how baskets are cut for single items."""
 
-    engine: Engine
+    engine: SealedEngine
     task: Task
     meter: Meter
     spread: Spread
@@ -297,7 +297,7 @@ def _estimating(task: Task) -> Fraction:
     return min(max(least, least / task.epsilon), Fraction(1, 10)) if task.epsilon else least
 
 
-def estimate_longest(engine: Engine, count: int, meter: Meter, share: Fraction, least: int, most: int) -> int:
+def estimate_longest(engine: SealedEngine, count: int, meter: Meter, share: Fraction, least: int, most: int) -> int:
     """Return about how many items the longest pattern over a count has, between two public numbers (algorithm 9).
 
     Asks for the largest count of any itemset of so many items and halves the range, at most

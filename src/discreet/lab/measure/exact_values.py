@@ -22,7 +22,7 @@ def choosing(run: Run) -> Numbers:
     are chosen. A promise says something where gamma is below the K-th count and below the people who do not hold it.
     """
     from ...curator.steps.itemset_choice import slack
-    from ...curator.steps.universe import Universe
+    from ...exact.universe import Universe
     from ...privacy.budget import Budget, Neighbours, exact
     from ...privacy.meter import Meter
     from ...privacy.sampling.sources import SimulationSource

@@ -57,7 +57,7 @@ class Book:
         return any(entry.head == head for entry in self.entries)
 
 
-def load(file: storage.Sealed) -> Book:
+def load(file: storage.LedgerFile) -> Book:
     """Read everything, and refuse it where the chain does not hold."""
     rows = rows_of(file.connection, "entry")
     try:

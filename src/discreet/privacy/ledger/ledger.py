@@ -313,7 +313,7 @@ class Ledger:
         with storage.opened(self.path, FORM) as file:
             return self._read(file)
 
-    def _read(self, file: storage.Sealed) -> Book:
+    def _read(self, file: storage.LedgerFile) -> Book:
         """Read what stands there, after what the anchor has: others may spend in the meantime."""
         with file.reading():
             held = load(file)
@@ -364,7 +364,7 @@ class Ledger:
                 f"{again}, and then spend again what was released since this copy was made."
             )
 
-    def _bring_up(self, file: storage.Sealed, head: str, done: str) -> None:
+    def _bring_up(self, file: storage.LedgerFile, head: str, done: str) -> None:
         """Keep the last head in the anchor, with the ledger locked, so that the last to write it has the last head.
 
         The ledger comes first: whoever dies in between leaves an anchor whose head the chain has, and can go on. The
@@ -400,7 +400,7 @@ class Ledger:
             self._anchor, self.head = anchor, held.entries[-1].head
             self._bring_up(file, self.head, f"{self.path} remembers its new anchor")
 
-    def _hashed(self, file: storage.Sealed, baskets: Baskets | None) -> HashedRows | None:
+    def _hashed(self, file: storage.LedgerFile, baskets: Baskets | None) -> HashedRows | None:
         if baskets is None:
             return None
         with file.reading():

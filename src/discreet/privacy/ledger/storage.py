@@ -91,7 +91,7 @@ class _Doubt(Exception):  # noqa: N818
     """What was read is not what was written, or was not read well: a second look decides."""
 
 
-class Sealed:
+class LedgerFile:
     """An open file that was found whole. What SQLite complains about is told by `opened` in our words."""
 
     def __init__(self, path: Path, form: Schema, connection: sqlite3.Connection, kept: str) -> None:
@@ -142,7 +142,7 @@ class Sealed:
 
 
 @contextmanager
-def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[Sealed]:
+def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[LedgerFile]:
     """Open a file that was made by :func:`create` and is whole; `kept` is what errors say about what was spent."""
     _check_place(path)
     try:
@@ -165,7 +165,7 @@ def opened(path: Path, form: Schema, kept: str = NOTHING) -> Iterator[Sealed]:
             if found != form.version or connection.execute(_PAGES).fetchall() != [("ok",)]:
                 raise _Doubt
             _prepare(connection)
-            yield Sealed(path, form, connection, kept)
+            yield LedgerFile(path, form, connection, kept)
     except _Doubt:
         raise (damaged(path, kept) if _is_damaged(path, form) else _failing(path, "disk I/O error")) from None
 

@@ -1,0 +1,153 @@
+"""The seal: what is under it cannot be looked at, and what is made of it moves as far as it says."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from discreet import MisuseError
+from discreet.checks import LARGEST
+from discreet.exact.query import Cells, Clipped, Held, Kth, Largest, People, Sizes, Supports, Truncation
+from discreet.exact.universe import Universe
+from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList, unsealed
+from discreet.results.itemsets import Itemsets
+from naive import watching
+
+ITEMS = 3
+SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+EVERY = Itemsets.of([tuple(sorted(one)) for one in SUBSETS if one])
+# Functions that a mechanism may apply, as they are used and one on another.
+MADE = {
+    "as answered": lambda engine: engine.answer(Supports(EVERY)),
+    "some": lambda engine: engine.answer(Supports(EVERY)).take([4, 0, 4]),
+    "joined": lambda engine: engine.answer(Supports(EVERY)).joined(engine.answer(Kth(2, 1, 3))),
+    "falling": lambda engine: engine.answer(Supports(EVERY)).falling(),
+    "less": lambda engine: engine.answer(Sizes(3)).minus(2),
+    "no less than": lambda engine: engine.answer(Supports(EVERY)).at_least(range(7)),
+    "near a number": lambda engine: engine.answer(Supports(EVERY)).falling().near(2),
+    "near another": lambda engine: engine.answer(Supports(EVERY)).falling().near(engine.answer(Kth(3, 2, 3))),
+    "in order of nearness": lambda engine: engine.answer(Supports(EVERY)).near(2).falling(),
+    "in parts": lambda engine: engine.answer(Clipped(EVERY, 1500)),
+    "parts near a number": lambda engine: engine.answer(Clipped(EVERY, 1500)).near(1000),
+    "bins": lambda engine: engine.answer(Held(EVERY, (1, 3))),
+    "cells": lambda engine: engine.answer(Cells(((0, 1), (2,)))),
+    "cut baskets": lambda engine: engine.cut(Truncation(2, 77)).answer(Supports(EVERY)),
+    "the largest": lambda engine: engine.answer(Largest(2, 1)),
+    "listed above a number": lambda engine: engine.above(1, 1, 3, 3).falling(5),
+    "listed above an answer": lambda engine: engine.above(
+        engine.answer(Kth(2, 1, 3)).minus(1).at_least(1), 1, 3, 2
+    ).falling(7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_one_person_moves_it_as_it_says(made):
+    reached = 0
+    for people in list(product(SUBSETS, repeat=2))[::3]:
+        before = made(watching.engine(people, ITEMS))
+        for basket in SUBSETS:
+            after = made(watching.engine([*people, basket], ITEMS))
+            assert (len(after), after.step, after.monotone) == (len(before), before.step, before.monotone)
+            change = unsealed(after) - unsealed(before)
+            assert np.abs(change).max() <= before.step
+            assert not before.monotone or change.min() >= 0 or change.max() <= 0
+            reached = max(reached, np.abs(change).max())
+    assert reached == before.step
+
+
+@pytest.mark.parametrize("made", [made for name, made in MADE.items() if "near" in name])
+def test_nearness_is_not_said_to_be_monotone(made):
+    assert not made(watching.engine([], ITEMS)).monotone
+
+
+SEALED = watching.engine([{0, 1}] * 7, ITEMS)
+ANSWER = SEALED.answer(Supports(EVERY))
+LISTED = SEALED.above(0, 1, 2)
+PEEKS = {
+    "as a number": int,
+    "as a fraction": float,
+    "as true or false": bool,
+    "as a list": list,
+    "as an array": np.asarray,
+    "by numpy": np.sum,
+    "sorted": sorted,
+    "an entry": lambda closed: closed[0],
+    "compared": lambda closed: closed > 3,
+    "the same": lambda closed: closed == 7,
+    "another": lambda closed: closed != 7,
+    "among others": lambda closed: closed in [7],
+    "added up": sum,
+    "plus": lambda closed: closed + 1,
+    "times": lambda closed: 2 * closed,
+    "its attributes": vars,
+    "saved": pickle.dumps,
+    "copied": copy.copy,
+    "copied deeply": copy.deepcopy,
+    "by a method of arrays": lambda closed: closed.any(),
+    "by its field": lambda closed: closed.value,
+    "by the engine's field": lambda closed: closed.baskets,
+    "how many are listed": lambda closed: closed.counts,
+}
+
+
+@pytest.mark.parametrize("closed", [ANSWER, LISTED, SEALED], ids=["answer", "list", "engine"])
+@pytest.mark.parametrize("peek", PEEKS.values(), ids=PEEKS)
+def test_it_cannot_be_looked_at(closed, peek):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        peek(closed)
+    assert "7" not in str(caught.value)
+
+
+def test_only_what_is_public_is_shown():
+    assert len(ANSWER) == 7
+    assert [repr(closed) for closed in (ANSWER, LISTED, SEALED)] == ["<SealedAnswer>", "<SealedList>", "<SealedEngine>"]
+    assert SEALED.items == ITEMS
+    assert (LISTED.floor, LISTED.universe) == (0, Universe(ITEMS, 1, 2))
+    assert SEALED.above(0, 1, 2, 5).floor is None
+    with pytest.raises(TypeError):
+        len(LISTED)
+
+
+def test_the_list_is_that_of_the_engine():
+    listed = unsealed(SEALED.above(0, 1, 2))
+    again = unsealed(SEALED).above(0, 1, 2, LARGEST)
+    assert (listed.itemsets.tuples(), listed.counts.tolist()) == ([(0,), (1,), (0, 1)], [7, 7, 7])
+    assert again.itemsets.tuples() == listed.itemsets.tuples()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: ANSWER.near(ANSWER), "One number is needed here."),
+        (lambda: SEALED.above(ANSWER, 1, 2), "One number is needed here."),
+        (
+            lambda: ANSWER.near(3).joined(ANSWER),
+            "Only numbers that one person moves in one direction can be joined or compared.",
+        ),
+        (
+            lambda: ANSWER.near(SEALED.answer(People()).near(3)),
+            "Only numbers that one person moves in one direction can be joined or compared.",
+        ),
+        (
+            lambda: SEALED.above(SEALED.answer(People()).near(3), 1, 2),
+            "A bound under seal is a number that one person raises by 1 at most.",
+        ),
+        (
+            lambda: SEALED.above(SealedAnswer(np.array([3]), 2, monotone=True), 1, 2),
+            "A bound under seal is a number that one person raises by 1 at most.",
+        ),
+    ],
+)
+def test_what_would_not_move_as_it_says_is_refused(wrong, message):
+    with pytest.raises(MisuseError) as caught:
+        wrong()
+    assert str(caught.value) == message
+
+
+def test_a_sealed_engine_can_be_sealed_data_of_any_engine():
+    assert isinstance(SEALED.cut(Truncation(1, 5)), SealedEngine)
+    assert isinstance(SEALED.above(0, 1, 1), SealedList)
