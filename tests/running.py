@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,9 +20,12 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from typer.main import get_command
 
 from discreet.cli import main
 
@@ -76,9 +80,31 @@ def run(
         if shown is not None:
             told[1] = shown.text()
     done = Done(typed, status, *told)
+    assert not (strange := unknown_options(arguments, done.stderr)), f"a message names {strange}, which it has not"
     if check:
         done.check_returncode()
     return done
+
+
+def unknown_options(arguments: tuple[object, ...], message: str) -> set[str]:
+    """Return the options that a message names and its command does not have.
+
+    What was typed is left aside, and so are whole commands, which stand in back quotes.
+    """
+    command: Any = _commands()
+    words = [str(word) for word in arguments]
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    named = re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub("`[^`]*`", "", message))
+    return set(named) - known - {word.partition("=")[0] for word in words} - {"--help"}
+
+
+@cache
+def _commands() -> Any:
+    from discreet.cli.app import app
+
+    return get_command(app)
 
 
 class _Terminal:

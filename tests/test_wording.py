@@ -12,7 +12,7 @@ import pytest
 
 import discreet
 from discreet.wording import _HINTS, hint, html_of, printable
-from running import run
+from running import run, unknown_options
 
 SOURCE = Path(discreet.__file__).parent
 RED = "\x1b[31mred\x1b]0;owned\x07"
@@ -144,7 +144,47 @@ def test_words_of_other_libraries_are_answered_with_ours(call, told):
 def test_other_unknown_keywords_are_refused_by_python():
     with pytest.raises(TypeError, match="unexpected keyword argument 'tpo'"):
         discreet.mine(BASKETS, tpo=3)
-    assert hint("tpo") is None
+    assert hint("tpo", ["top"]) is None
+
+
+def test_nobody_is_told_to_write_what_there_is_not():
+    """A word of another library is answered with ours where ours is there."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_len'"):
+        discreet.audit("count", max_len=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'minsup'"):
+        discreet.rank({"a": 3}, top=1, epsilon=1, sensitivity=1, minsup=3)
+    with pytest.raises(discreet.MisuseError) as caught:
+        discreet.plan(items=9, epsilon=1, top=3, minsup=3)
+    assert "min_count" not in str(caught.value)
+    for one in (discreet.mine, discreet.rules, discreet.release, discreet.rank, discreet.audit, discreet.plan):
+        known = inspect.signature(one).parameters.keys()
+        answers = {word: hint(word, known) for word in _HINTS}
+        assert all(answer is None or answer.options <= known for answer in answers.values())
+        assert answers["verbose"] is not None
+
+
+@pytest.mark.parametrize("command", ["mine", "rules", "release", "count", "rank", "simulate", "plan", "audit"])
+def test_nor_is_anybody_on_the_command_line(command, tmp_path):
+    # `run` refuses a message that names an option its command does not have.
+    for word in ("--max-len", "--supp", "--conf", "--metric", "--target", "--itemsCol", "--k", "--eps"):
+        assert run(command, word, "3", cwd=tmp_path).returncode == 2
+
+
+def test_who_runs_out_of_memory_is_told_what_there_is(monkeypatch, tmp_path):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("discreet.auditing.audit", full)
+    monkeypatch.setattr("discreet.cli.groups.given_input", full)
+    assert run("audit", "count").stderr == "discreet: out of memory. Ask for less.\n"
+    assert run("mine", "b.dat", "--top", "3", cwd=tmp_path).stderr == (
+        "discreet: out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.\n"
+    )
+
+
+def test_the_check_of_messages_sees_an_option_that_is_not_there():
+    assert unknown_options(("audit", "count"), "use --lengths 2, see `discreet mine --top 3`") == {"--lengths"}
+    assert unknown_options(("ledger", "create", "--nmae=x"), "No such option: --nmae; --name?") == set()
 
 
 def test_signatures_are_not_hidden():
@@ -161,11 +201,11 @@ def test_signatures_are_not_hidden():
         ("--max-len", "--lengths 1-3"),
         ("--supp", "--min-support 0.01"),
         ("--minSupport", "--min-support 0.01"),
-        ("--eps=1", "--epsilon 1"),
+        ("--conf", "--min-confidence 0.5"),
     ],
 )
 def test_options_of_other_libraries_are_answered_with_ours(option, told, tmp_path):
-    done = run("mine", "x.dat", option, "3", cwd=tmp_path)
+    done = run("rules", "x.dat", option, "3", cwd=tmp_path)
     assert done.returncode == 2
     assert told in re.sub(r"[\s│]+", " ", done.stderr)
 

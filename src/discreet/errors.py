@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,10 +47,14 @@ _WORD = re.compile(r"[\w.,:/@%+-]+")
 
 @dataclass(frozen=True)
 class Message:
-    """What is told, in the words of Python and as it is typed on the command line; made by `told`."""
+    """What is told, in the words of Python and as it is typed on the command line; made by `told`.
+
+    `options` has the parameters that it names, so that none is told to whoever has no such parameter.
+    """
 
     python: str
     typed: str
+    options: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __str__(self) -> str:
         return self.python
@@ -65,28 +69,28 @@ def told(text: str, /, **values: object) -> Message:
     """
     for name in values.keys() & OPTIONS.keys():
         raise TypeError(f"A value of a message is not called {name}, which is an option.")
-    python: list[str] = []
-    typed: list[str] = []
-    for literal, field, form, conversion in _FORMS.parse(text):
-        python.append(literal)
-        typed.append(literal)
-        if field is None:
+    parts: list[Message] = []
+    for literal, inserted, form, conversion in _FORMS.parse(text):
+        parts.append(Message(literal, literal))
+        if inserted is None:
             continue
-        name, equals, given = field.partition("=")
+        name, equals, given = inserted.partition("=")
         if equals or name not in values:
-            said = _option(name, equals, given, form or "", values)
+            parts.append(_option(name, equals, given, form or "", values))
         else:
-            said = _value(values[name], form or "", conversion)
-        python.append(said.python)
-        typed.append(said.typed)
-    return Message("".join(python), "".join(typed))
+            parts.append(_value(values[name], form or "", conversion))
+    return Message(
+        "".join(part.python for part in parts),
+        "".join(part.typed for part in parts),
+        frozenset().union(*(part.options for part in parts)),
+    )
 
 
 def named(*names: str, equals: str = "") -> Message:
     """Return the names of options (or what else was named) one after another, for a message about some of several."""
     words = [name + equals for name in names]
     options = [OPTIONS.get(name, name + equals) for name in names]
-    return Message(" and ".join(words), " and ".join(options))
+    return Message(" and ".join(words), " and ".join(options), frozenset(names) & OPTIONS.keys())
 
 
 def assigned(name: str, value: object, written: str = "") -> Message:
@@ -102,7 +106,7 @@ def assigned(name: str, value: object, written: str = "") -> Message:
         words = [word(each) for each in ([value] if isinstance(value, str) else value)]
     else:
         words = [written or repr(value)]
-    return Message(python, " ".join([OPTIONS[name], *words]))
+    return Message(python, " ".join([OPTIONS[name], *words]), frozenset({name}))
 
 
 def _value(value: object, form: str, conversion: str | None) -> Message:

@@ -5,7 +5,7 @@ Texts of data, files and other packages go through `printable` where they leave 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -20,33 +20,37 @@ Result = TypeVar("Result")
 # Persian and many emoji are written with these two, which Python does not call printable.
 JOINERS = "\u200c\u200d"
 
-# What other libraries call our parameters: mlxtend, PyFIM, arules of R, Spark, efficient-apriori.
+# What other libraries call our parameters: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Where there is more
+# than one answer, the first whose parameters are all there is given.
 _ELSEWHERE = {
-    ("max_len", "max_length", "maxlen", "zmax"): told("the most items of a pattern are {lengths=(1, 3)} here"),
-    ("minlen", "zmin"): told("the least items of a pattern are {lengths=(2, None)} here"),
-    ("supp", "min_supp", "minsup", "min_sup", "minSupport"): told(
-        "the least support is {min_support=0.01} here, a fraction of people and no percentage, or {min_count=500}, a "
-        "number of people"
-    ),
-    ("conf", "min_conf", "minConfidence", "confidence"): told(
-        "the least confidence of rules is {min_confidence=0.5} here, a fraction and no percentage"
-    ),
-    ("metric", "min_threshold"): told(
-        "rules have {min_confidence=0.5} and {min_lift=1.2} here, and are put in order by sort"
-    ),
-    ("use_colnames",): told("items keep the names of their columns here: leave it out"),
-    ("support_only",): told("rules are measured by what is there: leave it out, and look at their support"),
-    ("num_itemsets", "null_values", "low_memory", "verbose", "numPartitions"): told(
-        "there is no such choice: leave it out"
-    ),
-    ("target",): told("which patterns are kept is {kind=\"all\"}, {kind=\"closed\"} or {kind=\"maximal\"} here"),
-    ("report", "eval", "agg", "thresh"): told("every result has counts, and rules have all measures: leave it out"),
-    ("itemsCol", "item_col"): told(
-        "the column of the items is {item=\"product\"} here, and of people {person=\"customer\"}"
-    ),
-    ("k", "K", "n_patterns"): told("how many patterns are wanted is {top=100} here"),
-    ("eps",): told("what may be lost is {epsilon=1} here"),
-}  # fmt: skip
+    ("max_len", "max_length", "maxlen", "zmax"): [told("the most items of a pattern are {lengths=(1, 3)} here")],
+    ("minlen", "zmin"): [told("the least items of a pattern are {lengths=(2, None)} here")],
+    ("supp", "min_supp", "minsup", "min_sup", "minSupport"): [
+        told(
+            "the least support is {min_support=0.01} here, a fraction of people and no percentage, or {min_count=500}, "
+            "a number of people"
+        ),
+        told("the least support is {min_support=0.01} here, a fraction of people and no percentage"),
+    ],
+    ("conf", "min_conf", "minConfidence", "confidence"): [
+        told("the least confidence of rules is {min_confidence=0.5} here, a fraction and no percentage")
+    ],
+    ("metric", "min_threshold"): [
+        told("rules have {min_confidence=0.5} and {min_lift=1.2} here, and are put in order by sort")
+    ],
+    ("use_colnames",): [told("items keep the names of their columns here: leave it out")],
+    ("support_only",): [told("rules are measured by what is there: leave it out, and look at their support")],
+    ("num_itemsets", "null_values", "low_memory", "verbose", "numPartitions"): [
+        told("there is no such choice: leave it out")
+    ],
+    ("target",): [told("which patterns are kept is {kind='all'}, {kind='closed'} or {kind='maximal'} here")],
+    ("report", "eval", "agg", "thresh"): [told("every result has counts, and rules have all measures: leave it out")],
+    ("itemsCol", "item_col"): [
+        told("the column of the items is {item='product'} here, and of people {person='customer'}")
+    ],
+    ("k", "K", "n_patterns"): [told("how many patterns are wanted is {top=100} here")],
+    ("eps",): [told("what may be lost is {epsilon=1} here")],
+}
 # What a function of ours took once, and another takes now.
 _MOVED = {
     (name, word): told(
@@ -58,14 +62,28 @@ _MOVED = {
     for name, more in (("release", ""), ("count", "itemsets, "))
     for word in ("by", "segments")
 }
-_HINTS = {word: hint for words, hint in _ELSEWHERE.items() for word in words}
+_HINTS = {word: answers for words, answers in _ELSEWHERE.items() for word in words}
 _TYPED = {word.lower().replace("_", "-"): word for word in _HINTS}
 
 
-def hint(word: str) -> Message | None:
-    """Return what to write for a parameter, or for an option, that other libraries have and we call otherwise."""
-    known = _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word))
-    return None if known is None else told("There is no {word}: {ours}.", word=word, ours=known)
+def hint(word: str, known: Collection[str]) -> Message | None:
+    """Return what to write for a parameter, or for an option, that other libraries have and we call otherwise.
+
+    `known` has the names of the parameters there are: nobody is told to write another.
+    """
+    answers = _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word), ())
+    fitting = (
+        told("There is no {word}: {ours}.", word=word, ours=ours) for ours in answers if ours.options <= {*known}
+    )
+    return next(fitting, None)
+
+
+def check_words(caller: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Answer words of other libraries with ours; other unknown keywords are Python's to refuse."""
+    for word in given:
+        ours = None if word in known else _MOVED.get((caller, word)) or hint(word, known)
+        if ours is not None:
+            raise MisuseError(ours)
 
 
 def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -78,12 +96,7 @@ def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
-        for word in given:
-            if word in names:
-                continue
-            ours = _MOVED.get((function.__name__, word)) or hint(word)
-            if ours is not None:
-                raise MisuseError(ours)
+        check_words(function.__name__, given, names)
         return function(*args, **given)
 
     return call

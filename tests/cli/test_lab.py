@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import running
 from discreet import lab
 from discreet.cli.app import app
+from discreet.cli.lab import Own
 from discreet.cli.progress import ProgressBar
 from discreet.cli.run import Interrupted
 from discreet.lab.papers import experiments
@@ -153,6 +155,18 @@ def test_mistakes(words, said):
     failed = invoke(*words)
     assert failed.exit_code == 1
     assert str(failed.exception).startswith(said)
+
+
+def test_data_are_read_as_messages_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.dat").write_text("1 2\n1 tea\n")
+    told = running.run("lab", "run", "004-figure-5", "--data", "own.dat")
+    assert told.returncode == 1
+    assert told.stderr.endswith("; --labels names reads items as names.\n")
+    assert Own(file=Path("own.dat"), labels="names").data().reading == {"labels": "names"}
+    Path("own.csv").write_text("who;what\n1;tea\n;milk\n")
+    said = {"person": "who", "item": "what", "nulls": "drop", "delimiter": ";"}
+    assert Own(file=Path("own.csv"), **said).data().reading == said
 
 
 def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.recoding import CHOICES
 from discreet.cli.delivery import names_of
-from discreet.publish import answer, prepare, prepare_count
+from discreet.publish import answer, keywords, prepare, prepare_count
 from discreet.publish.payment import Receipt
 from discreet.registry import mechanism
 
@@ -314,3 +316,73 @@ def test_by_segment_takes_what_a_release_takes_and_nothing_else():
                 make(**{name: True})
     with pytest.raises(TypeError, match="unexpected keyword argument 'itemsets'"):
         discreet.release_by(SHOP, [0] * 120, segments=[0], epsilon=1, itemsets=[{"tea"}])
+
+
+def in_signature(function) -> dict[str, str]:
+    """Return the keywords of a function with their types as written; those without a default are required."""
+    return {
+        each.name: each.annotation if each.default is not each.empty else f"Required[{each.annotation}]"
+        for each in inspect.signature(function).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    }
+
+
+def in_table(options: type) -> dict[str, str]:
+    return {name: kind.__forward_arg__ for name, kind in options.__annotations__.items()}
+
+
+class TestKeywordsAreThoseOfRelease:
+    """The signature that users see is the one to change; whatever hands keywords on is held to it."""
+
+    def test_for_type_checkers(self):
+        assert in_table(keywords.ReleaseOptions) == in_signature(discreet.release)
+        assert in_table(keywords.CountOptions) == in_signature(discreet.count)
+        segments = {"by", "segments"}
+        assert keywords.PreviewOptions.__annotations__.keys() - segments == in_signature(discreet.release).keys()
+        for function, options in (
+            (discreet.release_by, "ReleaseOptions"),
+            (discreet.count_by, "CountOptions"),
+            (discreet.preview, "PreviewOptions"),
+        ):
+            *_, last = inspect.signature(function).parameters.values()
+            assert (last.kind, last.annotation) == (last.VAR_KEYWORD, f"Unpack[{options}]")
+
+    def test_of_what_checks_the_question(self):
+        own = {"itemsets", "by", "segments", "trying"}
+        reading_and_paying = {"person", "item", "ledger", "who", "same_data", "progress"}
+        asked, checked = (inspect.signature(one).parameters for one in (discreet.release, prepare))
+        assert asked.keys() - reading_and_paying == checked.keys() - own
+        for name in checked.keys() - own:
+            one, other = asked[name], checked[name]
+            assert (one.annotation, one.default) == (other.annotation, other.default), name
+
+    def test_of_a_count(self):
+        released, counted = (inspect.signature(one).parameters for one in (discreet.release, discreet.count))
+        for name in counted.keys() - {"itemsets"}:
+            assert counted[name].replace(kind=released[name].kind) == released[name], name
+
+    def test_each_is_handed_on(self, monkeypatch, tmp_path):
+        """What is typed reaches the check of the question, or who reads and who pays."""
+        seen: dict[str, Any] = {}
+
+        def heard(*_: Any, **given: Any) -> dict[str, Any]:
+            seen.update(given)
+            return {"": None}
+
+        for name in ("everyone", "prepare", "prepare_count", "answer"):
+            monkeypatch.setattr(f"discreet.publish.api.{name}", heard)
+        for function, given in ((discreet.release, ()), (discreet.count, ([["tea"]],))):
+            names = in_signature(function).keys()
+            values = {name: object() for name in names}
+            seen.clear()
+            function(SHOP, *given, **values)
+            assert seen == values
+
+    @pytest.mark.parametrize("function", [discreet.release_by, discreet.preview])
+    def test_other_words(self, function):
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'tpo'$"):
+            function(SHOP, ["north"] * 120, tpo=3)
+        with pytest.raises(MisuseError, match=r"^There is no minsup: the least support is min_support=0\.01 here"):
+            function(SHOP, ["north"] * 120, minsup=3)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'conf'"):
+            function(SHOP, ["north"] * 120, conf=3)

@@ -194,6 +194,8 @@ def test_limits_stop_before_memory_is_full():
         "These patterns give more than 6,049 rules to look at. Raise min_confidence or the support the patterns were "
         "mined with, use consequents='one', or allow more with limit=60_490."
     )
+    # The command line has no such option.
+    assert raised.value.message.typed.endswith("patterns were mined with, or allow more with --limit 60_490.")
     huge = make_patterns({frozenset(range(60)): 3}, 9)
     with pytest.raises(LimitError) as raised:
         huge.rules(limit=1000)
@@ -202,6 +204,7 @@ def test_limits_stop_before_memory_is_full():
         "not among the patterns. Mine all frequent patterns rather than closed, maximal or top ones, or use "
         "consequents='one'."
     )
+    assert raised.value.message.typed.endswith("rather than closed, maximal or top ones.")
     assert huge.rules(consequents="one").omitted == 60
 
 

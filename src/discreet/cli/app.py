@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import DiscreetError, MisuseError
+from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
@@ -30,17 +30,28 @@ if TYPE_CHECKING:
     from ..results.patterns import Patterns
 
 
+def _parameters(command: Any) -> set[str]:
+    """Return what Python calls the options that a command has."""
+    options = {option for each in command.params for option in each.opts}
+    return {name for name, option in OPTIONS.items() if option in options}
+
+
 class _Commands(TyperGroup):
     """The commands; an option that other libraries have is answered with ours."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except MemoryError:
+            mining = "max_items" in _parameters(self.commands[ctx.invoked_subcommand])
+            less = "Ask for fewer or shorter patterns, or cap baskets with --max-items." if mining else "Ask for less."
+            raise LimitError(f"out of memory. {less}") from None
         except Exception as error:
-            ours = hint(getattr(error, "option_name", None) or "")
+            where = getattr(error, "ctx", None) or ctx
+            ours = hint(getattr(error, "option_name", None) or "", _parameters(where.command))
             if ours is None:
                 raise
-            raise typer.BadParameter(ours.typed, ctx=getattr(error, "ctx", ctx)) from None
+            raise typer.BadParameter(ours.typed, ctx=where) from None
         except SystemExit as end:
             # No command of ours exits like this. With status 0 it would look as if all had been done.
             raise DiscreetError(exited(end)) from end

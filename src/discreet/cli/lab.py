@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import MisuseError
+from ..errors import OPTIONS, MisuseError
 from ..temporary import passing_folder
 from . import options as given
 from .groups import grouped
@@ -29,6 +29,8 @@ Paper = Annotated[
 Folder = Annotated[Path, typer.Option("--folder", metavar="PATH", help="Where results are kept.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Three repeats and three points of an axis.")]
 _FOLDER = Path("lab-results")
+_MEMORY = "2GB"
+_NULLS: given.Nulls = "error"
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,36 @@ class Own:
     time: given.Time = None
     pair: given.Pair = None
     ordered: given.Ordered = False
+    input_format: given.InputFormat = None
+    delimiter: given.Delimiter = None
+    encoding: given.Encoding = None
+    labels: given.LabelsOption = None
+    memory: given.Memory = _MEMORY
+    nulls: given.NullsOption = _NULLS
 
     def data(self) -> Data | None:
         """Return the data, which can be read; nothing where there are none."""
         from ..lab.data.own_data import check_data
         from ..lab.run.experiment import Data
 
-        columns = {"person": self.person, "item": self.item, "time": self.time, "pair": self.pair}
-        reading: dict[str, Any] = {name: column for name, column in columns.items() if column is not None}
-        if self.ordered:
-            reading["ordered"] = True
+        options = {
+            "person": self.person,
+            "item": self.item,
+            "time": self.time,
+            "pair": self.pair,
+            "ordered": self.ordered or None,
+            "format": self.input_format,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "labels": self.labels,
+            "memory": None if self.memory == _MEMORY else self.memory,
+            "nulls": None if self.nulls == _NULLS else self.nulls,
+        }
+        # Results are kept by what was said: what was not said is left out.
+        reading: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         if self.file is None:
             if reading:
-                said = ", ".join(f"--{name}" for name in reading)
+                said = ", ".join(OPTIONS[name] for name in reading)
                 raise MisuseError(f"Without a file there is nothing to read: add --data FILE, or leave {said} out.")
             return None
         found = Data(name=str(self.file), label=self.file.name, reading=reading)

@@ -54,7 +54,7 @@ def run(signals: Signals) -> None:
             _stop(_INTERRUPTED, signals)
         raise
     except MemoryError:
-        _fail("out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.")
+        _fail("out of memory. Ask for less.")
     except ImportError as error:
         if os.environ.get("DISCREET_DEBUG"):
             raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from numpy.typing import NDArray
 
@@ -19,6 +19,7 @@ from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
 from ..wording import hinted
 from .job import MANY_ITEMS, Job
+from .keywords import CountOptions, Progress, ReleaseOptions, parted
 from .payment import Receipt, allowed, ledger_of, pay, price
 from .question import everyone, prepare
 from .result import Release
@@ -28,50 +29,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..privacy.ledger.ledger import Ledger
-
-Progress: TypeAlias = Callable[[float], object]
-
-
-class ReleaseOptions(TypedDict, total=False):
-    """The keywords of :func:`release`, for type checkers: :func:`release_by` takes them too."""
-
-    person: str | None
-    item: str | None
-    top: int | None
-    min_support: Any
-    min_count: int | None
-    epsilon: Required[Any]
-    delta: Any
-    items: Any
-    people: int | None
-    mechanism: str | Mechanism
-    settings: Mapping[str, Any] | None
-    lengths: Any
-    contains: Item | Iterable[Item]
-    excludes: Item | Iterable[Item]
-    counts: bool
-    neighbours: Relation
-    really: bool
-    ledger: str | PathLike[str] | Ledger | None
-    who: str
-    same_data: bool
-    progress: Progress | None
-
-
-class CountOptions(TypedDict, total=False):
-    """The keywords of :func:`count`, for type checkers: :func:`count_by` takes them too."""
-
-    person: str | None
-    item: str | None
-    epsilon: Required[Any]
-    delta: Any
-    items: Any
-    people: int | None
-    neighbours: Relation
-    really: bool
-    ledger: str | PathLike[str] | Ledger | None
-    who: str
-    same_data: bool
 
 
 @hinted
@@ -175,7 +132,6 @@ def release(
     return next(iter(done.values()))
 
 
-@hinted
 def release_by(
     baskets: Baskets | Any,
     by: str | Sequence[Item] | NDArray[Any],
@@ -209,7 +165,7 @@ def release_by(
     >>> list(made)
     ['north', 'south']
     """
-    reading, paying, asked = _apart("release_by", question, ReleaseOptions)
+    reading, paying, asked = parted("release_by", question, ReleaseOptions)
     held = everyone(baskets, by=by, **reading)
     return answer(held, prepare(held, by=by, segments=segments, **asked), **paying)
 
@@ -268,7 +224,6 @@ def count(
     return next(iter(done.values()))
 
 
-@hinted
 def count_by(
     baskets: Baskets | Any,
     itemsets: Iterable[Iterable[Item]],
@@ -298,24 +253,9 @@ def count_by(
     >>> list(made)
     ['north', 'south']
     """
-    reading, paying, asked = _apart("count_by", question, CountOptions)
+    reading, paying, asked = parted("count_by", question, CountOptions)
     held = everyone(baskets, by=by, **reading)
     return answer(held, prepare_count(held, itemsets, by=by, segments=segments, **asked), **paying)
-
-
-def _apart(
-    caller: str, question: Mapping[str, Any], known: type[ReleaseOptions | CountOptions]
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return apart what reading takes, what paying takes, and what is asked; nothing but known keywords goes on."""
-    for name in question:
-        if name not in known.__annotations__:
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
-    reading, paying = ("person", "item"), ("ledger", "who", "same_data", "progress")
-    return (
-        {name: value for name, value in question.items() if name in reading},
-        {name: value for name, value in question.items() if name in paying},
-        {name: value for name, value in question.items() if name not in reading + paying},
-    )
 
 
 def prepare_count(baskets: Baskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, isfinite
 from secrets import randbits
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -23,16 +23,15 @@ from ..privacy.budget import Budget
 from ..privacy.sampling.sources import SimulationSource
 from ..report.text import number_of
 from ..results.patterns import margins_of
-from ..wording import hinted
 from .api import prepare_count, quote
 from .job import Job
+from .keywords import PreviewOptions, parted
 from .question import everyone, prepare
 from .run import carry_out
 
 if TYPE_CHECKING:
     from ..baskets.core import Baskets, Item
 
-_PAYING = ("ledger", "who", "same_data", "progress")
 _TRIED = 3  # runs with noise that is thrown away
 
 
@@ -104,10 +103,7 @@ ITEMS = "Nobody holds any item on the list: a release would spend the budget on 
 SEGMENTS = "Nobody is in any segment on the list: a release would spend the budget on noise."
 
 
-@hinted
-def preview(
-    baskets: Baskets | Any, itemsets: Any = None, *, person: str | None = None, item: str | None = None, **question: Any
-) -> Preview:
+def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Unpack[PreviewOptions]) -> Preview:
     """Look at what a release would be about, before paying for it.
 
     Privacy: **none**. What it returns depends on the data as they are: it is for whoever holds them, and must not be
@@ -115,9 +111,9 @@ def preview(
 
     Parameters
     ----------
-    baskets, person, item, question
-        As for :func:`discreet.release`; `ledger`, `who`, `same_data` and `progress` are for the release itself, and
-        make no difference here.
+    baskets, question
+        As for :func:`discreet.release`, or for :func:`discreet.release_by` with `by` and `segments`; `ledger`, `who`,
+        `same_data` and `progress` are for the release itself, and make no difference here.
     itemsets
         As for :func:`discreet.count`, where that is what you are going to ask.
 
@@ -131,11 +127,11 @@ def preview(
     >>> print(look.hint[-60:])
     The case of letters differs: without that, some would match.
     """
-    held = everyone(baskets, by=question.get("by"), person=person, item=item)
-    question = {name: value for name, value in question.items() if name not in _PAYING}
+    reading, _, asked = parted("preview", question, PreviewOptions)
+    held = everyone(baskets, by=asked.get("by"), **reading)
     make = prepare if itemsets is None else prepare_count
     given = (held,) if itemsets is None else (held, itemsets)
-    return look(held, make(*given, **question))
+    return look(held, make(*given, **asked))
 
 
 def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Item, Vocabulary
 from ..checks import fraction, positive, span
-from ..errors import LimitError, MisuseError, named, told
+from ..errors import LimitError, Message, MisuseError, named, told
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, Ends, measure, within
 from .patterns import Patterns, need_counts, same_bounds
@@ -482,15 +482,20 @@ def _search(
 def _stop(found: int, omitted: int, limit: int) -> NoReturn:
     if omitted > found:
         raise LimitError(
-            f"These patterns give more than {limit:,} possible rules, most of which cannot be "
-            "measured because one side is not among the patterns. Mine all frequent patterns rather than "
-            "closed, maximal or top ones, or use consequents='one'."
+            told(
+                "These patterns give more than {allowed:,} possible rules, most of which cannot be measured because "
+                "one side is not among the patterns. Mine all frequent patterns rather than closed, maximal or top "
+                "ones{single}.",
+                allowed=limit,
+                single=Message(", or use consequents='one'", ""),
+            )
         )
     raise LimitError(
         told(
             "These patterns give more than {allowed:,} rules to look at. Raise {min_confidence} or the support the "
-            "patterns were mined with, use consequents='one', or allow more with {limit=more:_}.",
+            "patterns were mined with, {single}or allow more with {limit=more:_}.",
             allowed=limit,
+            single=Message("use consequents='one', ", ""),
             more=10 * limit,
         )
     )
