@@ -48,8 +48,14 @@ SMALLER = {
 }
 
 
-@pytest.mark.parametrize("name", list(protocols()))
-@pytest.mark.parametrize("epsilon", ["1/2", 4])
+def audited():
+    """Each protocol at a small epsilon and at a large one: one of them here, the other one in `make soak`."""
+    for place, name in enumerate(protocols()):
+        for turn, epsilon in enumerate(("1/2", 4)):
+            yield pytest.param(name, epsilon, marks=[pytest.mark.slow] if (place + turn) % 2 else [])
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [*audited()])
 def test_every_protocol_stands(name, epsilon):
     verdict = audit(name, epsilon=epsilon, runs=100, settings=SMALLER.get(name))
     assert verdict.stands, verdict

@@ -30,7 +30,7 @@ SETTINGS = [
     ("pckv", {"items": 3, "keys": "first"}),
     ("relations", {"cascade": 2, **FEW}),
     ("relations", {"how": "after", "form": "printed", **FEW}),
-    ("relations", {"how": "after", "cascade": 2, **FEW}),
+    pytest.param("relations", {"how": "after", "cascade": 2, **FEW}, marks=pytest.mark.slow),
     ("relations", {"how": "given", "cascade": 2, **FEW}),
     ("relations-full", {"how": "after", "items": 3}),
     ("relations-full", {"how": "given", "items": 3}),
