@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,8 @@ if os.environ.get("CI"):
 else:
     fim = pytest.importorskip("fim", reason="PyFIM is not installed")
 
-# Thresholds lower or equal to those of the benchmarks where that keeps a test within seconds.
+# Thresholds lower or equal to those of the benchmarks where that keeps a test within seconds; some of each kind of data
+# in `make test`, all of them in `make soak`.
 THRESHOLDS = {
     "retail": 60,
     "T10I4D100K": 80,
@@ -29,16 +31,26 @@ THRESHOLDS = {
     "BMS-WebView-2": 60,
     "accidents_reduced": 8_000,
 }
+CROWDED = [("connect", 62_000)]
+FEW = {"retail", "mushroom", "chess", "kosarak_100k", "BMS-WebView-1"}
 
 
-def rows_of(name: str) -> list[list[int]]:
+def all_of(names):
+    return [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in names]
+
+
+def here(name: str) -> Path:
+    """Return where a data set lies; skip where it is not."""
     try:
-        path = datasets.path(name)
+        return datasets.path(name)
     except discreet.InputError as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
-    with lzma.open(path, "rt") as file:
+
+
+def rows_of(name: str) -> list[list[int]]:
+    with lzma.open(here(name), "rt") as file:
         return [list(map(int, line.split())) for line in file]
 
 
@@ -46,7 +58,7 @@ def held_by_all(rows: list[list[int]]) -> frozenset[int]:
     return frozenset(rows[0]).intersection(*rows)
 
 
-@pytest.mark.parametrize("name", THRESHOLDS)
+@pytest.mark.parametrize("name", all_of(THRESHOLDS))
 def test_same_patterns_and_counts(name):
     rows = rows_of(name)
     count = THRESHOLDS[name]
@@ -59,7 +71,13 @@ def test_same_patterns_and_counts(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("mushroom", 1_500), ("retail", 150), ("chess", 2_400), ("connect", 62_000)]
+    ("name", "count"),
+    [
+        ("mushroom", 1_500),
+        ("retail", 150),
+        ("chess", 2_400),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in CROWDED),
+    ],
 )
 @pytest.mark.parametrize(("kind", "target"), [("closed", "c"), ("maximal", "m")])
 def test_same_closed_and_maximal(name, count, kind, target):
@@ -70,9 +88,9 @@ def test_same_closed_and_maximal(name, count, kind, target):
     assert discreet.mine(discreet.read(datasets.path(name)), min_count=count, kind=kind).to_dict() == theirs
 
 
-@pytest.mark.parametrize("name", ["retail", "mushroom", "kosarak_100k", "BMS-POS_275k"])
+@pytest.mark.parametrize("name", all_of(["retail", "mushroom", "kosarak_100k", "BMS-POS_275k"]))
 def test_top_is_the_top_of_a_threshold(name):
-    baskets = discreet.read(datasets.path(name)) if rows_of(name) else None
+    baskets = discreet.read(here(name))
     for top, lengths in ((100, (1, None)), (64, 2), (10, 3), (200, (2, 4))):
         found = discreet.mine(baskets, top=top, lengths=lengths)
         assert len(found) == top

@@ -71,8 +71,8 @@ def queries() -> list[Query]:
 
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
 def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
-    # Every basket added to every multiset of two others: 16 * 136 neighbours; what is cut depends on the basket alone.
-    some = list(product(SUBSETS, repeat=2))[::5]
+    # Some baskets added to some two others; what is cut depends on the basket alone.
+    some = list(product(SUBSETS, repeat=2))[::13]
     for people in some:
         before = engine(people).answer(query)
         assert before.shape == (query.cells,)
@@ -86,7 +86,7 @@ def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
 def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_query_says(query):
     furthest = 0
-    for people in list(product(SUBSETS, repeat=2))[::7]:
+    for people in list(product(SUBSETS, repeat=2))[::23]:
         answers = [engine([*people, basket]).answer(query) for basket in SUBSETS]
         for one, other in combinations(answers, 2):
             change = np.abs(one - other)

@@ -152,9 +152,10 @@ class TestBeyondSmallData:
         everything = discreet.mine(baskets, min_count=int(found.counts[-1]), lengths=lengths)
         assert found == everything.top(top)
 
-    def test_a_vocabulary_of_more_than_4096_and_more_than_32768(self):
-        # Pairs of neighbours, twice each, in a vocabulary that needs more than two bytes; plus two large baskets.
-        items = 33_500
+    # What needs more than two bytes per item is compiled anew, which takes 20 seconds: that is for `make soak`.
+    @pytest.mark.parametrize("items", [5_000, pytest.param(33_500, marks=pytest.mark.slow)])
+    def test_a_vocabulary_of_more_than_4096_and_more_than_32768(self, items):
+        # Pairs of neighbours, twice each; plus two large baskets.
         baskets = [{i, (i + 1) % items} for i in range(items)] * 2 + [set(range(0, items, 500))] * 2
         found = discreet.mine(baskets, min_count=2, lengths=(1, 2))
         large = len(range(0, items, 500))

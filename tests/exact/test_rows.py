@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
 from discreet.exact import rows as layout
-from discreet.exact.rows import RowLayout, largest
+from discreet.exact.rows import RowLayout, largest, narrow
 
 ITEMS = 9
 quick = settings(derandomize=True, max_examples=80, deadline=None)
@@ -78,3 +78,10 @@ def test_the_most_frequent_come_with_the_first():
 @pytest.mark.parametrize(("rank", "expected"), [(1, 7), (2, 7), (3, 4), (5, 0), (6, 0), (0, 0)])
 def test_largest(rank, expected):
     assert largest(np.array([4, 0, 7, 2, 7]), rank) == expected
+
+
+def test_ranks_take_two_bytes_where_they_fit():
+    for ranks, size in ((2**15 - 1, 2), (2**15, 4), (40_000, 4)):
+        kept = narrow(np.arange(ranks, dtype=np.int32), ranks)
+        assert kept.itemsize == size
+        assert kept[-1] == ranks - 1

@@ -52,7 +52,7 @@ def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked,
     # where single items are no patterns, their number are chosen too.
     how = Bases(largest=3)
     seen = set()
-    for before, after in watching.neighbours_of(relation, SUBSETS, (17, 3, 5)):
+    for before, after in watching.neighbours_of(relation, SUBSETS, (37, 3, 5)):
         told = []
         for people in (before, after):
             meter = watching.watched(relation)

@@ -99,7 +99,7 @@ def chances(people, rate: Fraction, picks: int, way: str) -> dict[tuple, float]:
 def test_the_picks_have_the_law_of_peeling(delta, way):
     # Chi-square over all lists of three picks that are expected five times or more, the others together: a fair sampler
     # exceeds its mean by five deviations with a probability below one in ten thousand; the seed is fixed.
-    runs = 2_500
+    runs = 1_000
     one = meter(3, delta)
     rate = one.rate(1, Fraction(1, 3), way)
     expected = {done: runs * chance for done, chance in chances(PEOPLE, rate, 3, way).items()}
