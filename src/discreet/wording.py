@@ -102,6 +102,11 @@ def hinted(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     return call
 
 
+def number_of(number: int, word: str, plural: str | None = None) -> str:
+    """Return a number with its word: 1 pattern, 2 patterns."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
 def printable(text: str, keep: str = "") -> str:
     r"""Return a text with what cannot be seen made visible: a terminal is shown control characters, and obeys none.
 

@@ -20,6 +20,7 @@ from ..errors import InputError, MisuseError, named, told
 from ..kernels.jit import in_threads, threads
 from ..kernels.rows import close_gaps, held, mark, sort_rows, translate
 from ..kernels.truncate import keep_some
+from ..wording import number_of
 from .allowance import Allowance
 from .arrow import as_arrow, as_numpy
 from .core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary
@@ -294,7 +295,7 @@ def finish(
     merged = total - len(codes) if rows.pairs is None else rows.repeated_pairs
     if merged:
         what = "an item in a basket" if rows.pairs is None else "a pair of a person"
-        log.info("%s: merged %s of %s.", name, f"{merged:,} repeat{'' if merged == 1 else 's'}", what)
+        log.info("%s: merged %s of %s.", name, number_of(merged, "repeat"), what)
     baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged, rows.segments)
     return baskets if max_items is None else cap(baskets, max_items, seed)
 

@@ -390,7 +390,7 @@ class Call:
 
     def _frame(self, found: ArrowStream) -> tuple[str, Rows]:
         from .databases import workspace
-        from .tables import is_one_hot, one_hot
+        from .one_hot import is_one_hot, one_hot
 
         named = self.person is not None or self.item is not None
         if found.single:
@@ -406,7 +406,8 @@ class Call:
             return found.name, self._table(work, work.arrow(found.name, found.reader, self._wanted()))
 
     def _table(self, work: Any, table: Any) -> Rows:
-        from .tables import group, holds_lists, lists
+        from .events import holds_lists
+        from .tables import group, lists
 
         if self.person is not None:
             person = table.find(self.person, "person")

@@ -15,6 +15,7 @@ from math import expm1, lgamma, log, log1p
 from ..checks import positive
 from ..errors import MisuseError
 from ..privacy.budget import exact
+from ..wording import number_of
 
 # What is called useful where nothing else is said: the numbers of the paper's own example.
 SLACK, DOUBT = 0.2, 0.5
@@ -46,14 +47,13 @@ class Bounds:
 
     def in_words(self, epsilon: float, *, pure: bool = True, local: bool = False) -> str:
         """Say what the bounds mean for an epsilon, with no delta or with one, and for devices if they are meant too."""
-        people = "1 person holds" if self.threshold == 1 else f"{self.threshold:,} people hold"
+        people = number_of(self.threshold, "person holds", "people hold")
         said = (
             f"To show on any data what at least {people}, give or take {SLACK:.0%}, and be right in {1 - DOUBT:.0%} of "
             f"the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the algorithm"
         )
         if self.short_baskets < self.any_baskets:
-            items = "1 item" if self.longest == 1 else f"{self.longest:,} items"
-            said += f"; {self.short_baskets:.3g} if no basket has more than {items}"
+            said += f"; {self.short_baskets:.3g} if no basket has more than {number_of(self.longest, 'item')}"
         if epsilon >= self.any_baskets:
             said += ". There is as much."
         elif epsilon >= self.short_baskets:

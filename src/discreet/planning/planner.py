@@ -15,7 +15,7 @@ from ..errors import DiscreetError, Message, MisuseError, named, told
 from ..exact.universe import Universe
 from ..privacy.budget import Budget, Neighbours, Relation, exact, shown
 from ..registry import Entry, entry, mechanisms, protocols
-from ..wording import hinted
+from ..wording import hinted, number_of
 from .bounds import bounds
 from .crowd import F64, I64, MOST, ImaginedCrowd, imagine, sizes_of, zipf
 from .forecast import Forecast, Outlook
@@ -323,7 +323,7 @@ def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> _Known:
         notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
         everywhere = int((supports >= MOST).sum())
         if everywhere:
-            items_are = "1 item is" if everywhere == 1 else f"{everywhere:,} items are"
+            items_are = number_of(everywhere, "item is", "items are")
             notes.append(f"So {items_are} in nearly every basket. If none is in yours, a smaller exponent is nearer.")
     if typical is not None:
         lengths, counts = np.unique(typical, return_counts=True)

@@ -21,8 +21,8 @@ import numpy as np
 
 from ..privacy.budget import Budget
 from ..privacy.sampling.sources import SimulationSource
-from ..report.text import number_of
 from ..results.patterns import margins_of
+from ..wording import number_of
 from .api import prepare_count, quote
 from .job import Job
 from .keywords import PreviewOptions, parted

@@ -17,8 +17,8 @@ from ..curator.mechanism import Mechanism, Task, settings_of
 from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
 from ..privacy.budget import Budget, Neighbours, Relation, serious
 from ..registry import mechanism as mechanism_of
-from ..report.text import number_of
 from ..results.itemsets import Itemsets
+from ..wording import number_of
 from .job import MANY_ITEMS, Job
 
 # Less would need noise beyond what whole numbers of this machine hold, and would tell nothing.

@@ -29,8 +29,7 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source, SystemSource
 from ..privacy.sealed import SealedEngine
-from ..report.text import number_of
-from ..wording import Rendered, hinted, printable
+from ..wording import Rendered, hinted, number_of, printable
 from .payment import ledger_of, pay, price
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source
 from ..privacy.sealed import SealedEngine
-from ..report.text import number_of
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
+from ..wording import number_of
 from .job import FINDABLE, FINDING, PEOPLE, PREFIX, Job
 from .result import Release
 

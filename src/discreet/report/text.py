@@ -19,6 +19,7 @@ from ..results.patterns import Patterns
 from ..results.promise import cut
 from ..results.rules import Rules
 from ..wording import JOINERS, printable
+from ..wording import number_of as number_of
 
 # The direction of what stands between these has no effect on what stands around them.
 _ISOLATED = "\u2068{}\u2069"
@@ -124,8 +125,3 @@ def loss(value: Fraction) -> str:
 
 def _signed(text: str) -> str:
     return "0" if text == "-0" else text.replace("-", "−")
-
-
-def number_of(number: int, word: str, plural: str | None = None) -> str:
-    """Return a number with its word: 1 pattern, 2 patterns."""
-    return f"{number:,} {word if number == 1 else plural or word + 's'}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ..wording import printable, text_of
+from ..wording import number_of, printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
 from .promise import SIMULATED, line, outwards
@@ -31,10 +31,10 @@ _ITEMS = 24
 def headline(result: Patterns | Rules) -> str:
     """Return one line that says what there is."""
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
-    people = _number_of(result.people, "person")
+    people = number_of(result.people, "person", "people")
     if result.people_within is not None:
         people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
-    line = f"{_number_of(len(result), word)} of {people}"
+    line = f"{number_of(len(result), word)} of {people}"
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
@@ -114,11 +114,6 @@ def html(result: Patterns | Rules, rows: int = ROWS) -> str:
         f"<div><p><strong>{escape(headline(result))}</strong>{promised}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
     )
-
-
-def _number_of(number: int, word: str) -> str:
-    plural = "people" if word == "person" else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
 
 
 def _rest(result: Patterns | Rules, rows: int) -> str:

@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import get_args
 
+from ...wording import number_of
 from ..measure.order import printed, sentence
 from ..measure.spread import middle
 from ..papers import titles
@@ -99,11 +100,11 @@ def _summary(results: Sequence[Results], claims: Sequence[Claim]) -> Iterator[st
         words = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
         many = [(verdict, sum(claim.verdict == verdict for claim in claims)) for verdict in get_args(Verdict)]
         told = [f"{count} {verdict if count == 1 else words.get(verdict, verdict)}" for verdict, count in many if count]
-        yield f"**{_count(len(claims), 'claim')}**: {', '.join(told)}.\n"
+        yield f"**{number_of(len(claims), 'claim')}**: {', '.join(told)}.\n"
     every = [goal for one in results for goal in one.experiment.goals]
     if every:
         reached = sum(_reached(one, goal)[1] == "**reached**" for one in results for goal in one.experiment.goals)
-        yield f"**{_count(len(every), 'goal')}**: {reached} reached.\n"
+        yield f"**{number_of(len(every), 'goal')}**: {reached} reached.\n"
 
 
 def _missing(results: Sequence[Results]) -> Iterator[str]:
@@ -111,7 +112,7 @@ def _missing(results: Sequence[Results]) -> Iterator[str]:
     if lacking:
         yield "**Not all was run.** Missing are\n"
         for one in lacking:
-            what = "all of it" if not one.rows else _count(one.missing, "run")
+            what = "all of it" if not one.rows else number_of(one.missing, "run")
             yield f"- {one.experiment.shows}: {what} (`discreet lab run {one.experiment.name}`)"
         yield ""
 
@@ -152,10 +153,6 @@ def _found(claim: Claim) -> tuple[str, str]:
     return f"**{claim.verdict}**", claim.why
 
 
-def _count(many: int, what: str) -> str:
-    return f"{many:,} {what}{'' if many == 1 else 's'}"
-
-
 def goals(results: Sequence[Results]) -> Iterator[str]:
     """Yield a table of every goal: reached, or the gap."""
     rows = []
@@ -188,7 +185,7 @@ def section(results: Results, folder: Path) -> Iterator[str]:
     if experiment.differs:
         yield f"*What differs here*: {experiment.differs}\n"
     repeats = len({row.seed for row in results.rows})
-    over = f": mean ± standard deviation over {_count(repeats, 'run')}" if repeats > 1 else ""
+    over = f": mean ± standard deviation over {number_of(repeats, 'run')}" if repeats > 1 else ""
     yield f"`discreet lab run {experiment.name}`{over}\n"
     yield from (f"*Not run*: {text(failed)}\n" for failed in results.failed)
     if not results.rows:

@@ -1,0 +1,226 @@
+"""Packages of other people that register a mechanism, a protocol or an oracle, and how they are installed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import running
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import LOSSES
+from discreet.local.oracle import EVERY_ANSWER, EVERY_LOSS
+from discreet.local.oracle_steps import choice
+from discreet.registry import mechanisms, oracles, protocols
+
+# A mechanism as somebody else would write it: everyone's count of each single item, with noise.
+STRANGER = '''
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.curator.mechanism import Found, Mechanism
+from discreet.exact.query import Supports
+from discreet.results.itemsets import Itemsets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Mechanism):
+    """Settings of `plain`."""
+
+    shift: int = 0
+
+    name: ClassVar[str] = "plain"
+    summary: ClassVar[str] = "Counts every item with noise."
+    citation: ClassVar[str] = "Nobody. Nothing. Nowhere 2026."
+    answers: ClassVar[tuple[str, ...]] = ("threshold",)
+    proof: ClassVar[str] = "plain.md"
+
+    def plan(self, asked):
+        return [("counting the items", Fraction(1))]
+
+    def run(self, engine, asked, meter):
+        every = Itemsets.of([(item,) for item in range(asked.items)])
+        noisy = meter.count("counting the items", engine, Supports(every), Fraction(1))
+        kept = np.flatnonzero(noisy.values >= asked.count)
+        values = noisy.values[kept] + float(self.shift)
+        return Found(
+            itemsets=every.take(kept), estimates=values, low=values - noisy.margin(), high=values + noisy.margin()
+        )
+'''
+
+
+# Derived from one that has a page, which says nothing about this one.
+HASTY = (
+    STRANGER.replace("class Plain", "class Careful")
+    + '''
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Careful):
+    """Settings of `plain`."""
+'''
+)
+
+
+# A protocol and an oracle of somebody else: ours under another name.
+ASKING = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.local.device.client import ANSWERS
+from discreet.local.device.loss import LOSSES
+from discreet.local.oracles.grr import GRR
+from discreet.local.protocols.svim import SVIM
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(SVIM):
+    name: ClassVar[str] = "plain"
+    proof: ClassVar[str] = "plain.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainOracle(GRR):
+    name: ClassVar[str] = "plain"
+    proof: ClassVar[str] = "plain.md"
+    answer = staticmethod(ANSWERS["grr"])
+    loss = LOSSES["grr"]
+"""
+
+# An oracle of somebody else that has nothing of ours: two bits for at most two candidates, each told wrong at times.
+TWO = """
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import MisuseError
+from discreet.local.device.loss import Loss
+from discreet.local.oracle import SetValued, chance, grown
+
+
+def _answer(oracle, values, draws):
+    mine = draws.some(oracle["pad"], values)
+    return {"bits": [int(draws.chance(oracle["keep"]) == (value in mine)) for value in range(oracle["size"])]}
+
+
+def _loss(oracle):
+    return Fraction(oracle["keep"], 2**32 - oracle["keep"]) ** oracle["size"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Two(SetValued):
+    keep: int
+
+    name: ClassVar[str] = "plain"
+    summary: ClassVar[str] = "two bits"
+    citation: ClassVar[str] = "Nobody."
+    proof: ClassVar[str] = "plain.md"
+    answer = staticmethod(_answer)
+    loss = Loss(_loss, "size pad dummies keep", largest=3)
+
+    @classmethod
+    def make(cls, epsilon, size, *, pad=1, single=False):
+        if size > 2:
+            raise MisuseError("plain is for two candidates.")
+        growth = grown(epsilon / 2)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=chance(growth / (growth + 1)))
+
+    @property
+    def numbers(self):
+        return {"keep": self.keep}
+
+    @property
+    def dummies(self):
+        return 0 if self.single else 1
+
+    @property
+    def p_held(self):
+        return Fraction(self.keep, 2**32)
+
+    @property
+    def p_other(self):
+        return 1 - self.p_held
+
+    @property
+    def bits(self):
+        return self.size
+
+    def supports(self, columns):
+        return columns["bits"].sum(0)
+
+    def written(self, columns, row):
+        return {"bits": columns["bits"][row].tolist()}
+
+    def flaw(self, report):
+        bits = report.get("bits") if isinstance(report, dict) else None
+        good = isinstance(bits, list) and len(bits) == self.size and all(bit in (0, 1) for bit in bits)
+        return "" if good else "it has no bit for each candidate"
+
+    def columns(self, reports):
+        return {"bits": np.array([report["bits"] for report in reports], np.int64).reshape(-1, self.size)}
+"""
+
+
+def install(
+    folder: Path,
+    code: str = STRANGER,
+    *,
+    value: str = "stranger:Plain",
+    proof: bool = True,
+    group: str = "discreet.mechanisms",
+) -> Path:
+    """Put a distribution into a folder as an installer would: a module, a page, and what the package registers."""
+    (folder / "stranger.py").write_text(code)
+    if proof:
+        (folder / "plain.md").write_text("# plain\n")
+    about = folder / "stranger_mechanisms-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger-mechanisms\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{group}]\nplain = {value}\n")
+    return folder
+
+
+@contextmanager
+def installed(folder: Path) -> Iterator[None]:
+    """Let this process find the distribution of a folder, and forget all of it afterwards."""
+    tables = (ANSWERS, LOSSES, EVERY_ANSWER.maps[1], EVERY_LOSS.maps[1])
+    before = [dict(table) for table in tables]
+    forget()
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for table, kept in zip(tables, before, strict=True):
+            table.clear()
+            table.update(kept)
+        forget()
+
+
+def forget() -> None:
+    """Drop what the registry and the interpreter know of a package."""
+    sys.modules.pop("stranger", None)
+    for known in (mechanisms, protocols, oracles, choice.oracles, choice.means):
+        known.cache_clear()
+
+
+def run(folder: Path, *command: object) -> running.Done:
+    """Run the command line where the distribution of a folder is installed."""
+    with installed(folder):
+        return running.run(*command, cwd=folder)
+
+
+def program(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own there."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)

@@ -1,0 +1,351 @@
+"""The registry with packages of other people: what it finds in them, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import discreet
+from discreet import MisuseError
+from discreet.curator.mechanisms.exponential import Exponential
+from discreet.lab.run.trial import trial
+from discreet.registry import protocol
+from strangers import ASKING, HASTY, STRANGER, TWO, install, program, run
+
+
+class TestOtherPackages:
+    def test_are_listed_and_used_like_ours(self, tmp_path):
+        install(tmp_path)
+        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
+        (entry,) = (one for one in told if one["name"] == "plain")
+        assert entry["package"] == "stranger-mechanisms"
+        assert entry["answers"] == ["threshold"]
+        assert entry["settings"] == {"shift": 0}
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        done = run(
+            tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1000, "--really",
+            "--items", "public",
+            "--mechanism", "plain", "--set", "shift=5", "--format", "json",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert [(one["items"], one["count"]) for one in found["patterns"]] == [([1], 105)]
+        assert found["guarantee"]["epsilon"] == "1000"
+        code = (
+            "import discreet; print(discreet.mechanisms()['plain'].proof.name, discreet.mechanisms()['auto'].package)"
+        )
+        assert program(tmp_path, code).stdout == "plain.md discreet\n"
+
+    def test_stand_the_audit(self, tmp_path):
+        done = run(install(tmp_path), "audit", "plain", "--epsilon", 1)
+        assert done.returncode == 0, done.stderr
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"proof": False},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
+                "it.",
+            ),
+            (
+                {"code": STRANGER.replace('    proof: ClassVar[str] = "plain.md"\n', "")},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: say which one in its "
+                "attribute proof.",
+            ),
+            (
+                {"proof": False, "code": ASKING, "group": "discreet.protocols"},
+                "The protocol plain of the package stranger-mechanisms has no proof page: plain.md has to lie beside "
+                "it.",
+            ),
+            (
+                {"code": HASTY},
+                "The mechanism plain of the package stranger-mechanisms has no proof page: say which one in its "
+                "attribute proof; the one it inherits is about another.",
+            ),
+        ],
+        ids=["no page", "none named", "a protocol", "an inherited page"],
+    )
+    def test_one_without_its_page_stands_in_the_way_of_no_other(self, tmp_path, change, message):
+        install(tmp_path, **change)
+        for command in (["audit", "plain"], ["mechanisms", "plain"]):
+            done = run(tmp_path, *command)
+            assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+        told = json.loads(run(tmp_path, "mechanisms", "--format", "json").stdout)
+        (listed,) = (one for one in told if one["name"] == "plain")
+        assert (listed["proof"], listed["summary"]) == (None, f"{message} It is not run.")
+        assert run(tmp_path, "audit", "olh", "--runs", 5).returncode == 0
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"code": STRANGER.replace('= "plain"', '= "count"')},
+                "There are two mechanisms called count, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
+                {"code": ASKING.replace('"plain"\n', '"svsm"\n', 1), "group": "discreet.protocols"},
+                "There are two protocols called svsm, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
+                {
+                    "code": TWO.replace('= "plain"', '= "adaptive"'),
+                    "value": "stranger:Two",
+                    "group": "discreet.oracles",
+                },
+                "There are two oracles called adaptive, one of the package discreet and one of stranger-mechanisms: "
+                "rename one, or uninstall its package.",
+            ),
+            (
+                {"value": "nowhere:Plain"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (ModuleNotFoundError: No "
+                "module named 'nowhere'): mend or uninstall that package.",
+            ),
+            (
+                {"code": "import sys\nsys.exit(0)\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0): mend or "
+                "uninstall that package.",
+            ),
+            (
+                {"code": "class Odd(BaseException):\n    def __str__(self): return 1 / 0\nraise Odd\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be loaded (Odd): mend or uninstall that "
+                "package.",
+            ),
+            (
+                {"code": STRANGER + "    def __post_init__(self): raise SystemExit(0)\n"},
+                "The mechanism plain of the package stranger-mechanisms cannot be used (SystemExit: 0): mend or "
+                "uninstall that package.",
+            ),
+            (
+                {"code": STRANGER.replace('name: ClassVar[str] = "plain"', "name: ClassVar[int] = 7")},
+                "The mechanism plain of the package stranger-mechanisms cannot be used (TypeError: its name is not a "
+                "text): mend or uninstall that package.",
+            ),
+            (
+                {"value": "stranger:Supports"},
+                "stranger:Supports of the package stranger-mechanisms is no mechanism: discreet.mechanisms takes "
+                "subclasses of Mechanism with a name. Mend or uninstall that package.",
+            ),
+        ],
+        ids=[
+            "duplicate",
+            "a protocol of ours",
+            "a word of ours",
+            "broken",
+            "exits",
+            "any error",
+            "exits when made",
+            "no text as name",
+            "no mechanism",
+        ],
+    )
+    def test_are_refused_with_their_name(self, tmp_path, change, message):
+        done = run(install(tmp_path, **change), "mechanisms")
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+    def test_one_that_exits_does_not_end_a_release_as_if_it_were_done(self, tmp_path):
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        release = ("release", "b.dat", "--top", 1, "--epsilon", 1, "--items", "public", "-o", "r.json")
+        install(tmp_path, "raise SystemExit(0)\n")
+        done = run(tmp_path, *release)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "The mechanism plain of the package stranger-mechanisms cannot be loaded (SystemExit: 0)" in done.stderr
+        assert not (tmp_path / "r.json").exists()
+
+    def test_one_that_exits_while_it_runs_does_not_hide_what_was_paid(self, tmp_path):
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
+        install(
+            tmp_path, STRANGER.replace("def run(self, engine, asked, meter):", "def run(self, *_):\n        exit(0)")
+        )
+        assert run(tmp_path, "ledger", "create", "l.db", "--epsilon", 5).returncode == 0
+        done = run(
+            tmp_path, "release", "b.dat", "--min-count", 70, "--epsilon", 1, "--items", "public",
+            "--mechanism", "plain", "--ledger", "l.db", "-o", "r.json",
+        )  # fmt: skip
+        assert done.returncode == 1
+        told = done.stderr.splitlines()[-1]
+        begins = "discreet: Code of another package exited with 0 in the middle of this command. There is no result. "
+        assert told.startswith(begins)
+        assert "l.db" in told.removeprefix(begins)  # the receipt
+
+    def test_one_whose_registration_cannot_be_read_is_named(self, tmp_path):
+        install(tmp_path, value="stranger:Plain\n=\nplain")
+        done = run(tmp_path, "mechanisms")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(
+            "discreet: What the package stranger-mechanisms registers cannot be read (TypeError: "
+        )
+
+
+class TestOtherPackagesOnTheLocalSide:
+    def test_a_protocol_is_listed_and_used_like_ours(self, tmp_path):
+        install(tmp_path, ASKING, group="discreet.protocols")
+        told = json.loads(run(tmp_path, "mechanisms", "plain", "--format", "json").stdout)
+        assert [(one["kind"], one["model"], one["package"]) for one in told] == [
+            ("protocol", "local", "stranger-mechanisms")
+        ]
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
+        done = run(
+            tmp_path, "simulate", "b.dat", "--protocol", "plain", "--top", 1, "--epsilon", 8, "--seed", 1,
+            "--format", "json", "--set", "candidates=3",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["protocol"], found["patterns"][0]["items"]) == ("plain", [1])
+        assert found["settings"]["candidates"] == 3
+        assert run(tmp_path, "audit", "plain", "--runs", 20).returncode == 0
+
+    def test_an_oracle_is_listed_and_audited_like_ours(self, tmp_path):
+        install(tmp_path, ASKING, value="stranger:PlainOracle", group="discreet.oracles")
+        told = json.loads(run(tmp_path, "mechanisms", "--kind", "oracle", "--format", "json").stdout)
+        assert "plain" in [one["name"] for one in told]
+        done = run(tmp_path, "audit", "plain", "--runs", 20)
+        assert done.returncode == 0, done.stderr
+
+    def test_an_oracle_is_one_file_and_one_page(self, tmp_path):
+        install(tmp_path, TWO, value="stranger:Two", group="discreet.oracles")
+        done = run(tmp_path, "audit", "plain", "--runs", 200, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        enumerated, _ = json.loads(done.stdout)["attempts"]
+        assert (enumerated["means"], enumerated["loss"]) == ("exact", pytest.approx(1))
+        (tmp_path / "b.dat").write_text("1 2\n1\n" * 500)
+        done = run(
+            tmp_path, "simulate", "b.dat", "--protocol", "svim", "--top", 1, "--epsilon", 8, "--seed", 1,
+            "--format", "json", "--set", "oracle=plain", "--set", "candidates=2",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert "plain" in {one["oracle"] for one in found["rounds"]}
+        assert found["patterns"][0]["items"] == [1]
+        code = (
+            "from fractions import Fraction; from discreet.local import client; "
+            "from discreet.local.study.conversation import Ask, Who; "
+            "from discreet.local.study.questions import CandidateList, Which; "
+            "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
+            "print(client(ask.form, [1], max_epsilon=1))"
+        )
+        done = program(tmp_path, code)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith('b\'{"bits":[')
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"value": "stranger:Plain", "group": "discreet.oracles"},
+                "stranger:Plain of the package stranger-mechanisms is no oracle: discreet.oracles takes subclasses of "
+                "Oracle or MeanOracle with a name. Mend or uninstall that package.",
+            ),
+            (
+                {"value": "nowhere:Plain", "group": "discreet.protocols"},
+                "The protocol plain of the package stranger-mechanisms cannot be loaded (ModuleNotFoundError: No "
+                "module named 'nowhere'): mend or uninstall that package.",
+            ),
+            (
+                {"code": ASKING.replace('"plain"\n', '"count"\n', 1), "group": "discreet.protocols"},
+                "There are a mechanism and a protocol called count, one of the package discreet and one of "
+                "stranger-mechanisms: rename one, or uninstall its package.",
+            ),
+        ],
+        ids=["no oracle", "broken", "duplicate"],
+    )
+    def test_are_refused_with_their_name(self, tmp_path, change, message):
+        done = run(install(tmp_path, **{"code": ASKING, **change}), "mechanisms")
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"discreet: {message}\n")
+
+
+class TestNothingUnprovenIsRun:
+    """By no route: not by name, and not as an object."""
+
+    def test_a_protocol_or_its_oracle_by_name(self, tmp_path):
+        # Each of these ran what the list of mechanisms says is not run.
+        oracle = TWO.replace('= "plain"', '= "bare"').replace("class Two", "class Bare")
+        install(tmp_path, ASKING + oracle, group="discreet.protocols", proof=False)
+        with (tmp_path / "stranger_mechanisms-1.0.dist-info" / "entry_points.txt").open("a") as points:
+            points.write("[discreet.oracles]\nbare = stranger:Bare\n")
+        code = """
+import discreet
+from discreet import registry
+from discreet.lab.measure.noise_free import learn_without_noise
+
+shop = discreet.read([{"tea"}] * 50)
+for route in (
+    lambda: discreet.simulate(shop, "plain", top=1, epsilon=1, seed=1),
+    lambda: discreet.simulate(shop, "svim", top=1, epsilon=1, seed=1, settings={"oracle": "bare"}),
+    lambda: learn_without_noise(shop, "plain", top=1, epsilon=1, seed=1),
+    lambda: discreet.plan(people=50, items=2, top=1, epsilon=1, names=["plain"]),
+    lambda: discreet.audit("plain"),
+    lambda: discreet.audit("bare"),
+    lambda: discreet.audit(registry.oracles()["bare"].kind),
+    lambda: discreet.simulate(shop, registry.protocols()["plain"].kind(), top=1, epsilon=1, seed=1),
+):
+    try:
+        print(route())
+    except discreet.MisuseError as refused:
+        print(str(refused).split(":")[0])
+"""
+        done = program(tmp_path, code)
+        assert done.returncode == 0, done.stderr
+        plain, bare = (
+            f"The {what} of the package {{}} has no proof page" for what in ("protocol plain", "oracle bare")
+        )
+        theirs, its_module = "stranger-mechanisms", "stranger"
+        assert done.stdout.splitlines() == [
+            plain.format(theirs),
+            bare.format(theirs),
+            plain.format(theirs),
+            plain.format(theirs),
+            plain.format(theirs),
+            bare.format(theirs),
+            bare.format(its_module),
+            plain.format(its_module),
+        ]
+
+    def test_an_object(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Hasty(Exponential):
+            name: ClassVar[str] = "hasty"
+
+        shop, asked = [{"tea"}] * 50, {"top": 1, "epsilon": 1, "items": ["tea"]}
+        message = (
+            f"The mechanism hasty of the package {__name__.partition('.')[0]} has no proof page: say which one in its "
+            "attribute proof. To try it on known data, with seeded noise and marked as simulated: "
+            "discreet.lab.run.trial.trial."
+        )
+        for route in (lambda: discreet.release(shop, mechanism=Hasty(), **asked), lambda: discreet.audit(Hasty())):
+            with pytest.raises(MisuseError) as caught:
+                route()
+            assert str(caught.value) == message
+        assert trial(shop, seed=1, mechanism=Hasty(), **asked).simulated
+
+    def test_a_page_of_the_parent_says_nothing(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Proven(Exponential):
+            name: ClassVar[str] = "proven"
+            proof: ClassVar[str] = "proven.md"
+
+        class Derived(Proven):
+            pass
+
+        with pytest.raises(MisuseError, match="say which one in its attribute proof; the one it inherits is about"):
+            discreet.release([{"tea"}], top=1, epsilon=1, items=["tea"], mechanism=Derived())
+        with pytest.raises(MisuseError, match=r"has no proof page: proven\.md has to lie beside it"):
+            discreet.release([{"tea"}], top=1, epsilon=1, items=["tea"], mechanism=Proven())
+
+    def test_what_is_no_mechanism_at_all(self):
+        with pytest.raises(MisuseError) as caught:
+            discreet.audit(3)
+        assert str(caught.value) == (
+            "A mechanism, protocol or class of oracles is audited, or the name of one, such as 'exponential'; 3 was "
+            "given."
+        )
+        with pytest.raises(MisuseError) as caught:
+            protocol(3)
+        assert str(caught.value) == (
+            "protocol is one of the names that discreet.registry.protocols() lists, such as 'adept'; 3 was given."
+        )
