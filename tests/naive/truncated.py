@@ -8,24 +8,17 @@ from math import comb
 
 import numpy as np
 
-from discreet import Baskets, Vocabulary
 from discreet.baskets.core import starts
-from discreet.exact.engine import LocalEngine
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
+from discreet.privacy.sealed import unsealed
 from discreet.results.itemsets import Itemsets
 
 
 def column(sets) -> Itemsets:
     rows = [sorted(one) for one in sets]
     return Itemsets(starts([len(row) for row in rows]), np.array(list(chain(*rows)), np.int32))
-
-
-def engine(people, items) -> SealedEngine:
-    held = column(people)
-    return SealedEngine(LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(items)))))
 
 
 def frequent(people, items, count, longest) -> set[frozenset[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from discreet import MisuseError
 from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.curator.mechanism import Task
 from discreet.exact.engine import LocalEngine
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
@@ -23,6 +25,11 @@ def engine(people, items: int) -> SealedEngine:
     rows = [sorted(basket) for basket in people]
     codes = np.array([item for row in rows for item in row], np.int32)
     return SealedEngine(LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))))
+
+
+def asking(**more) -> Task:
+    """Return a question about patterns of one item or more, and five people, unless told otherwise."""
+    return Task(**({"least": 1, "people": 5} | more))
 
 
 class Watched(Meter):
@@ -52,6 +59,27 @@ def neighbours_of(relation, subsets, steps) -> list[tuple[list, list]]:
         return [(list(people), [*people, basket]) for people in some for basket in subsets[::added_step]]
     others = list(combinations(subsets[::replaced_step], 2))
     return [([*people, one], [*people, other]) for people in some for one, other in others]
+
+
+def choices(how, asked, relation, subsets, steps) -> Iterator[tuple]:
+    """Yield every choice of a run on neighbours that were told the same.
+
+    It has what it is for, the scores before and after, rate, picks, way and price. That scores move by no more than
+    they are said to, and in the direction they are said to, is asserted on the way.
+    """
+    for pair in neighbours_of(relation, subsets, steps):
+        before, after = (watched(relation) for _ in pair)
+        for people, meter in zip(pair, (before, after), strict=True):
+            how.run(engine(people, asked.items), asked, meter)
+        prices = [charge.epsilon for charge in before.charges]
+        assert prices == [charge.epsilon for charge in after.charges]
+        for (what, mine, rate, picks, way), (_, yours, *_), price in zip(before.seen, after.seen, prices, strict=False):
+            change = yours.scores - mine.scores
+            adding = relation is Neighbours.ADD_REMOVE
+            assert np.abs(change).max() <= (1 if adding or mine.monotone else 2), what
+            if mine.monotone and adding:
+                assert (change >= 0).all(), what
+            yield what, mine.scores, yours.scores, rate, picks, way, price
 
 
 def refusal(mechanism: str, settings, question) -> str:

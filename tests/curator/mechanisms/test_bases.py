@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
 from discreet.curator.steps.basis_cover import blocks, cover
 from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
@@ -22,7 +22,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
+from discreet.privacy.sealed import unsealed
 from discreet.results.itemsets import Itemsets
 from naive import watching
 
@@ -33,12 +33,8 @@ SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> SealedEngine:
-    return watching.engine(people, items)
-
-
-def asking(**more) -> Task:
-    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
+engine = partial(watching.engine, items=ITEMS)
+asking = partial(watching.asking, longest=ITEMS, items=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -50,26 +46,14 @@ def asking(**more) -> Task:
 def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
     # Every choice of a run, on neighbours that were told the same. At most three items in a basis, so that pairs and,
     # where single items are no patterns, their number are chosen too.
-    how = Bases(largest=3)
     seen = set()
-    for before, after in watching.neighbours_of(relation, SUBSETS, (37, 3, 5)):
-        told = []
-        for people in (before, after):
-            meter = watching.watched(relation)
-            how.run(engine(people), asked, meter)
-            told.append(meter)
-        one, other = (meter.seen for meter in told)
-        for (what, mine, rate, picks, way), (_, yours, _, _, _), charge in zip(
-            one, other, told[0].charges, strict=False
-        ):
-            change = yours.scores - mine.scores
-            assert np.abs(change).max() <= (1 if relation is ADD or mine.monotone else 2), what
-            if mine.monotone and relation is ADD:
-                assert (change >= 0).all()
-            spread = change.max() - change.min()
-            assert picks * rate * int(spread) <= charge.epsilon
-            assert way == "permute-and-flip"
-            seen.add(what)
+    for what, mine, yours, rate, picks, way, price in watching.choices(
+        Bases(largest=3), asked, relation, SUBSETS, (37, 3, 5)
+    ):
+        change = yours - mine
+        assert picks * rate * int(change.max() - change.min()) <= price
+        assert way == "permute-and-flip"
+        seen.add(what)
     if asked.least > 1:
         assert "choosing how many pairs" in seen
 
@@ -183,7 +167,7 @@ class TestFitting:
         bases=st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4),
     )
     def test_exact_cells_give_exact_counts(self, people, bases):
-        crowd = engine(people, 6)
+        crowd = engine(people, items=6)
         named = [tuple(sorted(basis)) for basis in bases]
         noisy = Noisy(unsealed(crowd.answer(Cells(tuple(named)))), Fraction(0), Fraction(0))
         for known in (None, (float(len(people)), 0.0)):

@@ -28,6 +28,7 @@ from discreet.privacy.sampling.sources import SimulationSource
 from discreet.privacy.sealed import SealedEngine
 from discreet.results.itemsets import Itemsets
 from naive import truncated as naive
+from naive import watching
 
 ALPHABET = 4
 SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
@@ -191,7 +192,7 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question,
         runs = []
         for data in (people, (*people, more), (), (more,)):
             meter = naive.Scripted(number % 50, delta=delta)
-            found = ClippedCounting().run(naive.engine(data, ALPHABET), asked, meter)
+            found = ClippedCounting().run(watching.engine(data, ALPHABET), asked, meter)
             assert meter.left == 0
             runs.append((meter.asked, found))
         (before, found), (after, again), (nobody, _), (alone, _) = runs

@@ -20,7 +20,8 @@ from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.publish import carry_out, prepare
-from naive.truncated import Scripted, column, engine
+from naive.truncated import Scripted, column
+from naive.watching import engine
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ITEMS = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import exp, log
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import discreet
 from discreet.auditing.laws import law
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.peeling import PICK, Growing, Peeling, picked
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Supports
@@ -22,7 +22,7 @@ from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
+from discreet.privacy.sealed import unsealed
 from discreet.results.itemsets import Itemsets
 from naive import watching
 
@@ -34,12 +34,8 @@ SHOP = groceries(400, seed=3)
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> SealedEngine:
-    return watching.engine(people, items)
-
-
-def asking(**more) -> Task:
-    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 9, "top": 3} | more))
+engine = partial(watching.engine, items=ITEMS)
+asking = partial(watching.asking, longest=ITEMS, items=ITEMS, people=9, top=3)
 
 
 def meter(epsilon, delta=0, seed=1, neighbours=ADD) -> Meter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import comb
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms.privbasis import PrivBasis
 from discreet.curator.steps import basis_cover as covering
 from discreet.curator.steps.basis_cover import cover, groups
@@ -35,12 +35,8 @@ SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range
 few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
-def engine(people, items=ITEMS) -> SealedEngine:
-    return watching.engine(people, items)
-
-
-def asking(**more) -> Task:
-    return Task(**({"least": 1, "longest": ITEMS, "items": ITEMS, "people": 5} | more))
+engine = partial(watching.engine, items=ITEMS)
+asking = partial(watching.asking, longest=ITEMS, items=ITEMS)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -57,25 +53,13 @@ def asking(**more) -> Task:
 )
 def test_no_choice_moves_by_more_than_it_says_or_loses_more_than_it_costs(asked, relation):
     # Every choice of a run, on neighbours that were told the same: candidates, steps, directions, and the exact loss.
-    how = PrivBasis(largest=2)
-    for before, after in watching.neighbours_of(relation, SUBSETS, (7, 2, 2)):
-        told = []
-        for people in (before, after):
-            meter = watching.watched(relation)
-            how.run(engine(people), asked, meter)
-            told.append(meter)
-        one, other = (meter.seen for meter in told)
-        assert [charge.epsilon for charge in told[0].charges] == [charge.epsilon for charge in told[1].charges]
-        for (what, mine, rate, picks, _), (_, yours, *_), charge in zip(one, other, told[0].charges, strict=False):
-            change = yours.scores - mine.scores
-            steps = 1 if relation is ADD or mine.monotone else 2
-            assert np.abs(change).max() <= steps
-            if mine.monotone and relation is ADD:
-                assert (change >= 0).all()
-            # The law of one pick: the loss is largest over single candidates, and picks compose.
-            weights = [np.exp(float(rate) * scores) for scores in (mine.scores, yours.scores)]
-            loss = np.abs(np.log(weights[0] / weights[0].sum()) - np.log(weights[1] / weights[1].sum())).max()
-            assert picks * loss <= charge.epsilon + 1e-9, what
+    for what, mine, yours, rate, picks, _, price in watching.choices(
+        PrivBasis(largest=2), asked, relation, SUBSETS, (7, 2, 2)
+    ):
+        # The law of one pick: the loss is largest over single candidates, and picks compose.
+        weights = [np.exp(float(rate) * scores) for scores in (mine, yours)]
+        loss = np.abs(np.log(weights[0] / weights[0].sum()) - np.log(weights[1] / weights[1].sum())).max()
+        assert picks * loss <= price + 1e-9, what
 
 
 def test_ranks_run_over_the_universe_and_end_in_zeros():
@@ -224,7 +208,7 @@ class TestSums:
         longest=st.integers(2, 5),
     )
     def test_exact_cells_give_exact_counts(self, people, bases, least, longest):
-        asked = engine(people, 6)
+        asked = engine(people, items=6)
         named = [tuple(sorted(basis)) for basis in bases]
         cells = unsealed(asked.answer(Cells(tuple(named))))
         sums = add_up(named, Noisy(cells, Fraction(0), Fraction(0)), least, longest)

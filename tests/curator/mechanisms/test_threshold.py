@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from math import ceil, comb, exp, log
 
@@ -11,17 +12,16 @@ import pytest
 
 import discreet
 from discreet import MisuseError
-from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms import threshold
 from discreet.curator.mechanisms.threshold import find
-from discreet.exact.engine import LocalEngine
 from discreet.exact.query import Truncation
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
-from discreet.privacy.sealed import SealedEngine, unsealed
+from discreet.privacy.sealed import unsealed
+from naive import watching
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(3_000, seed=3)
@@ -29,10 +29,7 @@ ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
 
 
-def engine(people, items=ITEMS) -> SealedEngine:
-    rows = [sorted(basket) for basket in people]
-    codes = np.array([item for row in rows for item in row], np.int32)
-    return SealedEngine(LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))))
+engine = partial(watching.engine, items=ITEMS)
 
 
 def metered(epsilon="1", delta="1e-3", neighbours=ADD, seed=1) -> Meter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, combinations_with_replacement, product
 from math import ceil, exp, log2
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import discreet
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
-from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import truncated
 from discreet.curator.mechanisms.truncated import Truncated
 from discreet.curator.mechanisms.truncated_naive import TruncatedNaive
@@ -29,6 +29,7 @@ from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.privacy.sealed import unsealed
 from naive import truncated as naive
+from naive import watching
 
 ALPHABET = 4
 SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
@@ -60,8 +61,7 @@ def run(people, /, *, items=ALPHABET, seed=1, mechanism="truncated", **question)
     return trial(people, seed=seed, items=items, mechanism=mechanism, **question)
 
 
-def asking(**changes) -> Task:
-    return Task(**({"count": 3, "least": 1, "longest": 4, "items": ALPHABET, "people": 5} | changes))
+asking = partial(watching.asking, count=3, longest=4, items=ALPHABET)
 
 
 @few
@@ -123,7 +123,7 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
         equal = people.count(more)
         for data in (people, (*people, more), (more,) * equal, (more,) * (equal + 1)):
             meter = naive.Scripted(number)
-            runs.append((meter.asked, kind.run(naive.engine(data, ALPHABET), asking(), meter)))
+            runs.append((meter.asked, kind.run(watching.engine(data, ALPHABET), asking(), meter)))
         (before, found), (after, again), (equals, _), (alone, _) = runs
         assert found.itemsets.same(again.itemsets)
         assert (found.facts, found.notes) == (again.facts, again.notes)
@@ -143,21 +143,21 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
 
 def test_smart_truncating_is_asked_for_with_scores_and_a_secret():
     meter = naive.Scripted(5, epsilon=10)
-    Truncated(longest=3).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+    Truncated(longest=3).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
     items, pairs = (query for _, query, _, _ in meter.asked[1:3])
     assert items.truncation.sets is None
     assert pairs.truncation.sets is pairs.itemsets
     assert (pairs.truncation.scores >= 0).all()
     assert pairs.truncation.key == items.truncation.key
     random = naive.Scripted(5, epsilon=10)
-    Truncated(longest=3, smart=False).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), random)
+    Truncated(longest=3, smart=False).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), random)
     assert random.asked[2][1].truncation.sets is None
 
 
 def test_the_printed_bound_can_be_had():
     for bound, kind in (("degrees", Supports), ("binomial", Loose)):
         meter = naive.Scripted(5, epsilon=10)
-        Truncated(longest=3, bound=bound).run(naive.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
+        Truncated(longest=3, bound=bound).run(watching.engine([SUBSETS[-1]] * 9, ALPHABET), asking(count=1), meter)
         assert {type(query) for _, query, _, _ in meter.asked[1:]} == {kind}
 
 
@@ -182,7 +182,7 @@ def test_the_cut_is_chosen_by_the_noise_that_will_be_drawn(neighbours, delta, mo
     meter.count = counted
     # Few of the 45 pairs fit into a basket that is cut, so an exchange moves twice as many.
     people = [frozenset(basket) for basket in combinations(range(10), 6)]
-    Truncated(longest=3).run(naive.engine(people, 10), asking(count=60, items=10, people=210), meter)
+    Truncated(longest=3).run(watching.engine(people, 10), asking(count=60, items=10, people=210), meter)
     assert thought
     for deviations, (longest, variance) in zip(thought, drawn, strict=False):
         assert deviations[longest] ** 2 == pytest.approx(float(variance))
@@ -233,10 +233,10 @@ def test_the_largest_counts_move_by_one_at_most():
     queries = [Largest(size, floor, rank) for floor, rank in ((0, 100), (2, 100), (1, 1), (1, 4)) for size in (1, 2, 3)]
     moved = set()
     for people in [combination for size in range(3) for combination in combinations(SUBSETS, size)][::5]:
-        before = naive.engine(people, ALPHABET)
+        before = watching.engine(people, ALPHABET)
         answers = [int(unsealed(before.answer(query))[0]) for query in queries]
         for more in SUBSETS[::3]:
-            after = naive.engine((*people, more), ALPHABET)
+            after = watching.engine((*people, more), ALPHABET)
             for query, answer in zip(queries, answers, strict=True):
                 moved.add(int(unsealed(after.answer(query))[0]) - answer)
     assert moved == {0, 1}
@@ -245,7 +245,7 @@ def test_the_largest_counts_move_by_one_at_most():
 def test_the_papers_counterexample_no_longer_jumps():
     # C1: with y_i = y_j beyond the longest set over the floor, one more {2, 3} took y_2 from 1000 to 5.
     people = [{1}] * 1000 + [{2, 3}] * 4
-    before, after = naive.engine(people, ALPHABET), naive.engine([*people, {2, 3}], ALPHABET)
+    before, after = watching.engine(people, ALPHABET), watching.engine([*people, {2, 3}], ALPHABET)
     for size in (1, 2, 3):
         query = Largest(size, 5)
         assert unsealed(before.answer(query)) == unsealed(after.answer(query)) == (1000 if size == 1 else 5)

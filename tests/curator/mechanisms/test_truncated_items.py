@@ -25,6 +25,7 @@ from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.sources import SimulationSource
 from naive import truncated as naive
+from naive import watching
 
 ALPHABET = 4
 SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
@@ -89,7 +90,7 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(settings)
         equal = people.count(more)
         for data in (people, (*people, more), (more,) * equal, (more,) * (equal + 1)):
             meter = naive.Scripted(number % 50)
-            found = mechanism.run(naive.engine(data, ALPHABET), asked, meter)
+            found = mechanism.run(watching.engine(data, ALPHABET), asked, meter)
             runs.append((meter.asked, found))
         (before, found), (after, again), (equals, _), (alone, _) = runs
         assert found.itemsets.same(again.itemsets)
@@ -151,7 +152,7 @@ def test_the_length_comes_from_the_noisy_histogram_only():
 
     meter = Once(1, epsilon=10**6)
     asked = Task(count=3, least=1, longest=4, items=ALPHABET, people=5)
-    TruncatedItems().run(naive.engine([{0, 1, 2, 3}] * 50, ALPHABET), asked, meter)
+    TruncatedItems().run(watching.engine([{0, 1, 2, 3}] * 50, ALPHABET), asked, meter)
     assert meter.asked[1][1].truncation.longest == 1
     assert meter.asked[1][1].l1_sensitivity == 1
     assert meter.asked[1][3].sum() == 50

@@ -32,6 +32,7 @@ from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.privacy.sealed import SealedEngine, unsealed
 from naive import truncated as naive
+from naive import watching
 
 few = settings(max_examples=60, derandomize=True, deadline=None)
 ITEMS = 4
@@ -59,7 +60,7 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
     values, laws = range(-40, 60), {}
     for size in range(4):
         for people in product(baskets, repeat=size):
-            sums = unsealed(naive.engine(people, 2).answer(query)).tolist()
+            sums = unsealed(watching.engine(people, 2).answer(query)).tolist()
             laws[people] = np.multiply.outer(*(law(center, scale, values) for center in sums))
             assert laws[people].sum() > 0.98 if neighbours is Neighbours.ADD_REMOVE else laws[people].sum() > 0.8
     worst = 0.0
@@ -77,7 +78,7 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
 
 def test_the_noise_is_drawn_where_the_sums_lie():
     # On a coarser lattice two neighbours' answers would have no value in common. Every remainder occurs.
-    people = naive.engine([{0, 1, 2}] * 50 + [{0}] * 30, ITEMS)
+    people = watching.engine([{0, 1, 2}] * 50 + [{0}] * 30, ITEMS)
     query = Clipped(naive.column([{0}, {1}, {2}]), PARTS)
     noisy = meter(epsilon=100).count("x", people, query, Fraction(1))
     assert unsealed(people.answer(query)).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
@@ -97,7 +98,7 @@ def test_next_to_no_noise_gives_the_counts(delta):
 
 
 def test_charges_and_a_family_of_one():
-    asked = naive.engine([{0, 1}] * 20, ITEMS)
+    asked = watching.engine([{0, 1}] * 20, ITEMS)
     one = meter()
     count_clipped("some counts", asked, one, naive.column([{0}, {1}]), Fraction(1, 2), 9.0)
     assert [(charge.what, charge.epsilon) for charge in one.charges] == [
@@ -116,7 +117,7 @@ def test_the_total_comes_from_the_noisy_histogram_only():
     totals = []
     for people in ([], [{0}] * 40, [{0, 1, 2, 3}] * 500):
         scripted = naive.Scripted(3, spread=400)
-        count_clipped("x", naive.engine(people, ITEMS), scripted, family, Fraction(1), 100.0)
+        count_clipped("x", watching.engine(people, ITEMS), scripted, family, Fraction(1), 100.0)
         totals.append(scripted.asked[1][1].total)
     assert len(set(totals)) == 1
 
@@ -129,7 +130,7 @@ def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
 
     nobody = Nobody(1)
     family = naive.column([{item} for item in range(ITEMS)])
-    tally, total = count_clipped("x", naive.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
+    tally, total = count_clipped("x", watching.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
     assert total == 1
     assert tally.estimates.tolist() == [0.0] * ITEMS
 
