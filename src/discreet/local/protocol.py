@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import ClassVar
 
+from ..privacy.budget import exact
 from ..registry.settings import settle
 from .study.conversation import Talk, Wanted
 
@@ -25,9 +27,16 @@ class Protocol(ABC):
     reports: ClassVar[int] = 1
     # What the promise takes for public knowledge.
     public: ClassVar[tuple[str, ...]] = ("the items",)
+    # The setting of protocols that split the people: how many of them go to each part, as fractions.
+    shares: tuple[str, ...]
 
     def __post_init__(self) -> None:
         settle(self)
+
+    @property
+    def parts(self) -> list[Fraction]:
+        """The shares as numbers."""
+        return [exact(share, "a share") for share in self.shares]
 
     @abstractmethod
     def check(self, wanted: Wanted) -> None:

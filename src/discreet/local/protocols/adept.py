@@ -22,7 +22,7 @@ from ..oracle_steps.choice import adaptive, grr_or_olh
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Which
-from ..study.rounds import LEAST_SHARE, check_padding
+from ..study.rounds import check_padding, check_parts
 from .svsm import longest
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
@@ -92,19 +92,13 @@ class Adept(Protocol):
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares, size = self.parts, exact(self.sizes, "sizes")
-        if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
-            raise MisuseError("The shares of adept are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, shares)
         if not Fraction(1, 1000) <= size <= Fraction(1, 2):
             raise MisuseError(f"sizes is from 0.001 to 0.5 of each round; {self.sizes} was given.")
         check_padding(self.first_padding, size, "first_padding")
         # What people answer must not decide who is refused.
         for many, pad in ((wanted.items, self.first_lengths(wanted.items)[0]), (MOST_ASKED, 1)):
             made(self.oracle, wanted.epsilon, many, pad, 0.0)
-
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
 
     def first_lengths(self, items: int) -> tuple[int, ...]:
         """Return the paddings that are compared for the first round; nobody holds more than there is."""

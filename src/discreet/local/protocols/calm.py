@@ -14,14 +14,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...privacy.budget import exact
 from ..estimation.priors import Values
 from ..estimation.tree import balanced
 from ..oracle_steps.choice import make
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
 from ..study.questions import CellOfBlock
-from ..study.rounds import LEAST_SHARE
+from ..study.rounds import check_parts
 from .pairs import Ranks, Singles, check_relations, found_by
 
 # Blocks, each with a group of its own, grow with the square of the items; cells double with every item of a block. So
@@ -67,16 +66,10 @@ class CALM(Protocol):
     summary: ClassVar[str] = "the most reliable relations, from tables of a few items that are made to agree"
     citation: ClassVar[str] = "Zhang, Wang, Li, He, Chen 2018 (CALM); on relations: Dong et al. 2024, section 7"
 
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
         shares = self.parts
-        if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
-            raise MisuseError("The shares of calm are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, shares)
         check_relations(self, wanted, MOST_ITEMS)
         if isinstance(self.width, int) and not 2 <= self.width <= MOST_WIDTH:
             raise MisuseError(f"width is 2 to {MOST_WIDTH} items, or predicted; {self.width} was given.")

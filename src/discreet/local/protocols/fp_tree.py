@@ -8,7 +8,6 @@ likely. Counts of paths add up to counts of itemsets.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Literal
 
@@ -23,7 +22,7 @@ from ..oracle_steps.choice import make
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Prefix
-from ..study.rounds import LEAST_SHARE, SizesRound
+from ..study.rounds import SizesRound, check_parts
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
 
@@ -84,11 +83,6 @@ class FPTree(Protocol):
     citation: ClassVar[str] = "Chen, Wang (LDP-FPMiner)"
 
     @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
-    @property
     def finder(self) -> SVIM:
         """What finds the items."""
         return SVIMBetter() if self.items == "svim-better" else SVIM()
@@ -97,8 +91,7 @@ class FPTree(Protocol):
         """Refuse settings that do not add up."""
         shares = self.parts
         # Even of a tree with as many levels as there may be patterns, each then has some of the numbers devices draw.
-        if any(share < LEAST_SHARE for share in shares) or sum(shares) > 1:
-            raise MisuseError("The shares of fp-tree are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, shares)
         for name, given in (("path_weight", self.path_weight), ("theta", self.theta), ("percentile", self.percentile)):
             if not 0 <= exact(given, name) <= 1:
                 raise MisuseError(f"{name} is from 0 to 1; {given} was given.")

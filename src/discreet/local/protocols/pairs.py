@@ -7,7 +7,6 @@ the estimates are pulled to what chance would have. Nothing is guessed away befo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations, permutations
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -84,11 +83,6 @@ class PairsProtocol(Protocol):
     name: ClassVar[str] = "pairs"
     summary: ClassVar[str] = "the most reliable relations: items by svim-better, then all pairs of them at once"
     citation: ClassVar[str] = "after Dong et al. 2024 and Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet)"
-
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""

@@ -19,7 +19,7 @@ from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
 from ..study.pair_questions import Items, Relations, Valued
 from ..study.questions import CandidateList
-from ..study.rounds import BINS, LEAST_SHARE, WIDE_BINS, AskedValues, SizesRound, checked, cut_off, how_many
+from ..study.rounds import BINS, WIDE_BINS, AskedValues, SizesRound, check_parts, checked, cut_off, how_many
 from .pairs import Singles, check_relations, found_by
 
 _GRR, _UE = "grr", "pckv-ue"
@@ -67,15 +67,9 @@ class PCKV(Protocol):
     live: ClassVar[bool] = False
     citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020 (PCKV); on relations: Dong et al. 2024, section 7"
 
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
-        if any(share < LEAST_SHARE for share in self.parts) or sum(self.parts) > 1:
-            raise MisuseError("The shares of pckv are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, self.parts)
         check_relations(self, wanted)
         # Whoever holds all items has a key for every two of them: a longer padding is noise alone.
         most = self.items * (self.items - 1)

@@ -14,14 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
-from ...privacy.budget import exact
 from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, measured, theta_at
 from ..estimation.priors import two_part
 from ..estimation.spectral import Matrix, MatrixBelief, Whole, bounds, decomposed, rank_of, signs, whole
 from ..protocol import Protocol
 from ..study.conversation import MOST_PATTERNS, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList
-from ..study.rounds import LEAST_SHARE, LONGEST, Values, checked, estimating
+from ..study.rounds import LONGEST, Values, check_parts, checked, estimating
 
 _LEADING = 6
 _OUTSTANDING = 3.0  # standard deviations of noise
@@ -53,15 +52,9 @@ class SVDFO(Protocol):
     summary: ClassVar[str] = "the most frequent items of a long list, folded into a square"
     citation: ClassVar[str] = "Dong, Zhang, Jia, Ling, Yang, Luo, Fu 2024, section 6.2 (SVD-FO)"
 
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
-        if any(share < LEAST_SHARE for share in self.parts) or sum(self.parts) > 1:
-            raise MisuseError("The shares of svd-fo are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, self.parts)
         check_rounds(self, 1)
         if wanted.least > 1:
             raise MisuseError("svd-fo finds single items: use svsm for patterns of two items or more.")

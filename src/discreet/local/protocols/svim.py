@@ -88,11 +88,6 @@ class SVIM(Protocol):
         if wanted.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
 
-    @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
         found = yield from self.items(wanted.items, wanted.top, wanted.epsilon, Partition(), Fraction(1))

@@ -247,6 +247,12 @@ def check_shares(shares: list[Fraction], message: str) -> None:
         raise MisuseError(message)
 
 
+def check_parts(name: str, parts: list[Fraction]) -> None:
+    """Refuse the shares of a protocol that needs people for each of its parts."""
+    if any(share < LEAST_SHARE for share in parts) or sum(parts) > 1:
+        raise MisuseError(f"The shares of {name} are {float(LEAST_SHARE):g} or more each, and add up to 1 at most.")
+
+
 def check_padding(padding: Padding, share: Fraction, name: str) -> None:
     """Refuse a padding that is learnt where nobody is asked for sizes, and one that is none."""
     if padding in ("percentile", "predicted") and not share:
