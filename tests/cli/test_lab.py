@@ -13,7 +13,9 @@ from discreet.cli.app import app
 from discreet.cli.lab import Own
 from discreet.cli.progress import ProgressBar
 from discreet.cli.run import Interrupted
-from discreet.lab.papers import experiments
+from discreet.lab.data.own_data import at_points, on_data
+from discreet.lab.papers import experiment, experiments
+from discreet.lab.run.experiment import Data
 
 DATA = "1 2 3 4\n1 2 5\n3 4 5 6\n2 6\n" * 50
 
@@ -36,6 +38,30 @@ def test_run_on_data_of_ones_own(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "privbasis" in done.output
     assert (tmp_path / "lab-results" / "004-figure-5.parquet").is_file()
+
+
+def test_regret_shows_goals_and_the_worst_and_makes_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.dat").write_text(DATA)
+    small = at_points(on_data(experiment("regret"), Data(name="mine.dat")), ["top=3 epsilon=2"])
+    monkeypatch.setattr("discreet.lab.papers.experiments", lambda: {"regret": small})
+    for words, rows in ((("page", "--paper", "regret"), 0), (("run", "regret", "--jobs", "1"), 1)):
+        done = invoke(*words, "--quick")
+        assert done.exit_code == 0, done.output
+        assert ("The worst in misses" in done.output) == bool(rows)
+    assert (tmp_path / "lab-results" / "regret.parquet").is_file()
+    # A page runs nothing that is run by its name.
+    assert "*Not run yet*" in (tmp_path / "lab-pages" / "regret.md").read_text()
+    invoke("page", "--paper", "regret", "--quick")
+    assert "**The worst in misses:**" in (tmp_path / "lab-pages" / "regret.md").read_text()
+
+
+def test_what_takes_long_is_run_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert str(invoke("run", "--paper", "regret").exception) == (
+        "These take long, or are run once, so they are run by their names: regret, regret-full, regret-aside."
+        " Type one of them."
+    )
 
 
 def test_data_without_points_of_their_own_have_those_of_the_papers_or_those_that_are_typed(tmp_path, monkeypatch):

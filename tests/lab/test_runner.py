@@ -259,7 +259,7 @@ def test_what_failed_is_missing(tmp_path):
 def test_experiments_are_found_by_name_and_paper():
     for name, one in experiments().items():
         assert name == one.name == experiment(name).name
-        assert name.startswith(f"{one.paper}-")
+        assert f"{name}-".startswith(f"{one.paper}-")
         assert one in of_paper(one.paper)
         assert next(one.cells(quick=True))
     with pytest.raises(MisuseError) as caught:

@@ -9,7 +9,6 @@ import pytest
 from discreet.errors import InputError, MisuseError
 from discreet.lab.data.datasets import DATA_SETS, load, names, origin, path
 from discreet.lab.data.set_aside import DIGESTS, DRAWN, digest, half, made
-from discreet.lab.papers import experiments
 
 
 def test_all_of_them_are_known_by_name_and_say_what_they_are():
@@ -54,7 +53,3 @@ def test_one_that_is_drawn_has_no_file():
     assert (
         str(caught.value) == "The data set 'aside-till' has no file: it is drawn from another. Use load('aside-till')."
     )
-
-
-def test_no_experiment_of_a_paper_uses_them():
-    assert not {data.name for one in experiments().values() for data in one.data} & set(DIGESTS)

@@ -112,7 +112,8 @@ def show(paper: Paper = None) -> None:
     "discreet lab run --all --quick\n\n"
     "discreet lab run 004-figure-5 --data baskets.dat\n\n"
     "discreet lab run 002-figure-3 --data baskets.dat --values 0.02,0.01\n\n"
-    "discreet lab run 004-figure-5 --with mine --quick"
+    "discreet lab run 004-figure-5 --with mine --quick\n\n"
+    "discreet lab run regret --data retail --values 'top=10 epsilon=0.5'"
 )
 @grouped
 def run(
@@ -145,6 +146,7 @@ def run(
     """
     from rich.markdown import Markdown
 
+    from ..lab.pages.regret import summary, worst
     from ..lab.pages.tables import table
     from ..lab.run.runner import run as carry_out
 
@@ -154,6 +156,9 @@ def run(
     out = console()
     for one in results:
         out.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
+        if one.experiment.measure == "regret":
+            out.print(Markdown("\n".join((*summary(one), *worst(one)))))
+            continue
         for metric in one.experiment.metrics:
             out.print(Markdown("\n".join(table(one, metric))))
     failed = [line for one in results for line in one.failed]
@@ -183,6 +188,7 @@ def page(
     """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.
 
     What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
+    What is run only by its name, as regret is, is shown as far as it is kept.
     """
     from ..lab.pages.claims import claims, judged
     from ..lab.pages.page import write_index, write_page
@@ -191,12 +197,13 @@ def page(
     from ..lab.run.runner import kept as what_is_kept
     from ..lab.run.runner import run as carry_out
 
-    chosen = of_paper(paper) if paper else list(experiments().values())
-    if kept:
-        results = what_is_kept(chosen, folder, quick=quick)
-    else:
+    chosen = of_paper(paper) if paper else [one for one in experiments().values() if not one.by_name]
+    now = [] if kept else [one for one in chosen if not one.by_name]
+    ran = []
+    if now:
         with _kept_if_interrupted(), ProgressBar("running") as bar:
-            results = carry_out(chosen, folder, quick=quick, progress=bar)
+            ran = carry_out(now, folder, quick=quick, progress=bar)
+    results = [*ran, *what_is_kept([one for one in chosen if kept or one.by_name], folder, quick=quick)]
     whole = [one.experiment.name for one in results if one.rows and not (quick or one.missing or one.failed)]
     every = judged(claims(), whole)
     papers = list(dict.fromkeys(one.paper for one in chosen))
@@ -218,9 +225,16 @@ def _chosen(names: list[str] | None, paper: str | None, every: bool) -> list[Exp
 
     if bool(names) + bool(paper) + every != 1:
         raise MisuseError("Say what to run: names from `discreet lab list`, --paper 000, or --all.")
-    if every:
-        return list(experiments().values())
-    return of_paper(paper) if paper else [experiment(name) for name in dict.fromkeys(names or ())]
+    if names:
+        return [experiment(name) for name in dict.fromkeys(names)]
+    several = of_paper(paper) if paper else list(experiments().values())
+    found = [one for one in several if not one.by_name]
+    if not found:
+        said = ", ".join(one.name for one in several)
+        raise MisuseError(
+            f"These take long, or are run once, so they are run by their names: {said}. Type one of them."
+        )
+    return found
 
 
 def _changed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from .terminal import say
 
@@ -87,9 +88,10 @@ def _publish() -> None:
     # The words of the system's source cannot be written to, which is another type to the compiler.
     discrete_laplace(SystemSource(), Fraction(3), 10)
     baskets = groceries(300, seed=1)
+    questions: tuple[dict[str, Any], ...] = ({"top": 5}, {"top": 60}, {"min_count": 40})
     for name, entry in mechanisms().items():
         delta = "1e-6" if entry.kind.delta else 0
-        for question in ({"top": 5}, {"top": 60}, {"min_count": 40}):
+        for question in questions:
             if ("top" if "top" in question else "threshold") in entry.answers:
                 trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
     trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")

@@ -11,8 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, MisuseError, told
-from ..measure.measures import comparators, loaded
+from ..measure.measures import CURATOR, comparators, loaded
 from ..run.experiment import Cell, Data, Experiment, Line
+from ..run.questions import ReleaseQuestion
+from .set_aside import DIGESTS
 
 if TYPE_CHECKING:
     from ...baskets.core import Baskets
@@ -37,7 +39,7 @@ def on_data(experiment: Experiment, data: Data) -> Experiment:
     """Return the same experiment on other data alone.
 
     Where every set of the paper has points of its own, all of them are taken; and what is asked about each set alone
-    is asked as about the first of them, which the label says.
+    is asked as about the first of them, which the label says. One of its own sets, by its name, is left as it is.
 
     Parameters
     ----------
@@ -48,6 +50,11 @@ def on_data(experiment: Experiment, data: Data) -> Experiment:
     """
     if not experiment.data:
         raise MisuseError(f"{experiment.name} computes a formula and reads no data: run it without data of your own.")
+    own = [one for one in experiment.data if one.name == data.name]
+    if own:
+        return replace(experiment, data=tuple(own), goals=())
+    if data.name in DIGESTS:
+        raise MisuseError(f"{data.name} is set aside until constants are frozen: only regret-aside runs it, once.")
     _check_order(experiment, data)
     asked = dict(experiment.data[0].asked)
     told = ", ".join(f"{word} = {value}" for word, value in asked.items())
@@ -93,6 +100,8 @@ def at_points(experiment: Experiment, points: Sequence[str]) -> Experiment:
         raise MisuseError(f"{experiment.name} has no axis: run it without values of your own.")
     usual = (*experiment.axis.values, *(value for one in experiment.data for value in one.values or ()))
     kind = type(usual[0])
+    if experiment.axis.of == "question":
+        return _over(experiment, tuple(dict.fromkeys(str(ReleaseQuestion.parse(point)) for point in points)))
     try:
         for point in points:
             Fraction(point)
@@ -103,12 +112,13 @@ def at_points(experiment: Experiment, points: Sequence[str]) -> Experiment:
             f"The values of {experiment.name} are those of {experiment.axis.label}, such as {example}; "
             f"{','.join(points)} was given."
         ) from None
-    return replace(
-        experiment,
-        axis=replace(experiment.axis, values=values),
-        data=tuple(replace(one, values=None) for one in experiment.data),
-        goals=(),
-    )
+    return _over(experiment, values)
+
+
+def _over(experiment: Experiment, values: tuple[Any, ...]) -> Experiment:
+    axis = None if experiment.axis is None else replace(experiment.axis, values=values)
+    data = tuple(replace(one, values=None) for one in experiment.data)
+    return replace(experiment, axis=axis, data=data, goals=())
 
 
 def with_line(experiment: Experiment, name: str) -> Experiment:
@@ -150,7 +160,7 @@ def _entry(experiment: Experiment, name: str) -> Entry:
     from ...registry import entry, mechanisms, protocols
 
     rooms = {"mechanism": mechanisms(), "protocol": protocols()}
-    wanted: What = "mechanism" if experiment.measure == "release" else "protocol"
+    wanted: What = "mechanism" if experiment.measure in CURATOR else "protocol"
     for what, known in rooms.items():
         if what != wanted and name in known and name not in rooms[wanted]:
             raise MisuseError(f"{name} is a {what}, and {experiment.name} compares {wanted}s: add one of those to it.")
@@ -184,6 +194,9 @@ def _check(entry: Entry, cell: Cell) -> None:
             raise MisuseError(f"it answers {' and '.join(entry.answers)}, and {wanted} is asked.")
         if entry.kind.delta and "delta" not in cell.asked:
             raise MisuseError("it needs a delta, and none is given.")
+    elif cell.experiment.measure == "regret":
+        if not {"top", "threshold"} & set(entry.answers):
+            raise MisuseError(f"it answers {' and '.join(entry.answers)}, and top or threshold is asked.")
     elif (cell.experiment.measure != "simulation") != hasattr(made, "how"):
         found = "relations" if hasattr(made, "how") else "patterns"
         raise MisuseError(f"it finds {found}, and others are wanted.")

@@ -33,10 +33,10 @@ class Run:
     @property
     def baskets(self) -> Baskets:
         """The data; of a formula there are none."""
-        return loaded(*_key(self))
+        return loaded(*data_key(self))
 
 
-def _key(run: Run) -> DataKey:
+def data_key(run: Run) -> DataKey:
     """Return what tells the data of a run from others."""
     if run.data is None:
         raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
@@ -67,7 +67,7 @@ def _mined(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset
 
 def truth(run: Run, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns of the data of a run, by ``top`` or ``min_count``."""
-    return _mined(_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
+    return _mined(data_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
 
 
 def release(run: Run) -> Numbers:
@@ -169,7 +169,7 @@ def relations(run: Run) -> Numbers:
     plan: Any = protocol(run.line.name, settings)
     if not hasattr(plan, "how"):
         raise MisuseError(f"{run.line.name} finds patterns and no relations: measure it by simulation.")
-    wanted = _related(_key(run), plan.how, plan.items, plan.support, asked["top"], longest)
+    wanted = _related(data_key(run), plan.how, plan.items, plan.support, asked["top"], longest)
     found: Any = simulate(run.baskets, plan, seed=run.seed, **asked).relations
     ordered = plan.how != "together"
     numbers = score_relations(found, wanted, ordered=ordered).to_dict()
@@ -208,8 +208,19 @@ def from_data(run: Run) -> Numbers:
     return dict(getattr(known, run.line.name.replace("-", "_"))(run))
 
 
+def regret(run: Run) -> Numbers:
+    """Run a mechanism of the curator, and measure what it misses, how far off its counts are and what intervals hold.
+
+    Asked with ``question``, the text of a :class:`discreet.lab.run.questions.ReleaseQuestion`.
+    """
+    from .regret import regret as measure
+
+    return measure(run)
+
+
 MEASURES: Mapping[str, Callable[[Run], Numbers]] = {
     "release": release,
+    "regret": regret,
     "simulation": simulation,
     "relations": relations,
     "overhead": overhead,
@@ -235,13 +246,17 @@ def comparators() -> dict[str, Callable[..., Any]]:
     return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart)}
 
 
+CURATOR = ("release", "regret")
+"""The measures of mechanisms; all others that run something run protocols."""
+
 # What only some measures run: a change there leaves the numbers of others as they are.
 _RUN_BY: Mapping[str, tuple[str, ...]] = {
-    "discreet.lab.run.trial": ("release",),
+    "discreet.lab.run.trial": ("release", "regret"),
     "discreet.local.study.simulate": ("simulation", "relations"),
-    "discreet.registry.entries": ("release", "simulation", "relations"),
+    "discreet.registry.entries": ("release", "regret", "simulation", "relations"),
     "discreet.exact.relations": ("relations",),
     "discreet.lab.measure.overhead": ("overhead",),
+    "discreet.lab.measure.regret": ("regret",),
     "discreet.lab.measure.formulas": ("formula",),
     "discreet.lab.measure.exact_values": ("from-data",),
 }
@@ -262,7 +277,7 @@ def modules(cell: Cell) -> tuple[tuple[str, ...], tuple[str, ...]]:
     else:
         from ...registry import entry
 
-        found = entry(name, "mechanism" if measure == "release" else "protocol")
+        found = entry(name, "mechanism" if measure in CURATOR else "protocol")
         own = (found.kind.__module__,)
     apart = {module for module, measures in _RUN_BY.items() if measure not in measures} | set(known.values())
     always = {"discreet.lab.data.datasets", "discreet.report"}

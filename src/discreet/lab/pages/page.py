@@ -19,6 +19,7 @@ from ..run.experiment import Goal
 from ..run.runner import Results
 from .claims import Claim, Verdict
 from .figures import draw
+from .regret import regret_page
 from .tables import column, compared, markdown, text
 
 _FAILED = ("does not hold", "cannot be tried")
@@ -49,7 +50,11 @@ def write_page(
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.md"
-    path.write_text("\n".join(_page(paper, results, list(claims), folder, quick)), encoding="utf-8")
+    if any(one.experiment.measure == "regret" for one in results):
+        lines = regret_page(titles()[paper], results, quick=quick)
+    else:
+        lines = _page(paper, results, list(claims), folder, quick)
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 

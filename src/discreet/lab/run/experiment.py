@@ -161,6 +161,8 @@ class Experiment:
         What the paper prints, by panel, line label, value (as text) and metric, where it prints numbers.
     goals
         What was set out to be reached.
+    by_name
+        Whether it is run only where it is named: it takes long, or may be run only once.
     """
 
     name: str
@@ -179,6 +181,7 @@ class Experiment:
     differs: str = ""
     printed: Mapping[tuple[str, str, str, str], float] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
+    by_name: bool = False
 
     def __post_init__(self) -> None:
         labels = [line.label for line in self.lines]

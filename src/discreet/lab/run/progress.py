@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 from .experiment import Cell
 from .store import Row
 
+# What is left is added up anew after one cell in so many of those that wait: with thousands, each would ask for all.
+_OF_LEFT = 100
+
 Waiting = Sequence[tuple[Cell, dict[int, str]]]
 
 
@@ -28,6 +31,7 @@ class Pace:
     def __init__(self, waiting: Waiting, kept: Iterable[Sequence[Row]]) -> None:
         self._left = {_place(cell): (cell, len(missing)) for cell, missing in waiting}
         self._spent = self._share = 0.0
+        self._since = 0
         self._seen: dict[tuple[str, ...], tuple[float, int]] = {}
         for rows in kept:
             if rows:
@@ -40,11 +44,14 @@ class Pace:
         self._spent += seconds
         if rows:
             self._learn((cell.panel, cell.line.label, cell.value), seconds, many)
-        left = sum(many * self._expected(one) for one, many in self._left.values())
-        if not self._left:
-            self._share = 1.0
-        elif self._spent + left > 0:
-            self._share = max(self._share, self._spent / (self._spent + left))
+        self._since += 1
+        if self._since * _OF_LEFT > len(self._left):
+            self._since = 0
+            to_come = sum(many * self._expected(one) for one, many in self._left.values())
+            if not self._left:
+                self._share = 1.0
+            elif self._spent + to_come > 0:
+                self._share = max(self._share, self._spent / (self._spent + to_come))
         return self._share
 
     def _learn(self, where: tuple[str, str, str], seconds: float, many: int) -> None:

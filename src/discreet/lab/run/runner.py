@@ -22,8 +22,9 @@ from .fingerprint import fingerprint
 from .progress import Pace
 from .store import Row, Store
 
-# Results are written after so many seconds of work, so that an interrupt loses little.
-_OFTEN = 10.0
+# Results are written after so many seconds of work, so that an interrupt loses little; and where there are so many that
+# writing takes long itself, after so many times as long, so that it stays a small part of the work.
+_OFTEN, _TIMES = 10.0, 20
 
 # What says nothing where there was nothing to find.
 _OF_WANTED = frozenset({"false_negative_rate", "precision", "recall", "f_score", "cumulative_rank"})
@@ -112,11 +113,11 @@ def run(
     by_name = {one.experiment.name: one for one in asked}
     waiting = [cell for one in asked for cell in one.waiting]
     pace = Pace(waiting, before.values())
-    written = time.monotonic()
+    written, waits = time.monotonic(), _OFTEN
     changed: set[str] = set(by_name)
 
     def take(cell: Cell, outcome: list[Row] | str) -> None:
-        nonlocal written
+        nonlocal written, waits
         one = by_name[cell.experiment.name]
         if isinstance(outcome, str):
             one.failed.append(f"{cell}: {outcome}")
@@ -127,9 +128,10 @@ def run(
         share = pace.done(cell, [] if isinstance(outcome, str) else outcome)
         if progress is not None:
             progress(share)
-        if time.monotonic() - written > _OFTEN:
+        if (begun := time.monotonic()) - written > waits:
             _keep(store, by_name, changed)
             written = time.monotonic()
+            waits = max(_OFTEN, _TIMES * (written - begun))
 
     try:
         _work(waiting, jobs, take)
@@ -160,9 +162,10 @@ class _Asked:
         self.failed: list[str] = []
         self._wanted: set[str] = set()
         asked = {(cell.panel, cell.line.label, cell.value): cell.seeds for cell in experiment.cells(quick)}
+        known: dict[Any, Any] = {}
         # What a full run kept stays in the file, though a quick one does not ask for it.
         for cell in experiment.cells(quick=False):
-            keys = keys_of(cell, cell.seeds)
+            keys = keys_of(cell, cell.seeds, known)
             for key in keys.values():
                 if key in before:
                     self.rows[key] = [_named(row, cell) for row in before[key]]
@@ -232,15 +235,24 @@ def work(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
     return found
 
 
-def keys_of(cell: Cell, seeds: Iterable[int]) -> dict[int, str]:
-    """Return a hash of everything that the numbers of each run of a cell depend on, by seed."""
-    depends, apart = modules(cell)
+def keys_of(cell: Cell, seeds: Iterable[int], known: dict[Any, Any] | None = None) -> dict[int, str]:
+    """Return a hash of everything that the numbers of each run of a cell depend on, by seed.
+
+    In `known` is kept what many cells of an experiment have in common: their code and their data.
+    """
+    known = {} if known is None else known
+    data, code = (cell.data,), (cell.experiment.measure, cell.line.name)
+    if data not in known:
+        known[data] = None if cell.data is None else _identity(cell.data)
+    if code not in known:
+        depends, apart = modules(cell)
+        known[code] = fingerprint(*depends, apart=apart)
     about = {
         "measure": cell.experiment.measure,
-        "data": None if cell.data is None else _identity(cell.data),
+        "data": known[data],
         "line": [cell.line.name, dict(cell.line.settings)],
         "asked": dict(cell.asked),
-        "code": fingerprint(*depends, apart=apart),
+        "code": known[code],
     }
     texts = {seed: json.dumps(about | {"seed": seed}, sort_keys=True, default=str) for seed in seeds}
     return {seed: hashlib.sha256(text.encode()).hexdigest() for seed, text in texts.items()}

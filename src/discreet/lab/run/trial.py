@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ...baskets.core import Baskets
+from ...exact.engine import Engine, LocalEngine
+from ...privacy.meter import Meter
 from ...privacy.sampling.sources import SimulationSource
-from ...publish import carry_out, prepare
+from ...publish import metered, prepare
 from ...publish.result import Release
 
 
-def trial(baskets: Any, *, seed: int, **question: Any) -> Release:
+def trial(baskets: Any, *, seed: int, engine: Callable[[Baskets], Engine] = LocalEngine, **question: Any) -> Release:
     """Run what :func:`discreet.release` would run, with noise from a seed.
 
     Parameters
@@ -18,6 +22,8 @@ def trial(baskets: Any, *, seed: int, **question: Any) -> Release:
         The data.
     seed
         The same seed gives the same result.
+    engine
+        Who answers exact questions about the baskets: one that is kept over many trials spares its preparations.
     question
         As for :func:`discreet.release`, without ledger and segments.
 
@@ -30,4 +36,6 @@ def trial(baskets: Any, *, seed: int, **question: Any) -> Release:
     """
     # Nothing is promised, so nothing can be promised in vain.
     jobs = prepare(baskets, trying=True, **question | {"really": True})
-    return carry_out(next(iter(jobs.values())), SimulationSource(seed))
+    job = next(iter(jobs.values()))
+    meter = Meter(job.budget, job.neighbours, SimulationSource(seed), discovery_delta=job.discovery_delta)
+    return metered(job, meter, engine)

@@ -1,0 +1,193 @@
+"""Regret: how much worse the default does than the best of all mechanisms, question by question, and over many of them.
+
+The best of several noisy numbers looks better than it is. So runs are halved by their seeds: one half says which
+mechanism is the best, and the other half says by how much, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf, isfinite, log, nan, sqrt
+from statistics import fmean, stdev
+from typing import TypeAlias
+
+from ..run.questions import ReleaseQuestion
+from ..run.runner import Results
+from .regret import DEFAULT
+
+# By line, the numbers of its runs by seed.
+Runs: TypeAlias = Mapping[str, Sequence[float]]
+
+SLACK = 0.04
+"""Who misses so much more than the default is not its rival in counts: what is easy to find is easy to count."""
+HOPELESS = 0.5
+"""Where even the best misses more than this share, everybody counts noise, and counts are not compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regret:
+    """One number of the default beside that of the best.
+
+    Parameters
+    ----------
+    ours, best
+        The mean of the default and of the best mechanism over all runs.
+    line
+        Which one is the best: the default itself where nobody is better.
+    by
+        The regret: how much more the default has, with the best chosen by other runs; a ratio where numbers are ratios.
+    doubt
+        The standard error of the regret; of a ratio that of its logarithm.
+    """
+
+    ours: float
+    best: float
+    line: str
+    by: float
+    doubt: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegretRow:
+    """The regret of one question on one data set; None where a number is not compared.
+
+    Parameters
+    ----------
+    data, question
+        Where it is.
+    missed, median, high, confidence
+        What is missed; the median and the 90th percentile of relative errors of counts, as ratios; the mean error of
+        the confidences of rules.
+    held, intervals
+        How many intervals of the default hold the true count, of how many.
+    """
+
+    data: str
+    question: ReleaseQuestion
+    missed: Regret
+    median: Regret | None
+    high: Regret | None
+    confidence: Regret | None
+    held: float
+    intervals: int
+
+    @property
+    def covered(self) -> float:
+        """The share of the intervals that hold."""
+        return self.held / self.intervals if self.intervals else nan
+
+
+def regret_of(runs: Runs, ours: str) -> Regret:
+    """Return the regret of one line: how much larger its numbers are than those of the line with the least.
+
+    Examples
+    --------
+    >>> regret_of({"auto": [3.0, 3.0], "other": [1.0, 2.0]}, "auto").by
+    1.5
+    """
+    many = len(runs[ours])
+    halves = ([*range(0, many, 2)], [*range(1, many, 2)]) if many > 1 else ([0], [0])
+    more = [
+        runs[ours][seed] - runs[_least(runs, ours, choosing)][seed]
+        for choosing, telling in (halves, halves[::-1])
+        for seed in telling
+    ]
+    best = _least(runs, ours, range(many))
+    doubt = stdev(more) / sqrt(len(more)) if many > 1 else inf
+    return Regret(ours=fmean(runs[ours]), best=fmean(runs[best]), line=best, by=fmean(more), doubt=doubt)
+
+
+def ratio_of(runs: Runs, ours: str) -> Regret:
+    """Return the same for numbers above 0 that are compared as ratios: means are geometric."""
+    found = regret_of({line: [log(number) for number in numbers] for line, numbers in runs.items()}, ours)
+    return Regret(ours=exp(found.ours), best=exp(found.best), line=found.line, by=exp(found.by), doubt=found.doubt)
+
+
+def _least(runs: Runs, ours: str, seeds: Iterable[int]) -> str:
+    """Return the line with the least mean over some seeds; where several have it, ours."""
+    some = [*seeds]
+    means = {line: fmean(numbers[seed] for seed in some) for line, numbers in runs.items()}
+    return min(means, key=lambda line: (means[line], line != ours))
+
+
+def rows(results: Results) -> list[RegretRow]:
+    """Return the regret of every question that all mechanisms were asked, in the order asked.
+
+    Where some are still to be run, the best is not known.
+    """
+    names = {line.label: line.name for line in results.experiment.lines}
+    ours = next(label for label, name in names.items() if name == DEFAULT)
+    numbers: dict[tuple[str, str], dict[str, dict[str, dict[int, float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    for row in results.rows:
+        numbers[row.panel, row.value][row.metric][row.line][row.seed] = row.number
+    order = [(cell.panel, cell.value) for cell in results.experiment.cells(quick=False) if cell.line.label == ours]
+    found = (_row(*place, numbers[place], ours) for place in order if _complete(numbers[place], names, ours))
+    return [row for row in found if row is not None]
+
+
+def _complete(metrics: Mapping[str, Mapping[str, Mapping[int, float]]], lines: Iterable[str], ours: str) -> bool:
+    """Return whether every line was run with every seed that ours was run with."""
+    asked = metrics.get("answered", {})
+    seeds = set(asked.get(ours, ()))
+    return bool(seeds) and all(seeds <= set(asked.get(line, ())) for line in lines)
+
+
+def _row(
+    panel: str, value: str, metrics: Mapping[str, Mapping[str, Mapping[int, float]]], ours: str
+) -> RegretRow | None:
+    missed = _runs(metrics, "missed", ours)
+    if ours not in missed or len(missed) < 2:
+        return None
+    means = {line: fmean(numbers) for line, numbers in missed.items()}
+    rivals = {line for line, mean in means.items() if mean <= means[ours] + SLACK}
+
+    def counted(metric: str, compare: Callable[[Runs, str], Regret]) -> Regret | None:
+        runs = {line: several for line, several in _runs(metrics, metric, ours).items() if line in rivals}
+        return compare(runs, ours) if ours in runs and min(means.values()) <= HOPELESS else None
+
+    shares, many = metrics.get("covered", {}).get(ours, {}), metrics["found"][ours]
+    return RegretRow(
+        data=panel,
+        question=ReleaseQuestion.parse(value),
+        missed=regret_of(missed, ours),
+        median=counted("median_error", ratio_of),
+        high=counted("high_error", ratio_of),
+        confidence=counted("confidence_error", regret_of),
+        held=sum(share * many[seed] for seed, share in shares.items()),
+        intervals=round(sum(many[seed] for seed in shares)),
+    )
+
+
+def _runs(metrics: Mapping[str, Mapping[str, Mapping[int, float]]], metric: str, ours: str) -> dict[str, list[float]]:
+    """Return the numbers of the lines that have one of every seed that ours has."""
+    by_line = metrics.get(metric, {})
+    seeds = sorted(by_line.get(ours, {}))
+    return {
+        line: [numbers[seed] for seed in seeds]
+        for line, numbers in by_line.items()
+        if seeds and all(isfinite(numbers.get(seed, nan)) for seed in seeds)
+    }
+
+
+def coverages(results: Results) -> dict[str, tuple[int, float, float]]:
+    """Return by line: how many intervals there are, the share that holds, and the least share in a question."""
+    shares: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
+    many = {(row.key, row.seed): row.number for row in results.rows if row.metric == "found"}
+    for row in results.rows:
+        if row.metric == "covered":
+            shares[row.line, row.panel, row.value].append((row.number, many[row.key, row.seed]))
+    found = {}
+    for line in (one.label for one in results.experiment.lines):
+        held = [
+            (sum(share * number for share, number in several), sum(number for _, number in several))
+            for place, several in shares.items()
+            if place[0] == line
+        ]
+        if held:
+            every = sum(number for _, number in held)
+            found[line] = (round(every), sum(one for one, _ in held) / every, min(one / number for one, number in held))
+    return found

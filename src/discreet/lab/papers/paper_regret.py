@@ -1,0 +1,79 @@
+"""The regret of the default: over questions of every kind, how much worse `auto` does than the best of all mechanisms.
+
+`regret` asks an eighth of all questions of each data set, chosen so that every two levels of different parameters
+meet; eight data sets cover all questions between them. `regret-full` asks all of them. `regret-aside` is about the sets
+aside, and is run once, after the constants are frozen. Nothing here says what the numbers mean: `measure.regret` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..data.set_aside import DIGESTS
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
+from ..run.questions import every_question, some_questions
+from .paper_ours import ASIDE, CURATOR
+
+TITLE = "Regret: the default beside the best choice"
+
+# Every mechanism of the registry that finds patterns, with its default settings; a test holds this list to it.
+MECHANISMS = (
+    "auto",
+    "bases",
+    "clipped",
+    "exponential",
+    "laplace",
+    "peeling",
+    "privbasis",
+    "threshold",
+    "truncated",
+    "truncated-items",
+    "truncated-naive",
+)
+FITTED = (
+    *(replace(data, label=data.label.removesuffix(ASIDE)) for data in CURATOR),
+    Data(name="OnlineRetail_events", label="OnlineRetail events"),
+    Data(name="bulk-buyers"),
+)
+"""Everybody has looked at these by now, so constants may be fitted on all of them."""
+
+REGRET = Experiment(
+    name="regret",
+    paper="regret",
+    shows="Regret",
+    title="the default beside the best mechanism, on the data that constants may be fitted on",
+    says="An eighth of all questions of each data set; every two levels of different parameters meet.",
+    data=tuple(replace(data, values=some_questions(turn)) for turn, data in enumerate(FITTED)),
+    lines=tuple(Line(label=f"`{name}`", name=name) for name in MECHANISMS),
+    axis=Axis(of="question", label="question", values=some_questions(0)),
+    measure="regret",
+    metrics=(
+        Metric(name="missed", label="missed", share=True, digits=3),
+        Metric(name="median_error", label="median relative error", digits=4),
+        Metric(name="high_error", label="90th percentile of relative errors", digits=4),
+        Metric(name="confidence_error", label="error of the confidences of rules", digits=3),
+        Metric(name="covered", label="intervals that hold the true count", share=True, digits=3),
+    ),
+    repeats=3,
+    by_name=True,
+)
+EXPERIMENTS = (
+    REGRET,
+    replace(
+        REGRET,
+        name="regret-full",
+        shows="Regret, all questions",
+        title="all questions about the same data: takes hours",
+        says="Every top and threshold with every length, epsilon and delta.",
+        data=FITTED,
+        axis=Axis(of="question", label="question", values=every_question()),
+    ),
+    replace(
+        REGRET,
+        name="regret-aside",
+        shows="Regret on the sets aside",
+        title="data that are set aside: run once, after constants are frozen",
+        says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
+        data=tuple(Data(name=name, values=some_questions(turn)) for turn, name in enumerate(DIGESTS)),
+    ),
+)
