@@ -56,6 +56,15 @@ def test_regret_shows_goals_and_the_worst_and_makes_a_page(tmp_path, monkeypatch
     assert "**The worst in misses:**" in (tmp_path / "lab-pages" / "regret.md").read_text()
 
 
+def test_more_seeds_are_run_where_that_is_asked(tables):
+    from discreet.lab.run.store import Store
+
+    words = ("run", "000-table-2", "--jobs", "1")
+    assert invoke(*words, "--repeats", "2").exit_code == 0
+    assert {row.seed for row in Store(Path("lab-results")).read("000-table-2")} == {0, 1}
+    assert str(invoke(*words, "--repeats", "0").exception) == "The number of repeats is 0; it must be 1 or more."
+
+
 def test_what_takes_long_is_run_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert str(invoke("run", "--paper", "regret").exception) == (

@@ -310,21 +310,27 @@ def test_intervals_of_every_mechanism():
 
 def test_the_page_has_goals_groups_and_the_worst(tmp_path):
     done = results(NUMBERS, missing=3, failed=("regret: `auto` on tea: no",))
+    full = replace(done, experiment=replace(done.experiment, name="regret-full", shows="All", title="all of it"))
     aside = Results(experiment=experiment("regret-aside"), rows=(), missing=9)
-    page = write_page("regret", [done, aside], [], tmp_path, quick=False).read_text()
+    page = write_page("regret", [done, full, aside], [], tmp_path, quick=False).read_text()
     assert page.startswith("# Regret: the default beside the best choice\n")
-    assert "| regret in misses, mean | at most 0.01 | 0.050 | 0.040 over |" in page
-    assert "| regret in misses, worst | at most 0.04 | 0.10 | over in 1 of 2 rows, beyond doubt in 1 |" in page
-    assert "| median error of counts, times the best's, geometric mean | at most 1.2 | 3.000 | 1.800 over |" in page
-    assert "| 90th percentile of errors of counts, times the best's, worst | at most 2 | 2.00 | **reached** |" in page
-    assert "| at least 0.93 | 0.80 | below in 1 of 2 rows, beyond chance in 0 |" in page
+    assert "| regret in misses, mean | at most 0.01 | 0.050 | 0.050 | 0.040 over |" in page
+    assert "| regret in misses, worst | at most 0.04 | 0.10 |  | over in 1 of 2 rows, beyond doubt in 1 |" in page
+    median = "median error of counts, times the best's, geometric mean"
+    assert f"| {median} | at most 1.2 | 3.000 | 3.000 | 1.800 over |" in page
+    assert (
+        "| 90th percentile of errors of counts, times the best's, worst | at most 2 | 2.00 |  | **reached** |" in page
+    )
+    assert "| at least 0.93 | 0.80 |  | below in 1 of 2 rows, beyond chance in 0 |" in page
     assert "| tea, 300 people | `top=10 epsilon=1` | 0.0600 | 0.0200 | `bases` | 3 (×/÷ 1.00) |" in page
     assert "| top=10 | 1 | 0.100 | 0.10 | 3.00 | 3.00 | 2.00 | 2.00 |  | 0.800 | 0.80 |" in page
     assert "| over=20 | 1 | 0.000 | 0.00 |  |  |  |  |  | 1.000 | 1.00 |" in page
     assert "**Not all was run**: 3 runs are missing (`discreet lab run regret`)." in page
     assert "*Not run*: regret: `auto` on tea: no" in page
     assert "*Not run yet*: data that are set aside" in page
-    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "Regret", "What"]
+    # What another experiment shows already is not shown again.
+    assert "*Not run yet*: all of it" in page
+    assert re.findall("^## ([A-Z]\\w+)", page, re.MULTILINE) == ["Regret", "All", "Regret", "What"]
 
 
 def test_chance_is_that_of_a_binomial():

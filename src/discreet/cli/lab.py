@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +113,7 @@ def show(paper: Paper = None) -> None:
     "discreet lab run 004-figure-5 --data baskets.dat\n\n"
     "discreet lab run 002-figure-3 --data baskets.dat --values 0.02,0.01\n\n"
     "discreet lab run 004-figure-5 --with mine --quick\n\n"
-    "discreet lab run regret --data retail --values 'top=10 epsilon=0.5'"
+    "discreet lab run regret --data retail --values 'top=10 epsilon=0.5' --repeats 20"
 )
 @grouped
 def run(
@@ -134,6 +134,10 @@ def run(
         list[str] | None,
         typer.Option("--with", metavar="NAME", help="One more mechanism or protocol.", show_default=False),
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option("--repeats", metavar="N", help="How many seeds in place of the experiment's.", show_default=False),
+    ] = None,
     folder: Folder = _FOLDER,
     jobs: Annotated[
         int | None,
@@ -150,7 +154,11 @@ def run(
     from ..lab.pages.tables import table
     from ..lab.run.runner import run as carry_out
 
+    if repeats is not None and repeats < 1:
+        raise MisuseError(f"The number of repeats is {repeats}; it must be 1 or more.")
     chosen = _changed(_chosen(names, paper, every), not names, own.data(), values, others or ())
+    if repeats is not None:
+        chosen = [replace(one, repeats=repeats) for one in chosen]
     with _kept_if_interrupted(), ProgressBar("running") as bar:
         results = carry_out(chosen, folder, quick=quick, jobs=jobs, progress=bar)
     out = console()

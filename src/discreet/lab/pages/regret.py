@@ -22,6 +22,8 @@ COVERED = 0.93
 _WORST = 10
 # What chance alone does once in so many rows is no sign that intervals are too short.
 _CHANCE = 1e-3
+# Of fewer intervals, a share says nothing.
+_FEW = 10
 
 _BEGINNING = """\
 Whoever names no mechanism gets `auto`. Here it is asked many questions about many data sets, beside every other
@@ -53,8 +55,10 @@ _DEFINITIONS = f"""\
 - **Intervals**: the share of the 95 % intervals of all listed patterns, also wrong ones, that hold the true count.
   *By chance* is the probability that so few hold if each held with {COVERED:g}, independently of the others.
 - **Regret**: the best of several noisy numbers looks better than it is. So half of the runs say which mechanism is the
-  best, and the other half by how much, and the other way round. Which one is named as the best goes by all runs.
-  *Beyond doubt* means by more than two standard errors of these runs.
+  best, and the other half by how much, and the other way round. A small regret may then come out below none: whoever
+  chooses by a few runs may choose wrongly too. *By the same runs* is the other end: the mean if all runs choose and all
+  runs tell, which is too much. Which mechanism is named as the best goes by all runs. *Beyond doubt* means by more than
+  two standard errors of these runs.
 """
 
 
@@ -75,6 +79,12 @@ class _Number:
         """Return the mean regret; of ratios the geometric one."""
         return exp(fmean(log(one.by) for one in several)) if self.ratio else fmean(one.by for one in several)
 
+    def by_the_same_runs(self, several: Sequence[Regret]) -> float:
+        """Return the mean regret if the runs that tell it also choose the best."""
+        if self.ratio:
+            return exp(fmean(log(one.ours / one.best) for one in several))
+        return fmean(one.ours - one.best for one in several)
+
     def surely_over(self, one: Regret, goal: float) -> bool:
         """Return whether a regret is over a goal by more than two standard errors."""
         return (log(one.by) - log(goal) if self.ratio else one.by - goal) > 2 * one.doubt
@@ -92,8 +102,12 @@ def regret_page(title: str, results: Sequence[Results], *, quick: bool) -> Itera
     yield _BEGINNING
     if quick:
         yield "**Quick setting**: three repeats and three questions of each data set.\n"
+    told: set[tuple[str, str]] = set()
     for one in results:
-        if rows(one):
+        # Experiments share their runs: what is part of one that was shown is not shown again.
+        places = {(row.data, str(row.question)) for row in rows(one)}
+        if places - told:
+            told |= places
             yield from _section(one)
         else:
             yield f"## {one.experiment.shows}\n"
@@ -110,8 +124,11 @@ def summary(results: Results) -> Iterator[str]:
         *_goals(every, _HIGH, (RATIO_MEAN, RATIO_WORST)),
     ]
     if several := [found for _, found in _CONFIDENCE.there(every)]:
-        lines.append(["regret in the error of confidences, mean", "", f"{_CONFIDENCE.mean(several):.3f}", ""])
-    if shares := [row for row in every if row.intervals]:
+        upper = _CONFIDENCE.by_the_same_runs(several)
+        lines.append(
+            ["regret in the error of confidences, mean", "", f"{_CONFIDENCE.mean(several):.3f}", f"{upper:.3f}", ""]
+        )
+    if shares := [row for row in every if row.intervals >= _FEW]:
         least = min(row.covered for row in shares)
         under = [row for row in shares if row.covered < COVERED]
         sure = sum(_by_chance(row) < _CHANCE for row in under)
@@ -120,10 +137,11 @@ def summary(results: Results) -> Iterator[str]:
                 "intervals that hold the true count, in the worst row",
                 f"at least {COVERED:g}",
                 f"{least:.2f}",
+                "",
                 f"below in {len(under)} of {len(shares)} rows, beyond chance in {sure}" if under else "**reached**",
             ]
         )
-    yield from markdown(["`auto`", "goal", "measured", ""], lines)
+    yield from markdown(["`auto`", "goal", "measured", "by the same runs", ""], lines)
 
 
 def worst(results: Results) -> Iterator[str]:
@@ -151,7 +169,7 @@ def worst(results: Results) -> Iterator[str]:
         ["data", "question", "hold the true count", "of", "by chance"],
         (
             [row.data, f"`{row.question}`", f"{row.covered:.3f}", f"{row.intervals:,}", f"{_by_chance(row):.0e}"]
-            for row in sorted((row for row in every if row.intervals), key=lambda row: row.covered)[:_WORST]
+            for row in sorted((row for row in every if row.intervals), key=_by_chance)[:_WORST]
         ),
     )
 
@@ -171,6 +189,7 @@ def _section(results: Results) -> Iterator[str]:
         f" compared in {told:,} of them; in the others everybody misses more than half.\n"
     )
     yield from summary(results)
+    yield "In groups: the mean regret, for errors of counts the geometric mean of ratios, and the worst row of each.\n"
     yield from _grouped("data", every, lambda row: row.data)
     yield from _grouped("question", every, lambda row: row.question.wanted)
     yield from _grouped("items", every, lambda row: str(row.question.lengths or "any"))
@@ -200,12 +219,14 @@ def _goals(every: Sequence[RegretRow], number: _Number, goals: tuple[float, floa
         f"{what}, {'geometric ' if number.ratio else ''}mean",
         f"at most {goals[0]:g}",
         f"{mean:.3f}",
+        f"{number.by_the_same_runs(several):.3f}",
         "**reached**" if mean <= goals[0] else f"{mean - goals[0]:.3f} over",
     ]
     yield [
         f"{what}, worst",
         f"at most {goals[1]:g}",
         f"{most:.2f}",
+        "",
         f"over in {over} of {len(several)} rows, beyond doubt in {sure}" if over else "**reached**",
     ]
 
@@ -232,7 +253,7 @@ def _grouped(label: str, every: Sequence[RegretRow], by: Callable[[RegretRow], s
             )
         several = [found for _, found in _CONFIDENCE.there(some)]
         line.append(f"{_CONFIDENCE.mean(several):.3f}" if several else "")
-        shares = [row for row in some if row.intervals]
+        shares = [row for row in some if row.intervals >= _FEW]
         held = sum(row.held for row in shares) / sum(row.intervals for row in shares) if shares else 0.0
         line += [f"{held:.3f}", f"{min(row.covered for row in shares):.2f}"] if shares else ["", ""]
         lines.append(line)
