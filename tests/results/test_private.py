@@ -17,7 +17,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.results.files import load
 from discreet.results.measures import MEASURES, measure, within
 from discreet.results.patterns import Pattern
-from discreet.results.rules import rules
+from discreet.results.rule_search import rules
 from discreet.results.show import promises
 from naive.rules import make_patterns
 

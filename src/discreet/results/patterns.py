@@ -23,10 +23,7 @@ from .measures import shares
 from .shown import Shown
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
     from .rules import Rules
@@ -176,11 +173,6 @@ class Patterns(Shown):
         return shares(self.people_within or (self.people, self.people), (self.low, self.high))
 
     @property
-    def noisy(self) -> bool:
-        """Whether the counts are private ones, so that a pattern may count more than a part of it."""
-        return self.low is not None or self.about is not None
-
-    @property
     def sizes(self) -> Positions:
         """How many items each pattern has."""
         return self.itemsets.sizes
@@ -269,8 +261,8 @@ class Patterns(Shown):
         consequents: Literal["any", "one"] = "any",
         limit: int = 10_000_000,
     ) -> Rules:
-        """Return the association rules among these patterns: see :func:`discreet.results.rules.rules`."""
-        from .rules import rules
+        """Return the association rules among these patterns: see :func:`discreet.results.rule_search.rules`."""
+        from .rule_search import rules
 
         return rules(self, min_confidence, min_lift=min_lift, consequents=consequents, limit=limit)
 
@@ -291,11 +283,6 @@ class Patterns(Shown):
             numbers = {"count": pa.nulls(len(self), pa.int64()), "support": pa.nulls(len(self), pa.float64())}
         return pa.table({"items": self.itemsets.to_arrow(self.vocabulary)} | numbers)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table of :meth:`to_arrow` as a polars frame."""
-        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
-        return frame
-
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame as mlxtend makes them: `support`, `itemsets` (frozensets), and `count`."""
         pandas = frames("pandas")
@@ -304,15 +291,6 @@ class Patterns(Shown):
         sets = pandas.Series(list(self.itemsets.sets(self.vocabulary)), dtype=object)
         frame: pd.DataFrame = pandas.DataFrame({"support": support, "itemsets": sets, "count": count} | numbers)
         return frame
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
-
-        What was promised about a private result, and whether it was simulated, is in each of them.
-        """
-        from .files import save
-
-        save(self, path)
 
     def _numbers(self) -> dict[str, NDArray[Any]]:
         columns: dict[str, NDArray[Any]] = {

@@ -1,19 +1,58 @@
-"""How results show themselves: in a terminal, a notebook and any rich console. The tables are made in `show`."""
+"""What patterns and rules have in common: how they show themselves, and how they are handed on.
+
+The tables for a terminal, a notebook and any rich console are made in `show`, and files in `files`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from .itemsets import frames
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    import numpy as np
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
     from rich.console import Group
 
     from .patterns import Patterns
     from .rules import Rules
 
 
-class Shown:
-    """What patterns and rules have in common when they are looked at."""
+class Shown(ABC):
+    """What patterns and rules have in common when they are looked at and handed on."""
+
+    low: NDArray[np.float64] | None
+    about: Mapping[str, Any] | None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the counts are private ones, so that a pattern may count more than a part of it."""
+        return self.low is not None or self.about is not None
+
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+
+        What was promised about a private result, and whether it was simulated, is in each of them.
+        """
+        from .files import save
+
+        save(cast("Patterns | Rules", self), path)
 
     def show(self, rows: int = 30) -> View:
         """Return the first rows as a table: it shows itself in a notebook and at a prompt; a script prints it.
