@@ -20,7 +20,7 @@ from scipy import sparse
 import discreet
 from discreet import InputError, MisuseError, NobodyError
 from discreet.baskets.core import Vocabulary
-from discreet.baskets.databases import _hidden, public_name
+from discreet.baskets.database_messages import hidden, public_name
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}
 NAMES = 'labels="names" reads items as names.'
@@ -381,7 +381,7 @@ def test_no_suggestions_of_strangers() -> None:
 )
 def test_passwords_are_not_shown(address: str, shown: str) -> None:
     assert public_name(address) == shown
-    told = _hidden(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
+    told = hidden(f'invalid "{address}", "secret", "sec@ret", "sec/ret"', address)
     for part in ("secret", "sec@ret", "sec/ret", "sec?ret"):
         assert part not in address or part not in told
 

@@ -15,7 +15,7 @@ from ..errors import InputError, Message, MisuseError, assigned, named, told
 from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
-from .databases import public_name
+from .database_messages import public_name
 from .frames import ArrowStream, arrow_stream
 from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
 from .streams import COMPRESSIONS, Progress, check_file

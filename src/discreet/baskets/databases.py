@@ -13,126 +13,24 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-from urllib.parse import unquote
 
-from ..errors import InputError, LimitError, Message, MisuseError, NobodyError, named, told
+from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..kernels.jit import threads
 from ..temporary import passing_folder
 from .allowance import Allowance
+from .columns import INTEGERS, Column, Table, literal, quoted
+from .database_messages import SAY_ENCODING, failed, hidden, public_name
 from .parquet import declared
 from .queries import check_parsed, check_query
 from .streams import FOLDED, UTF_8, unpacked
 
 T = TypeVar("T")
-_LONGEST_NAME, _MOST_NAMES = 60, 40  # letters of a column's name, and columns, that a message shows
 
-_CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
-_ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
-_INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
 # A value of each of SQLite's types, by the name it has there.
 _SQLITE_VALUES = {"integer": "0", "real": "0.5", "text": "''", "blob": "x''"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """A column: its name in the source, what SQL calls it, and DuckDB's type of it."""
-
-    name: str
-    sql: str
-    type: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """Something to select from: `sql` stands after FROM.
-
-    `untyped` says that the columns are text, or JSON values, whose kind only the contents tell.
-    """
-
-    name: str
-    sql: str
-    columns: tuple[Column, ...]
-    untyped: Literal["text", "json"] | None = None
-
-    def find(self, name: str, option: str) -> Column:
-        """Return the one column of that name; an error says which `option` asked for it."""
-        found = [column for column in self.columns if column.name == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise InputError(
-                told(
-                    "{table} has {many} columns {name!r} ({option}); rename all but one.",
-                    table=self.name,
-                    many=len(found),
-                    name=name,
-                    option=named(option, equals="="),
-                )
-            )
-        alike = [column.name for column in self.columns if column.name.lower() == name.lower()]
-        if alike and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
-            # DuckDB has numbered it, as it does not tell such names apart.
-            raise InputError(f"{self.name} has columns that differ only in case, {alike[0]} and {name}; rename one.")
-        raise InputError(
-            told(
-                "{table} has no column {name!r} ({option}); {listing}.",
-                table=self.name,
-                name=name,
-                option=named(option, equals="="),
-                listing=self.listing,
-            )
-        )
-
-    @property
-    def listing(self) -> str:
-        """What to say of the columns that are there."""
-        names = [
-            column.name if len(column.name) <= _LONGEST_NAME else f"{column.name[:_LONGEST_NAME]}…"
-            for column in self.columns
-        ]
-        if not names:
-            return "it has no columns"
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"its columns are {', '.join(name or repr('') for name in names[:_MOST_NAMES])}{more}"
-
-
-def quoted(name: str) -> str:
-    """Return an SQL name."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: object) -> str:
-    """Return an SQL text."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
-def public_name(address: str) -> str:
-    """Return the address of a database without user, password and options: what may be shown or logged."""
-    scheme, _, rest = address.partition("://")
-    before, _, after = rest.rpartition("@")
-    place = re.split(r"[?#]", after)[0]
-    # Where it is not clear which part is the password, nothing is shown.
-    if re.search(r"[?#]", before) or re.search(r":(?!\d*(?:$|[/,\]:]))", re.sub(r"\[[^]]*\]", "", place)):
-        return f"{scheme}://…"
-    return f"{scheme}://{place}"
-
-
-def _hidden(message: str, address: str) -> str:
-    """Return a driver's message without what in the address is, or may be, a password."""
-    rest = address.partition("://")[2]
-    secrets = re.findall(r"(?:pass|key|secret)\w*=([^&#]+)", rest)
-    if public_name(address).endswith("…"):
-        secrets += re.split(r"[@:/?#&=]", rest)
-    else:
-        secrets += re.split(r"[@/]", rest.rpartition("@")[0].partition(":")[2])
-    for secret in {*secrets, *map(unquote, secrets)}:
-        if len(secret) > 2:
-            message = message.replace(secret, "…")
-    return message
 
 
 @contextmanager
@@ -208,7 +106,7 @@ class Workspace:
                         allowed=self.allowed.written,
                     )
                 ) from None
-            raise _failed(name, text.replace(f"{self._folder}/", "")) from None
+            raise failed(name, text.replace(f"{self._folder}/", "")) from None
 
     def run(self, name: str, sql: str) -> None:
         """Run a statement; an error names `name`."""
@@ -318,7 +216,7 @@ class Workspace:
                 for error in stopped:
                     if not isinstance(error, (pa.ArrowException, OSError)):
                         raise error from None
-                    raise _failed(name, str(error)) from None
+                    raise failed(name, str(error)) from None
                 raise
             types = self._describe(name, source)
         columns = (Column(name=column, sql=f"c{i}", type=types.get(f"c{i}", "")) for i, column in enumerate(names))
@@ -339,7 +237,7 @@ class Workspace:
             first, type_ = next(iter(types.items()))
             other = next((one for one in types if types[one] != type_), first)
             # Text beside numbers, or fractions beside whole ones, might make two people one.
-            if other != first and not all(map(_INTEGERS.fullmatch, types.values())):
+            if other != first and not all(map(INTEGERS.fullmatch, types.values())):
                 raise InputError(
                     f"{name}: column {column!r} is of type {type_} in {first}, but {types[other]} in {other}; make "
                     "them the same first."
@@ -423,8 +321,8 @@ def _asked(kind: Literal["sqlite", "postgresql"], uri: str, name: str) -> Iterat
         with driver.connect(uri) as connection, connection.cursor() as cursor:
             yield cursor
     except Error as error:
-        text = str(error) if kind == "sqlite" else _hidden(str(error), uri)
-        raise _failed(name, text) from None
+        text = str(error) if kind == "sqlite" else hidden(str(error), uri)
+        raise failed(name, text) from None
 
 
 def is_list_type(type_: Any) -> bool:
@@ -479,35 +377,10 @@ def _header(path: Path, place: Path, delimiter: str) -> list[str]:
     try:
         "".join(header).encode()
     except UnicodeEncodeError:
-        raise InputError(told("{path}, line 1 is not UTF-8 text; {way}", path=path, way=_ENCODING)) from None
+        raise InputError(told("{path}, line 1 is not UTF-8 text; {way}", path=path, way=SAY_ENCODING)) from None
     if not header:
         raise InputError(f"{path}, line 1 is blank; it must name the columns.")
     return [name.strip() for name in header]
-
-
-def _failed(name: str, message: str) -> InputError:
-    return InputError(told("{name}{reason}", name=name, reason=_reason(message)))
-
-
-def _reason(message: str) -> str | Message:
-    """Return the telling part of a database's message, on one line, as what follows the name of the source."""
-    line = re.search(_CSV_PROBLEM, message, re.DOTALL)
-    if line is not None and "not utf-8 encoded" in message:
-        return told(", line {line}: it is not UTF-8 text; {way}", line=line[1], way=_ENCODING)
-    if line is not None:
-        return f", line {line[1]}: {line[2].strip().rstrip('.')}."
-    if "json_read expected records" in message:
-        return told(
-            " has lines that are not objects; with {person=} and {item=} each line is an object with these fields."
-        )
-    if "state machine reached an invalid state" in message:
-        return (
-            ": it cannot be cut into rows; all its lines must end alike (in a line feed, or all in a carriage return "
-            "and a line feed), and each quote must be closed."
-        )
-    message = re.split(r"\n\s*\n|\nLINE |\nquery: |\nPossible |\nDid you mean", message.strip())[0]
-    message = re.sub(r' in file "[^"]*"| at end of file \'[^\']*\'| Did you mean .*', "", message)
-    return ": " + " ".join(message.split()).rstrip(".?!") + "."
 
 
 def _check_json(path: Path, plain: Path) -> None:

@@ -15,10 +15,10 @@ from typing import Any, Literal
 from ..errors import InputError, told
 from ..wording import number_of
 from .build import Labels, mixture, shown
-from .databases import Column, Table, Workspace, quoted
+from .columns import INTEGERS, Column, Table, quoted
+from .databases import Workspace
 
 _LIST = re.compile(r"\[\d*\]$")
-_INTEGERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|\"NULL\"")
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
 _UNLISTED = "item of a list"  # what SQL calls the items of lists
@@ -43,7 +43,7 @@ def holds_lists(column: Column) -> bool:
 
 
 def _kind(type_: str) -> Literal["numbers", "reals", "names"] | None:
-    if _INTEGERS.fullmatch(type_):
+    if INTEGERS.fullmatch(type_) or type_ == '"NULL"':
         return "numbers"
     if _REALS.fullmatch(type_):
         return "reals"

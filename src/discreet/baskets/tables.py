@@ -17,8 +17,9 @@ from ..kernels.rows import scatter
 from ..wording import number_of
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log
+from .columns import Column, Table
 from .core import Codes, Offsets, Pairs, Segments, Vocabulary
-from .databases import Column, Table, Workspace
+from .databases import Workspace
 from .events import Events, as_list, unlisted
 from .streams import Progress
 
