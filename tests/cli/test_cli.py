@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pty
@@ -11,12 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import discreet
 import discreet.exact.mine as exact
+from discreet.cli import options, plan, rank, simulate
 from running import DISCREET, run
 
 
@@ -368,3 +371,20 @@ def test_code_that_cannot_be_loaded(basket_file, module, told):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"discreet: {told}")
     assert done.stderr.endswith("the disk may be failing, or install it anew.\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "function", "parameter"),
+    [
+        (options.PatternKind, discreet.mine, "kind"),
+        (options.Nulls, discreet.read, "nulls"),
+        (options.Relation, discreet.release, "neighbours"),
+        (simulate.Speed, discreet.simulate, "speed"),
+        (plan.Side, discreet.plan, "side"),
+        (rank.RankWay, discreet.rank, "mechanism"),
+    ],
+)
+def test_what_may_be_typed_is_what_the_function_takes(typed, function, parameter):
+    """The command line starts without the modules that say so, and has lists of its own."""
+    taken = inspect.signature(function).parameters[parameter]
+    assert get_args(typed) == get_args(eval(taken.annotation, vars(sys.modules[function.__module__])))

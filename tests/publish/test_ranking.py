@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -404,3 +405,10 @@ def test_what_the_command_line_calls_scores():
         discreet.rank(REGIONS, top=1, epsilon=1, counts="no", **DECLARED)
     assert str(refused.value) == "counts is True or False; 'no' was given."
     assert refused.value.message.typed == "--scores is True or False; 'no' was given."
+
+
+def test_the_keywords_of_the_check_are_those_of_rank():
+    asked, given_on = (inspect.signature(one).parameters for one in (discreet.rank, checked))
+    assert {name: each.default for name, each in given_on.items()} == {
+        name: each.default for name, each in asked.items() if name not in ("ledger", "who")
+    }
