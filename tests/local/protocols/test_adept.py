@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from fractions import Fraction
 from itertools import combinations
-from math import erf, log, sqrt
+from math import erf, exp, factorial, log, sqrt
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.local.estimation import beliefs, candidates, held_sizes
-from discreet.local.estimation.beliefs import Evidence, Guessed, ItemLaw, TwoPart, fitted, log_scaled
-from discreet.local.estimation.candidates import PAIRS, Measured, PatternBeliefs, PatternLevel, Scales, larger_of
-from discreet.local.estimation.held_sizes import BINS, HeldSizes
+from discreet.local.estimation import beliefs, candidates, priors, sizes
+from discreet.local.estimation.beliefs import Evidence, ItemLaw, log_scaled
+from discreet.local.estimation.candidates import Measured, PatternBeliefs, PatternLevel, Scales, larger_of
+from discreet.local.estimation.priors import PAIRS, Guessed, TwoPart, fitted
+from discreet.local.estimation.sizes import BINS, HeldSizes
 from discreet.local.protocols import adept
 from discreet.local.protocols.adept import RoundEstimate, best_oracle
 from discreet.local.study.conversation import Ask, Estimate, Partition
@@ -226,6 +227,11 @@ class TestHeldSizes:
         assert held.correction(40) >= 1
         assert 0 <= held.doubt(1) <= 1
 
+    def test_nobody_anywhere(self):
+        """Reports of few people may say so of every bin."""
+        seen = SimpleNamespace(values=np.full(3, -2.0), variance=np.full(3, 1e-4))
+        assert HeldSizes.of(seen, BINS[:3], 2).chances.sum() == pytest.approx(1)
+
     def test_one_item(self):
         held = self.held(law_of((0, 0.5), (1, 0.5), most=1))
         assert held.chances == pytest.approx([0.5, 0.5], abs=0.01)
@@ -260,6 +266,31 @@ class TestHeldSizes:
             held = HeldSizes.of(seen, bins, 400)
             errors.append(abs(log(held.correction(6) / true)) / held.doubt(6))
         assert 0.3 < np.median(errors) < 1.25
+
+    @pytest.mark.parametrize(("kind", "deviation", "off"), [("long", 0.015, 0.2), ("pairs", 0.004, 0.12)])
+    def test_one_grid_serves_long_tails_and_few_held(self, kind, deviation, off):
+        """All items, whose sizes have a long tail, and pairs of few items, whose sizes have gaps; a fixed seed.
+
+        The root mean square of twenty logarithms is a third below the bound, with deviations of a sixth of itself:
+        noise passes it less often than once in a hundred. One law that expects few to be held has .57 and .08 here, and
+        a grid of laws that expects nothing .22 and .45.
+        """
+        law = np.zeros(2017)
+        if kind == "long":
+            sizes = np.arange(1, 2017)
+            tail = np.exp(-(np.log(sizes / 3) ** 2) / (2 * 1.3**2)) / sizes
+            law[0], law[1:] = 0.05, 0.95 * tail / tail.sum()
+        else:
+            for many in range(30):
+                law[many * (many - 1) // 2] += exp(-1.8) * 1.8**many / factorial(many)
+        generator, shares = np.random.default_rng(1), np.add.reduceat(law, BINS)
+        true = (np.arange(2017) @ law) / (np.minimum(np.arange(2017), 2) @ law)
+        errors = []
+        for _ in range(20):
+            told = shares + deviation * generator.standard_normal(len(BINS))
+            seen = SimpleNamespace(values=told, variance=np.full(len(BINS), deviation**2))
+            errors.append(log(HeldSizes.of(seen, BINS, 2016).correction(2) / true))
+        assert sqrt(np.mean(np.square(errors))) < off
 
     def test_little_is_known_of_a_correction_from_few_people(self):
         law = law_of((1, 0.5), (10, 0.5))
@@ -491,7 +522,7 @@ def written(value) -> str:
     return f"({', '.join(shown(one) for one in value)})"
 
 
-@pytest.mark.parametrize("module", [adept, beliefs, candidates, held_sizes], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [adept, beliefs, candidates, priors, sizes], ids=lambda module: module.__name__)
 def test_every_constant_is_on_the_page(module):
     """With its value: those of a row stand in the order of its names."""
     page = Path(adept.__file__).with_suffix(".md").read_text().partition("## Constants")[2]

@@ -15,7 +15,8 @@ from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary, starts
 from discreet.errors import MisuseError
 from discreet.exact.metrics import score_relations
 from discreet.exact.relations import relations
-from discreet.local.estimation.priors import PriorLaw, two_part, under
+from discreet.local.estimation.beliefs import Evidence
+from discreet.local.estimation.priors import RELATIONS, Guessed, pulled
 from discreet.local.protocols.pairs import PairsProtocol as PairsProtocol
 from discreet.local.protocols.pairs import Singles
 from discreet.local.study.conversation import Wanted
@@ -136,11 +137,18 @@ def seen(seed: int, *, noise: float, far: int = 12, many: int = 1000) -> tuple[n
     return true + generator.normal(0, noise, many), np.full(many, noise**2), guess, most, true
 
 
+def two_part(values, variance, guess, most, doubt=0.0):
+    """Return what to expect, and its variance."""
+    guessed = Guessed(guess=guess, unsure=np.full(len(guess), doubt), cap=most)
+    return pulled(Evidence.noisy(values, variance), guessed)
+
+
 class TestPrior:
     def test_the_numbers_of_the_prior_are_not_sure_either(self):
         """One estimate says little about them, so they are about as unsure as before: that is in its variance."""
-        seen = [np.array([number]) for number in (0.02, 1e-3, 0.02, 0.2)]
-        assert two_part(*seen)[1] > 1.2 * under(PriorLaw(), *seen)[1]
+        value, variance, guess, most = (np.array([number]) for number in (0.02, 1e-3, 0.02, 0.2))
+        known, guessed = Evidence.noisy(value, variance), Guessed(guess=guess, unsure=np.zeros(1), cap=most)
+        assert pulled(known, guessed)[1] > 1.2 * RELATIONS.believed(known, guessed).variance
 
     def test_what_has_no_noise_stays(self):
         values, guess = np.array([0.3, 0.01, 0.02, 0.5]), np.array([0.02, 0.01, 0.02, 0.02])
@@ -176,24 +184,6 @@ class TestPrior:
             pulled, wide = two_part(values, variance, guess, most)
             inside.append((np.abs(pulled - true) < 2 * np.sqrt(wide)).mean())
         assert np.mean(inside) > 0.9
-
-    def test_what_is_expected_of_a_value_is_an_integral(self):
-        """Both parts in closed form against sums over a fine grid, at the typical law."""
-        law, noise, guess, most = PriorLaw(), 1e-4, 0.02, 0.1
-        grid = np.linspace(-0.4, 1.2, 400_001)
-        off = law.off * law.factor * guess
-        near = np.exp(-((grid - law.factor * guess) ** 2) / (2 * off**2)) / (off * np.sqrt(2 * np.pi))
-        mean = law.reach * most
-        anywhere = np.where(grid >= 0, np.exp(-np.maximum(grid, 0) / mean) / mean, 0.0)
-        prior = (near + law.odds * anywhere) / (1 + law.odds)
-        for value in (-0.03, 0.0, 0.015, 0.06, 0.3):
-            likely = prior * np.exp(-((value - grid) ** 2) / (2 * noise))
-            expected = (likely * grid).sum() / likely.sum()
-            around = (likely * (grid - expected) ** 2).sum() / likely.sum()
-            some = tuple(np.array([one]) for one in (value, noise, guess, most))
-            found, wide = under(law, *some)
-            assert found[0] == pytest.approx(expected, rel=1e-3, abs=1e-6)
-            assert wide[0] == pytest.approx(around, rel=1e-2)
 
     @settings(derandomize=True, max_examples=60, deadline=None)
     @given(

@@ -1,9 +1,7 @@
-"""What to believe of a frequency after noisy measurements: closed forms, and priors learnt from the measurements.
+"""What is known of frequencies, and what to believe of them: mixtures of normal parts, in closed form.
 
-Single items follow a law that is learnt as a mixture of narrow normal parts over all magnitudes. An itemset is either
-about as frequent as its parts suggest (the core) or anything up to what its rarest part allows (the slab): most pairs
-of items have little to do with each other, and a few come together nearly always. One law for both would pull the few
-down with the many.
+Single items follow a law that is learnt as a mixture of narrow normal parts over all magnitudes. The prior of itemsets
+stands in `priors`.
 """
 
 from __future__ import annotations
@@ -22,8 +20,6 @@ _STEPS = 150  # of expectation maximisation
 _FINE = 20  # estimates closer than this part of their noise count as equal when the law is learnt
 _TO_NEIGHBOURS = 0.25  # which part of its weight a magnitude gives to either neighbour at every step
 _BLOCK = 1 << 15
-_UNKNOWN = 1e6  # the variance of what was not measured
-_NARROWEST = 1e-14  # the least variance of a core
 _FAR = -30.0  # how many deviations below 0 a part that is cut there is exponential
 
 
@@ -79,9 +75,14 @@ class Evidence:
     relative: Values
 
     @classmethod
+    def noisy(cls, values: Values, noise: Values) -> Evidence:
+        """Return estimates that are off by noise alone."""
+        return cls(values=values, noise=noise, relative=np.zeros(len(values)))
+
+    @classmethod
     def nothing(cls, many: int) -> Evidence:
         """Return what is known of so many that were not measured."""
-        return cls(values=np.zeros(many), noise=np.full(many, np.inf), relative=np.zeros(many))
+        return cls.noisy(np.zeros(many), np.full(many, np.inf))
 
     def take(self, places: NDArray[Any]) -> Evidence:
         """Return that of some."""
@@ -145,7 +146,7 @@ def as_measured(known: Evidence) -> Belief:
     """Return what to believe where there is no law: each estimate as it is, as far off as it may be."""
     variance = known.noise + known.relative * np.clip(known.values, 0.0, 1.0) ** 2
     one = np.ones((1, len(known.values)))
-    return _mixed(one, known.values[None], np.sqrt(variance)[None], np.zeros(1, bool))
+    return mixed(one, known.values[None], np.sqrt(variance)[None], np.zeros(1, bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,7 +198,7 @@ class ItemLaw:
         noise, prior = self._noise(known), self.spreads[:, None] ** 2
         pull = prior / (prior + noise)
         centres = self.centres[:, None] + pull * (known.values - self.centres[:, None])
-        return _mixed(weights, centres, np.sqrt(pull * noise), np.zeros(len(weights), bool))
+        return mixed(weights, centres, np.sqrt(pull * noise), np.zeros(len(weights), bool))
 
     def expected(self, known: Evidence) -> Values:
         """Return the means alone, block by block: for lists of any length."""
@@ -206,76 +207,13 @@ class ItemLaw:
         return np.concatenate([self.believed(known.take(places[at : at + _BLOCK])).means for at in blocks])
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Guessed:
-    """What sets would be by their parts: a guess, its variance from the noise of the parts, and the most it can be."""
-
-    guess: Values
-    unsure: Values
-    cap: Values
-
-    def take(self, places: NDArray[Any]) -> Guessed:
-        """Return that of some."""
-        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places])
-
-
-@dataclass(frozen=True)
-class TwoPart:
-    """The prior of itemsets around a guess: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
-
-    Parameters
-    ----------
-    slope, spread
-        Of the core: how much more frequent than guessed sets are, and the relative variance around that.
-    share, reach
-        Of the slab: how many sets are in it, and their mean as a part of what their rarest part allows.
-    """
-
-    slope: float
-    spread: float
-    share: float
-    reach: float
-
-    def believed(self, known: Evidence, guessed: Guessed) -> Belief:
-        """Return what to believe of sets."""
-        core, slab, (centre, wide, noise, moved, loose) = self._parts(known, guessed)
-        weights = np.exp(np.stack((core, slab)) - np.maximum(core, slab))
-        weights /= weights.sum(0)
-        pull = wide / (wide + noise)
-        centres = np.stack((centre + pull * (known.values - centre), moved))
-        spreads = np.sqrt(np.stack((pull * noise, loose)))
-        return _mixed(weights, centres, spreads, np.array([False, True]))
-
-    def likelihood(self, known: Evidence, guessed: Guessed, many: Values) -> float:
-        """Return the log likelihood of measured sets, each counted so many times."""
-        core, slab, _ = self._parts(known, guessed)
-        return float((many * np.logaddexp(core, slab)).sum())
-
-    def _parts(
-        self, known: Evidence, guessed: Guessed
-    ) -> tuple[Values, Values, tuple[Values, Values, Values, Values, Values]]:
-        """Return the log weight of both parts; the core's centre, variance and noise, the slab's centre and noise."""
-        values, plain = known.values, np.minimum(known.noise, _UNKNOWN)
-        centre = self.slope * guessed.guess
-        noise = plain + known.relative * centre**2
-        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + _NARROWEST
-        total = wide + noise
-        core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
-        mean = np.maximum(self.reach * guessed.cap, 1e-9)
-        # In the slab a set is about as frequent as it was seen to be.
-        loose = plain + known.relative * np.clip(values, 0.0, guessed.cap) ** 2
-        moved = values - loose / mean
-        slab = np.log(self.share / mean) + log_scaled(moved / np.sqrt(loose)) - values**2 / (2 * loose)
-        return core, slab, (centre, wide, noise, moved, loose)
-
-
 def _smoothed(weights: Values) -> Values:
     """Return weights of which each has given a part to either neighbour; at the ends it stays where it is."""
     wide = np.concatenate((weights[:1], weights, weights[-1:]))
     return np.asarray(_TO_NEIGHBOURS * (wide[:-2] + wide[2:]) + (1 - 2 * _TO_NEIGHBOURS) * wide[1:-1])
 
 
-def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_]) -> Belief:
+def mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_]) -> Belief:
     """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at 0."""
     means, variance = centres, spreads**2
     if cut.any():
@@ -291,54 +229,3 @@ def _mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bo
     mean = (weights * means).sum(0)
     around = (weights * (variance + (means - mean) ** 2)).sum(0)
     return Belief(mean, around, weights, centres, spreads, cut)
-
-
-_MOST_FITTED = 4000
-_ROUNDS = 7
-_FIRST_STEP, _SHRINKS = 0.8, 0.7  # how far a number is moved first, and by what that shrinks from round to round
-_LOOSE = np.array([0.3, 1.0, 1.0, 0.7])  # how far, on a scale of logarithms, each number may be from its default
-
-
-def fitted(default: TwoPart, known: Evidence, guessed: Guessed) -> TwoPart:
-    """Return the prior whose numbers make the measured sets likeliest, held loosely to their defaults.
-
-    One number at a time is moved up or down, by steps that shrink: the same estimates always give the same prior, and
-    it takes as long whatever they are.
-    """
-    asked = np.flatnonzero(np.isfinite(known.noise))
-    if not len(asked):
-        return default
-    # All sets that may matter, and of the others some that stand for all.
-    by_guess = asked[np.argsort(-guessed.guess[asked], kind="stable")]
-    half = _MOST_FITTED // 2
-    rest = by_guess[half:]
-    step = max(1, -(-len(rest) // half))
-    chosen = np.concatenate((by_guess[:half], rest[::step]))
-    many = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(rest[::step]), float(step))))
-    measured = (known.take(chosen), guessed.take(chosen), many)
-    centre = _logs(default)
-
-    def score(at: Values) -> float:
-        return _from_logs(at).likelihood(*measured) - float((((at - centre) / _LOOSE) ** 2).sum()) / 2
-
-    best, at, width = score(centre), centre.copy(), _FIRST_STEP
-    for _ in range(_ROUNDS):
-        for number in range(4):
-            for sign in (1.0, -1.0):
-                moved = at.copy()
-                moved[number] += sign * width
-                reached = score(moved)
-                if reached > best:
-                    best, at = reached, moved
-                    break
-        width *= _SHRINKS
-    return _from_logs(at)
-
-
-def _logs(prior: TwoPart) -> Values:
-    return np.asarray(np.log([prior.slope, prior.spread, prior.share / (1 - prior.share), prior.reach]))
-
-
-def _from_logs(at: Values) -> TwoPart:
-    slope, spread, odds, reach = np.exp(at).tolist()
-    return TwoPart(slope, spread, odds / (1 + odds), min(reach, 1.0))

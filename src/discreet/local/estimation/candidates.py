@@ -15,16 +15,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .beliefs import Belief, Evidence, Guessed, ItemLaw, TwoPart, Values, as_measured, fitted
+from .beliefs import Belief, Evidence, ItemLaw, Values, as_measured
+from .priors import LARGER, PAIRS, Guessed, TwoPart, fitted
 
 Itemset: TypeAlias = tuple[int, ...]
 # How far the estimates of patterns that are so frequent follow the error that all of a round have in common.
 Follows: TypeAlias = Callable[[Values], Values]
 
-PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
-"""What is believed of pairs before any was measured."""
-LARGER = TwoPart(slope=1.0, spread=0.3, share=0.1, reach=0.3)
-"""The same of larger sets, whose guess is nearer."""
 FOR_EACH = 3
 """How many items are looked at for every pattern wanted."""
 POOL, MOST_POOL = 200, 400
@@ -86,7 +83,7 @@ class Measured:
         if self.prior:
             return fitted(default, known, guessed).believed(known, guessed)
         unsure = guessed.unsure + default.spread * guessed.guess**2
-        by_parts = Evidence(values=guessed.guess, noise=unsure, relative=np.zeros(len(sets)))
+        by_parts = Evidence.noisy(guessed.guess, unsure)
         new = np.isinf(known.noise)
         return as_measured(known.put(new, by_parts.take(new)))
 

@@ -23,7 +23,8 @@ from ..protocols.svim import SVIM
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Folded, Items, NumberQuestion, Projection, Relations, sides
 from ..study.rounds import LEAST_SHARE, Estimated, Values, checked, cut_off, estimating, last_of
-from .priors import two_part
+from .beliefs import Evidence
+from .priors import Guessed, pulled
 from .spectral import Matrix, Whole
 
 # Of those who answer for relations one by one: who say how many they hold, as svim's 0.1 of 0.5.
@@ -77,10 +78,17 @@ class PairSupports:
         found: Values = matrix[tuple(np.array(places, np.int64).reshape(-1, 2).T)]
         return found
 
-    def most(self, of: list[tuple[int, ...]]) -> Values:
-        """Return how frequent these relations can be at most: as the rarer of their two sides is believed to be."""
+    def guessed(self, of: list[tuple[int, ...]]) -> Guessed:
+        """Return what is believed of these relations, as a guess.
+
+        They are at most as frequent as the rarer of their two sides is believed to be.
+        """
         rank, alone = self.items.rank, np.clip(np.diag(self.values), 0.0, 1.0)
-        return np.array([min(alone[rank[one]], alone[rank[other]]) for one, other in map(sides, of)], np.float64)
+        return Guessed(
+            guess=np.maximum(self.at(self.values, of), 0.0),
+            unsure=np.zeros(len(of)) if self.doubt is None else self.at(self.doubt, of),
+            cap=np.array([min(alone[rank[one]], alone[rank[other]]) for one, other in map(sides, of)], np.float64),
+        )
 
 
 # A direction on either side, and the range of the number that people have of it.
@@ -176,9 +184,7 @@ class MatrixProtocol(Protocol):
         values, variance = estimated.values[place], estimated.variance[place]
         if not self.printed:
             # Other people said something about the same numbers: where these are mostly noise, that is believed.
-            believed = matrix.at(matrix.values, chosen)
-            doubt = 0.0 if matrix.doubt is None else matrix.at(matrix.doubt, chosen)
-            values, variance = two_part(values, variance, believed, matrix.most(chosen), doubt)
+            values, variance = pulled(Evidence.noisy(values, variance), matrix.guessed(chosen))
             variance = variance + cut_off(values, estimated.correction) ** 2  # it is the same for all, as in `pairs`
         facts = {"item padding": found.pad, "relation padding": estimated.pad, "relations asked about": len(asked)}
         related = _reliable(chosen, values, variance, singles, wanted.top)

@@ -1,200 +1,205 @@
-"""What estimates are pulled to, and how far: a prior that is learnt from the estimates themselves.
+"""The prior of itemsets around a guess, learnt from the estimates themselves, and what estimates are pulled to by it.
 
-Most pairs of items are about as frequent as chance has them; a few are many times as frequent. One normal law for how
-far the guess is off would pull those few down with all others, so there are two parts: near the guess for the many, and
-anywhere up to the rarer item for the few.
+An itemset is either about as frequent as its parts suggest (the core) or anything up to what its rarest part allows
+(the slab): most pairs of items have little to do with each other, and a few come together nearly always. One law for
+both would pull the few down with the many.
 """
 
 from __future__ import annotations
 
-from math import pi, sqrt
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values: TypeAlias = NDArray[np.float64]
+from .beliefs import Belief, Evidence, Values, log_scaled, mixed
+
+_UNKNOWN = 1e6  # the variance of what was not measured
+_NARROWEST = 1e-14  # the least variance of a core
+_LEAST_NOISE = 1e-18
+_LEAST_MEAN = 1e-9  # of a slab
 
 
-class PriorLaw(NamedTuple):
-    """The numbers of the prior, which are all positive.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guessed:
+    """What sets would be by their parts: a guess, its variance from the noise of the parts, and the most it can be."""
 
-    Parameters
-    ----------
-    factor
-        What is near the guess is so many times the guess.
-    off
-        By which share of that it is off.
-    odds
-        How many values are anywhere, for one that is near the guess.
-    reach
-        Which share of what it can be at most a value has that is anywhere, on average.
-    """
-
-    factor: float = 1.0
-    off: float = 0.7
-    odds: float = 0.1
-    reach: float = 0.3
-
-
-# Of the logarithms, before anything was seen. Values that are anywhere have a long tail: a reach that fits the many
-# small ones among them would pull down the few large ones, so it may move the least.
-_DEVIATIONS = PriorLaw(0.7, 0.7, 1.0, 0.3)
-_FIRST_STEP, _LAST_STEP, _MOST_STEPS = 0.8, 0.04, 40
-_TRIED_STEP = 0.2  # by which numbers are moved to see how much hangs on them
-
-
-def two_part(
-    values: Values, variance: Values, guess: Values, most: Values, guess_variance: Values | float = 0.0
-) -> tuple[Values, Values]:
-    """Return what to expect of the true values, and their variance, under a prior of two parts.
-
-    A true value is either near the guess, normally distributed around a multiple of it and off by a share of it, or it
-    is anywhere from 0 on, exponentially distributed by a share of what it can be at most. The numbers are those that
-    make the estimates likeliest, near typical ones where the estimates say little; how far those may be off is part of
-    the variance.
-
-    Parameters
-    ----------
-    values, variance
-        Estimates, and how far they are off.
-    guess, guess_variance
-        What each would be by chance, and how far that is off because it was made of estimates itself.
-    most
-        What each can be at most, as far as that is known.
-    """
-    if not len(values):
-        return values, variance
-    noise, guess, most = np.maximum(variance, 1e-18), np.maximum(guess, 0.0), np.maximum(most, 1e-9)
-    seen = _Seen(values, noise, guess, most, guess_variance)
-    law = _likeliest(seen)
-    expected, around = under(law, *seen)
-    return expected, around + _unsure(law, seen)
-
-
-def under(
-    law: PriorLaw, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float = 0.0
-) -> tuple[Values, Values]:
-    """Return what to expect of the true values, and their variance, under a prior with these numbers."""
-    parts = _parts(law, values, noise, guess, most, guess_variance)
-    near = 1 / (1 + np.exp(np.clip(parts.anywhere - parts.near, -700, 700)))
-    spread = (law.off * law.factor * guess) ** 2 + law.factor**2 * guess_variance + 1e-18
-    center = law.factor * guess
-    first = center + (values - center) * spread / (spread + noise)
-    first_spread = spread * noise / (spread + noise)
-    deviation = np.sqrt(noise)
-    slope = _slope(parts.place)
-    second = deviation * (parts.place + slope)
-    second_spread = np.maximum(noise * (1 - parts.place * slope - slope**2), 0.0)
-    expected = near * first + (1 - near) * second
-    around = near * (first_spread + (first - expected) ** 2) + (1 - near) * (second_spread + (second - expected) ** 2)
-    return expected, around
-
-
-class _Seen(NamedTuple):
-    """Estimates, how far they are off, and what is known of the true values beside them."""
-
-    values: Values
-    noise: Values
     guess: Values
-    most: Values
-    guess_variance: Values | float
+    unsure: Values
+    cap: Values
+
+    def take(self, places: NDArray[Any]) -> Guessed:
+        """Return that of some."""
+        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places])
 
 
 class _Parts(NamedTuple):
-    """How likely each estimate is under either part, as logarithms, and how far the second part is from 0."""
+    """Both parts after an estimate: the logarithms of their weights, and where the estimate leaves them."""
 
-    near: Values
-    anywhere: Values
-    place: Values
-
-
-def _parts(
-    law: PriorLaw, values: Values, noise: Values, guess: Values, most: Values, guess_variance: Values | float
-) -> _Parts:
-    center = law.factor * guess
-    wide = (law.off * center) ** 2 + law.factor**2 * guess_variance + noise
-    near = -np.log1p(law.odds) - (values - center) ** 2 / (2 * wide) - np.log(2 * pi * wide) / 2
-    mean = law.reach * most
-    deviation = np.sqrt(noise)
-    place = values / deviation - deviation / mean
-    # Either side of 0 in the form that neither overflows nor cancels.
-    below = _scaled_tail(np.maximum(-place, 0.0)) / 2
-    above = 1 - _scaled_tail(np.maximum(place, 0.0)) / 2 * np.exp(-(np.maximum(place, 0.0) ** 2) / 2)
-    low = np.log(below) - values**2 / (2 * noise)
-    high = np.log(above) + noise / (2 * mean**2) - values / mean
-    anywhere = np.log(law.odds / (1 + law.odds)) - np.log(mean) + np.where(place < 0, low, high)
-    return _Parts(near, anywhere, place)
+    core: Values
+    slab: Values
+    centre: Values  # of the core before the estimate, and its variance
+    wide: Values
+    noise: Values  # of the estimate, were it of the core
+    moved: Values  # the centre of the slab after the estimate, which is cut at 0, and its variance
+    loose: Values
 
 
-_TYPICAL = np.log(np.array(PriorLaw()))
+@dataclass(frozen=True)
+class TwoPart:
+    """The prior of itemsets around a guess: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
 
-
-def _unlikely(logs: Values, seen: _Seen) -> float:
-    """Return how unlikely estimates are under a prior with these numbers, as logarithms, and how odd those are."""
-    parts = _parts(PriorLaw(*np.exp(logs)), *seen)
-    cost = ((logs - _TYPICAL) / _DEVIATIONS) ** 2
-    return float(cost.sum() / 2 - np.logaddexp(parts.near, parts.anywhere).sum())
-
-
-def _unsure(law: PriorLaw, seen: _Seen) -> Values:
-    """Return the variance of what is expected because the numbers of the prior are learnt from the estimates.
-
-    A number may be off by what one over the curvature of its cost says, and what is expected moves with it. Far from
-    the likeliest the cost need not curve; then the number is no surer than it was before anything was seen.
+    Parameters
+    ----------
+    slope, spread
+        Of the core: how much more frequent than guessed sets are, and the relative variance around that.
+    share, reach
+        Of the slab: how many sets are in it, and their mean as a part of what their rarest part allows.
     """
-    logs, cost = np.log(np.array(law)), _unlikely(np.log(np.array(law)), seen)
-    total = np.zeros(len(seen.values))
-    for at, deviation in enumerate(_DEVIATIONS):
-        step = np.zeros(len(logs))
-        step[at] = _TRIED_STEP
-        curve = (_unlikely(logs + step, seen) + _unlikely(logs - step, seen) - 2 * cost) / _TRIED_STEP**2
-        moved = under(PriorLaw(*np.exp(logs + step)), *seen)[0] - under(PriorLaw(*np.exp(logs - step)), *seen)[0]
-        total += (moved / (2 * _TRIED_STEP)) ** 2 / max(curve, 1 / deviation**2)
-    return total
+
+    slope: float
+    spread: float
+    share: float
+    reach: float
+
+    def believed(self, known: Evidence, guessed: Guessed) -> Belief:
+        """Return what to believe of sets."""
+        parts = self._parts(known, guessed)
+        weights = np.exp(np.stack((parts.core, parts.slab)) - np.maximum(parts.core, parts.slab))
+        weights /= weights.sum(0)
+        pull = parts.wide / (parts.wide + parts.noise)
+        centres = np.stack((parts.centre + pull * (known.values - parts.centre), parts.moved))
+        spreads = np.sqrt(np.stack((pull * parts.noise, parts.loose)))
+        return mixed(weights, centres, spreads, np.array([False, True]))
+
+    def likelihood(self, known: Evidence, guessed: Guessed, many: Values) -> float:
+        """Return the log likelihood of measured sets, each counted so many times."""
+        parts = self._parts(known, guessed)
+        return float((many * np.logaddexp(parts.core, parts.slab)).sum())
+
+    def _parts(self, known: Evidence, guessed: Guessed) -> _Parts:
+        values, plain = known.values, np.clip(known.noise, _LEAST_NOISE, _UNKNOWN)
+        centre = self.slope * guessed.guess
+        noise = plain + known.relative * centre**2
+        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + _NARROWEST
+        total = wide + noise
+        core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
+        mean = np.maximum(self.reach * guessed.cap, _LEAST_MEAN)
+        # In the slab a set is about as frequent as it was seen to be.
+        loose = plain + known.relative * np.clip(values, 0.0, guessed.cap) ** 2
+        moved = values - loose / mean
+        z = moved / np.sqrt(loose)
+        tail = log_scaled(-np.abs(z))
+        # Either side of 0 in the form in which nothing cancels.
+        below = tail - values**2 / (2 * loose)
+        above = np.log1p(-np.exp(tail - z**2 / 2)) + loose / (2 * mean**2) - values / mean
+        slab = np.log(self.share / mean) + np.where(z < 0, below, above)
+        return _Parts(core, slab, centre, wide, noise, moved, loose)
 
 
-def _likeliest(seen: _Seen) -> PriorLaw:
-    """Return the likeliest numbers: one after the other is made larger or smaller, by ever smaller steps."""
-    best, step = _TYPICAL.copy(), _FIRST_STEP
-    least = _unlikely(best, seen)
-    for _ in range(_MOST_STEPS):
-        before = least
-        for at in range(len(best)):
-            for move in (step, -step):
-                tried = best.copy()
-                tried[at] += move
-                cost = _unlikely(tried, seen)
-                if cost < least:
-                    best, least = tried, cost
-                    break
-        if least == before:
-            step /= 2
-            if step < _LAST_STEP:
-                break
-    return PriorLaw(*np.exp(best).tolist())
+PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)
+"""What is believed of pairs before any was measured."""
+LARGER = TwoPart(slope=1.0, spread=0.3, share=0.1, reach=0.3)
+"""The same of larger sets, whose guess is nearer."""
+RELATIONS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.3)
+"""The same of relations between few items, the most reliable of which are wanted: those that are far from the guess."""
+_MOST_FITTED = 4000
+_ROUNDS = 7
+_FIRST_STEP, _SHRINKS = 0.8, 0.7  # how far a number is moved first, and by what that shrinks from round to round
+_LOOSE = (0.3, 1.0, 1.0, 0.7)  # how far, on a scale of logarithms, each number may be from its default
+# The same of relations. A slab has a long tail: a reach that fits the many small ones in it would pull down the few
+# large ones, so it may move the least.
+_LOOSER = (0.7, 1.4, 1.0, 0.3)
+# Relations may be far from typical: where next to no noise is left, all numbers are. One search would end on the way.
+_TIMES = 6
+_TRIED_STEP = 0.2  # by which numbers are moved to see how much hangs on them
 
 
-def _slope(place: Values) -> Values:
-    """Return the density of the normal law over its distribution function."""
-    below = sqrt(2 / pi) / _scaled_tail(np.maximum(-place, 0.0))
-    up = np.maximum(place, 0.0)
-    density = np.exp(-(up**2) / 2) / sqrt(2 * pi)
-    above = density / (1 - _scaled_tail(up) / 2 * np.exp(-(up**2) / 2))
-    slope: Values = np.where(place < 0, below, above)
-    return slope
+class _Measured(NamedTuple):
+    """Sets that a prior is learnt from, each counted so many times, what it was before, and how loosely that holds."""
+
+    default: TwoPart
+    loose: tuple[float, ...]
+    known: Evidence
+    guessed: Guessed
+    many: Values
+
+    @classmethod
+    def of(cls, default: TwoPart, loose: tuple[float, ...], known: Evidence, guessed: Guessed) -> _Measured:
+        """Take all measured sets that may matter, and of the others some that stand for all."""
+        asked = np.flatnonzero(np.isfinite(known.noise))
+        by_guess = asked[np.argsort(-guessed.guess[asked], kind="stable")]
+        half = _MOST_FITTED // 2
+        rest = by_guess[half:]
+        step = max(1, -(-len(rest) // half))
+        chosen = np.concatenate((by_guess[:half], rest[::step]))
+        many = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(rest[::step]), float(step))))
+        return cls(default, loose, known.take(chosen), guessed.take(chosen), many)
+
+    def score(self, at: Values) -> float:
+        """Return how likely the sets are under a prior with these numbers, as logarithms, and these under theirs."""
+        away = (at - _logs(self.default)) / self.loose
+        return _from_logs(at).likelihood(self.known, self.guessed, self.many) - float((away**2).sum()) / 2
 
 
-# Of the approximation of the scaled tail, from its constant on (Press et al., Numerical Recipes, 6.2).
-_TERMS = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806)
-_MORE_TERMS = (0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277)
+def fitted(default: TwoPart, known: Evidence, guessed: Guessed) -> TwoPart:
+    """Return the prior whose numbers make the measured sets likeliest, held loosely to their defaults.
+
+    One number at a time is moved up or down, by steps that shrink: the same estimates always give the same prior, and
+    it takes as long whatever they are.
+    """
+    return _likeliest(_Measured.of(default, _LOOSE, known, guessed))
 
 
-def _scaled_tail(place: Values) -> Values:
-    """Return twice the upper tail of the normal law, over exp(-place² / 2), for 0 and more; to seven digits."""
-    short = 1 / (1 + place / sqrt(8))
-    total = np.zeros_like(short)
-    for term in reversed(_TERMS + _MORE_TERMS):
-        total = total * short + term
-    tail: Values = short * np.exp(total)
-    return tail
+def _likeliest(measured: _Measured, times: int = 1) -> TwoPart:
+    """Return the likeliest numbers, searched for so many times: each begins where the one before ended."""
+    if not len(measured.many):
+        return measured.default
+    at = _logs(measured.default)
+    best = measured.score(at)
+    for _ in range(times):
+        before, width = best, _FIRST_STEP
+        for _ in range(_ROUNDS):
+            for number in range(len(at)):
+                for sign in (1.0, -1.0):
+                    moved = at.copy()
+                    moved[number] += sign * width
+                    reached = measured.score(moved)
+                    if reached > best:
+                        best, at = reached, moved
+                        break
+            width *= _SHRINKS
+        if best == before:
+            break
+    return _from_logs(at)
+
+
+def pulled(known: Evidence, guessed: Guessed) -> tuple[Values, Values]:
+    """Return what to expect of relations under the prior learnt from them, and the variance of that.
+
+    How far the numbers of the prior may be off is part of the variance. A number may be off by what one over the
+    curvature of its cost says, and what is expected moves with it. Far from the likeliest the cost need not curve; then
+    the number is no surer than it was before anything was seen.
+    """
+    measured = _Measured.of(RELATIONS, _LOOSER, known, guessed)
+    prior = _likeliest(measured, _TIMES)
+    belief = prior.believed(known, guessed)
+    at, variance = _logs(prior), belief.variance
+    best = measured.score(at)
+    for number, loose in enumerate(_LOOSER):
+        step = np.zeros(len(at))
+        step[number] = _TRIED_STEP
+        curve = (2 * best - measured.score(at + step) - measured.score(at - step)) / _TRIED_STEP**2
+        up, down = (_from_logs(at + sign * step).believed(known, guessed).means for sign in (1, -1))
+        variance = variance + ((up - down) / (2 * _TRIED_STEP)) ** 2 / max(curve, 1 / loose**2)
+    return belief.means, variance
+
+
+def _logs(prior: TwoPart) -> Values:
+    return np.asarray(np.log([prior.slope, prior.spread, prior.share / (1 - prior.share), prior.reach]))
+
+
+def _from_logs(at: Values) -> TwoPart:
+    slope, spread, odds, reach = np.exp(at).tolist()
+    return TwoPart(slope, spread, odds / (1 + odds), min(reach, 1.0))

@@ -16,7 +16,7 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
 from ..estimation.candidates import Follows, Itemset, PatternBeliefs
-from ..estimation.held_sizes import BINS, HeldSizes
+from ..estimation.sizes import BINS, HeldSizes
 from ..oracle import Oracle
 from ..oracle_steps.choice import adaptive, grr_or_olh
 from ..protocol import Protocol

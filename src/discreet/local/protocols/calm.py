@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.priors import Values
+from ..estimation.beliefs import Values
 from ..estimation.tree import balanced
 from ..oracle_steps.choice import make
 from ..protocol import Protocol

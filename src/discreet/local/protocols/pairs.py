@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ...errors import MisuseError, told
 from ...exact.relations import How
 from ...privacy.budget import exact
-from ..estimation.priors import Values, two_part
+from ..estimation.beliefs import Evidence, Values
+from ..estimation.priors import Guessed, pulled
 from ..protocol import Protocol
 from ..study.conversation import Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Items, Relations
@@ -141,7 +142,7 @@ class PairsProtocol(Protocol):
         )
         values, variance = answer.values, answer.variance
         if self.prior == "two-part":
-            values, variance = two_part(values, variance, guess, *singles.bounds(of))
+            values, variance = pulled(Evidence.noisy(values, variance), singles.guessed(of))
             # All estimates are scaled up alike: where that is wrong it is so for all, and no prior that is learnt from
             # them makes up for it.
             variance = variance + cut_off(values, answer.correction) ** 2
@@ -222,13 +223,13 @@ class Singles:
         product: Values = self.chances[first] * self.chances[second]
         return product
 
-    def bounds(self, of: Relations) -> tuple[Values, Values]:
-        """Return how frequent each pair can be at most, and the variance of what it would be by chance."""
+    def guessed(self, of: Relations) -> Guessed:
+        """Return what each pair would be by chance, how far that is off, and how frequent it can be at most."""
         first, second = self.places(of.of)
         held = self.chances + np.sqrt(self.variance)
         one, other = self.chances[first], self.chances[second]
-        chance: Values = one**2 * self.variance[second] + other**2 * self.variance[first]
-        return np.minimum(held[first], held[second]), chance
+        unsure = one**2 * self.variance[second] + other**2 * self.variance[first]
+        return Guessed(guess=one * other, unsure=unsure, cap=np.minimum(held[first], held[second]))
 
     def alone(self) -> Learnt:
         """Return the items as all there is."""

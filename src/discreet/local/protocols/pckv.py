@@ -12,14 +12,15 @@ import numpy as np
 from ...errors import MisuseError
 from ...exact.relations import How
 from ...privacy.budget import exact
-from ..estimation.priors import Values
+from ..estimation.beliefs import Values
+from ..estimation.sizes import BINS
 from ..oracle import Oracle
 from ..oracle_steps.choice import make
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Partition, Talk, Wanted
 from ..study.pair_questions import Items, Relations, Valued
 from ..study.questions import CandidateList
-from ..study.rounds import BINS, WIDE_BINS, AskedValues, SizesRound, check_parts, checked, cut_off, how_many
+from ..study.rounds import AskedValues, SizesRound, check_parts, checked, cut_off, how_many
 from .pairs import Singles, check_relations, found_by
 
 _GRR, _UE = "grr", "pckv-ue"
@@ -97,7 +98,7 @@ class PCKV(Protocol):
                 CandidateList(itemsets=tuple((item,) for item in sorted(singles.order))),
                 len(singles.order) - 1,
             )
-        bins = tuple(least for least in (WIDE_BINS if fold == 1 else BINS) if least <= len(counted))
+        bins = tuple(least for least in BINS if least <= len(counted))
         seen: Estimate = yield Ask.of(
             "how many keys", line.next(size), how_many(counted, bins), self.size_oracle, wanted.epsilon
         )

@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError, told
+from ..estimation.beliefs import Evidence
 from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, measured, theta_at
-from ..estimation.priors import two_part
+from ..estimation.priors import Guessed, pulled
 from ..estimation.spectral import Matrix, MatrixBelief, Whole, bounds, decomposed, rank_of, signs, whole
 from ..protocol import Protocol
 from ..study.conversation import MOST_PATTERNS, Learnt, Partition, Talk, Wanted
@@ -152,5 +153,6 @@ def _guess(values: Values, variance: Values, side: int) -> tuple[Matrix, Matrix]
     chance = (np.outer(rows, columns) / max(float(rows.sum()), 1e-12)).ravel()
     first[: len(values)], off[: len(values)] = values, variance
     most = np.minimum.outer(rows, columns).ravel()
-    first[plain], off[plain] = two_part(values[plain], np.full(len(plain), noise), chance[plain], most[plain])
+    guessed = Guessed(guess=chance[plain], unsure=np.zeros(len(plain)), cap=most[plain])
+    first[plain], off[plain] = pulled(Evidence.noisy(values[plain], np.full(len(plain), noise)), guessed)
     return first.reshape(side, side), np.maximum(off, 1e-12).reshape(side, side)

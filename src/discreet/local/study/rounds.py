@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
-from ..estimation.size_laws import fitted
+from ..estimation.sizes import BINS, HeldSizes
 from ..oracle_steps.choice import largest_padding, make
 from .conversation import Ask, Estimate, Partition
 from .pair_questions import HowManyRelations, Relations, WhichRelations
@@ -32,8 +32,6 @@ SizeBinning: TypeAlias = Literal["each", "bins"]
 
 LEAST_SHARE = Fraction(1, 10_000)
 LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
-BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65)
-WIDE_BINS = (*BINS, 92, 130, 184, 260, 368, 520, 736, 1040)  # whoever holds ten items holds ninety ordered pairs
 NEAR = 0.03  # how frequent patterns are that just make the top, before anything is known
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddings that are compared
 
@@ -50,15 +48,15 @@ class SizesRound:
         """Learn sizes from a round.
 
         Asked for each by itself, what stands out from the noise is kept (the significance threshold of section V). In
-        bins, a law is fitted (`size_laws`).
+        bins, laws are fitted (`HeldSizes`).
         """
         question = seen.ask.question
         if not isinstance(question, HowMany | HowManyRelations):
             raise MisuseError("Sizes are learnt from a round that asks how many.")
-        wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
-        if told == "bins":
-            return cls(kept=fitted(question.bins, len(question.of) + 1, seen.values, wide**2))
         bins = question.bins
+        if told == "bins":
+            return cls(kept=HeldSizes.of(seen, bins, len(question.of)).fractions())
+        wide = sqrt(seen.ask.frequencies.variance(0.0, seen.people))  # of this group and of the oracle it used (A8)
         threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1))
         kept = np.zeros(bins[-1])
         for first, end, value in zip(bins[1:], (*bins[2:], bins[-1] + 1), seen.values[1:], strict=True):
@@ -171,8 +169,8 @@ def estimating(
     most = min(len(of), largest_padding(oracles[1], epsilon))
     pad, short, sizes = min(padding if isinstance(padding, int) else len(of), most), 1.0, None
     if shares[0]:
-        each, bins = min(len(of), longest or len(of)), WIDE_BINS if isinstance(of, Relations) else BINS
-        some = tuple(range(each + 1)) if told == "each" else tuple(first for first in bins if first <= len(of))
+        each = min(len(of), longest or len(of))
+        some = tuple(range(each + 1)) if told == "each" else tuple(first for first in BINS if first <= len(of))
         question = how_many(of, some)
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, oracles[0], epsilon)
         sizes = SizesRound.of(seen, told)

@@ -1,12 +1,10 @@
 """How many candidates people hold, from a round that asked for it in bins, and what a padding cuts off.
 
-Bins are noisy, and a padding's correction hangs on the few people who hold a lot. So the bins are pulled to a law of
-three numbers that fits them best, as far as the noise says, and that law says how a bin is divided. Nothing here asks
-anybody; all of it is post-processing.
-
-`size_laws` fits the same bins for other protocols, and neither serves both. It expects few to be held: on the data that
-constants were chosen on, the logarithm of the correction is off by 0.43 with it and by 0.12 with this one where all
-items are asked about, and by 0.13 and 0.36 where few chosen patterns are (root mean squares, 21 and 63 rounds).
+A bin far out weighs a lot where sums are scaled up: whoever holds a thousand counts a thousand times. Of twenty such
+bins noise alone lifts one over two deviations every few runs, so no bin is believed by itself. All laws of a grid are
+compared with all bins at once, and their mean counts, each law by how well it explains the bins. No law is quite true:
+each bin may be off by a share of itself, which is learnt too. By that share the bins are moved from the law, and the
+law says how a bin is divided. Nothing here asks anybody; all of it is post-processing.
 """
 
 from __future__ import annotations
@@ -24,17 +22,23 @@ from ..study.conversation import Estimate
 Values: TypeAlias = NDArray[np.float64]
 
 BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65, 92, 130, 184, 260, 368, 520, 736, 1040)
-"""Where the bins of a size begin. Subset selection makes hardly more noise with 22 bins than with 14."""
+"""Where the bins of a size begin. Subset selection makes hardly more noise with 22 bins than with 14, and whoever holds
+ten items holds ninety ordered pairs."""
 
 _LARGEST = 1500  # up to here laws say how many are held
-_MEANS = np.geomspace(0.02, 150, 70)
-_SHAPES = np.geomspace(0.3, 20, 6)
-_MEDIANS = np.geomspace(0.5, 150, 45)
-_WIDTHS = np.linspace(0.3, 2.4, 10)
-_TAILS = ((0.0, 1, 1.0), (0.1, 10, 0.02), (0.1, 25, 0.02), (0.2, 10, 0.02), (0.2, 25, 0.02), (0.3, 10, 0.02))
+_MEANS = np.geomspace(0.02, 150, 50)
+_SHAPES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0])
+_MEDIANS = np.geomspace(0.5, 150, 30)
+_WIDTHS = np.linspace(0.3, 2.4, 8)
+# Before anything was heard, people hold about two; a shape is about 1, and the width of a logarithm about .8. How far
+# each may be from that: one deviation, of the logarithms but for the width.
+_TYPICAL, _ROOM = (2.0, 1.0, 0.8), (1.5, 1.5, 0.4)
+_LOG_NORMAL = 0.2  # how much a log-normal law counts beside a negative binomial one
+_TAILS = ((0.0, 1, 1.0), (0.1, 10, 0.05), (0.1, 25, 0.05), (0.2, 10, 0.05), (0.2, 25, 0.05), (0.3, 10, 0.05))
 _TAIL_WIDTH = 1.0  # of the logarithm
-_ZEROS = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9])
-_LAW_NUMBERS = 3  # that bins are fitted by: what is left of them says whether any law explains them
+_MOST_NONE = 0.9  # of the people, who hold none for reasons of their own
+_MISFITS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # by which share of itself a bin of a law may be off
+_OUTSTANDING = 4  # deviations of noise, beyond which a bin is off whatever other bins say
 _SURE = 4  # deviations that the last bin has to be over 0 for more than the laws say to be held
 _BEYOND = 30  # numbers that then stand for all there are
 _EXPOSURES = np.concatenate(([0.0], np.geomspace(1e-7, 60, 240)))
@@ -96,15 +100,17 @@ class HeldSizes:
             How many there are to hold.
         """
         starts, many = np.array(first), min(most, _LARGEST) + 1
-        law, noise = _fitted(answer.values, answer.variance, starts, many)
-        fitted = np.maximum(np.add.reduceat(law, starts), 1e-12)
-        # How far the truth is from the law: in proportion to what a bin has.
-        spare = max(float(((answer.values - fitted) ** 2 - answer.variance).sum()), 0.0) * fitted
-        weight = spare / np.maximum(spare + answer.variance, 1e-18)
-        moved = np.clip(weight * answer.values + (1 - weight) * fitted, 0.0, None)
-        moved = moved / moved.sum() if moved.sum() > 0 else fitted
+        law, misfit, noise = _fitted(answer.values, answer.variance, starts, many)
+        expected = np.add.reduceat(law, starts)
+        off, variance = answer.values - expected, np.maximum(answer.variance, 1e-18)
+        spread = np.maximum(misfit * expected**2, off**2 - _OUTSTANDING**2 * variance)
+        weight = spread / (spread + variance)
+        moved = np.clip(expected + weight * off, 0.0, None)
+        moved = moved if moved.sum() > 0 else expected  # a few reports may put nobody anywhere
         bins = np.repeat(np.arange(len(starts)), np.diff([*starts, many]))
-        chances = law * (moved / fitted)[bins]
+        # Where the law has nobody, a size is the likelier the smaller it is.
+        shape = law + 1e-12 / np.maximum(np.arange(many), 1)
+        chances = shape * (moved / np.add.reduceat(shape, starts))[bins]
         noise = np.diag(weight * answer.variance) + (1 - weight)[:, None] * noise * (1 - weight)
         held = cls(sizes=np.arange(many), chances=chances / chances.sum(), first=starts, noise=noise)
         if most <= _LARGEST:
@@ -132,6 +138,11 @@ class HeldSizes:
             noise=self.noise,
             mean_off=sure * float(beyond.std()),
         )
+
+    def fractions(self) -> Values:
+        """Return the fractions of people who hold 1, 2, 3 … of the candidates."""
+        fractions: Values = np.bincount(self.sizes, self.chances).astype(np.float64)[1:]
+        return fractions
 
     def correction(self, pad: int) -> float:
         """Return by how much the sum of all estimates falls short where people hold more than `pad` (A5, A6)."""
@@ -207,32 +218,36 @@ class HeldSizes:
         return np.asarray(-np.expm1(-_EXPOSURES[:, None] * self.sizes) * self.chances)
 
 
-def _fitted(shares: Values, variance: Values, first: NDArray[np.int64], many: int) -> tuple[Values, Values]:
-    """Return the mean of all laws of the grid, each by how well it explains the bins, and the covariance of its bins.
+def _fitted(shares: Values, variance: Values, first: NDArray[np.int64], many: int) -> tuple[Values, float, Values]:
+    """Return the mean of all laws of the grid, how far bins are off from it, and the covariance of its bins.
 
-    Where no law explains the bins but for their noise, all are given more of it, so that none is too sure of itself.
+    Each law counts by how well it explains the bins, and by how likely it was before. The second is the mean square of
+    the share of itself that a bin is off by.
     """
-    laws = _laws()[:, :many]
-    laws = laws / np.maximum(laws.sum(1, keepdims=True), 1e-300)
-    binned = np.add.reduceat(laws, first, axis=1)
-    # (1 - z - t) law + z none + t tail, for every z, every tail and every law.
-    others, rests, likely = [], [], []
-    for zero in _ZEROS:
-        for share, median, chance in _TAILS:
-            other = (1 - zero) * share * _long(median, many)
-            other[0] += zero
-            others.append(other)
-            rests.append((1 - zero) * (1 - share))
-            likely.append(chance)
-    added, rest = np.array(others), np.array(rests)
-    grid = rest[:, None, None] * binned + np.add.reduceat(added, first, axis=1)[:, None]
-    off = (((grid - shares) ** 2) / np.maximum(variance, 1e-18)).sum(-1)
-    loose = max(1.0, float(off.min()) / max(len(first) - _LAW_NUMBERS, 1))
-    weights = np.exp(-(off - off.min()) / (2 * loose)) * np.array(likely)[:, None]
-    weights /= weights.sum()
-    law = (weights * rest[:, None]).sum(0) @ laws + weights.sum(1) @ added
+    laws, likely = _laws()
+    laws = laws[:, :many] / np.maximum(laws[:, :many].sum(1, keepdims=True), 1e-300)
+    tails = np.array([share * _long(median, many) for share, median, _ in _TAILS])
+    rest = 1 - tails.sum(1)
+    binned = rest[:, None, None] * np.add.reduceat(laws, first, axis=1) + np.add.reduceat(tails, first, axis=1)[:, None]
+    # (1 - z) (law + tail) + z none, for every law and every tail: of the z the best is known.
+    more = np.eye(1, len(first)) - binned
+    best = ((shares - binned) * more).sum(-1) / np.maximum((more**2).sum(-1), 1e-300)
+    none = np.clip(best, 0.0, _MOST_NONE)
+    grid = binned + none[..., None] * more
+    squares, noise = (shares - grid) ** 2, np.maximum(variance, 1e-18)
+    prior = np.log([chance for _, _, chance in _TAILS])[:, None] + likely
+    logs = []
+    for misfit in _MISFITS:
+        total = noise + (misfit * grid) ** 2
+        logs.append(prior - (squares / total + np.log(total)).sum(-1) / 2)
+    every = np.exp(np.array(logs) - np.max(logs))
+    every /= every.sum()
+    weights = every.sum(0)
+    some = weights * (1 - none)
+    law = (some * rest[:, None]).sum(0) @ laws + some.sum(1) @ tails
+    law[0] += (weights * none).sum()
     away = (grid - np.add.reduceat(law, first)).reshape(-1, len(first))
-    return law, (away * weights.reshape(-1, 1)).T @ away
+    return law, float(every.sum((1, 2)) @ np.square(_MISFITS)), (away * weights.reshape(-1, 1)).T @ away
 
 
 def _long(median: float, many: int) -> Values:
@@ -243,14 +258,22 @@ def _long(median: float, many: int) -> Values:
 
 
 @lru_cache(maxsize=1)
-def _laws() -> Values:
-    """Return laws of how many are held, one per row: negative binomial ones, and log-normal ones."""
+def _laws() -> tuple[Values, Values]:
+    """Return laws of how many are held, one per row: negative binomial ones, and log-normal ones.
+
+    With them how likely each is before anything was heard: the logarithm, up to a constant.
+    """
     sizes = np.arange(1, _LARGEST + 1)
     mean, shape = (one.ravel()[:, None] for one in np.meshgrid(_MEANS, _SHAPES))
     odds = mean / (mean + shape)
     steps = np.log((sizes - 1 + shape) / sizes) + np.log(odds)
     logs = shape * np.log1p(-odds) + np.concatenate((np.zeros((len(mean), 1)), np.cumsum(steps, 1)), 1)
-    median, width = (one.ravel()[:, None] for one in np.meshgrid(np.log(_MEDIANS), _WIDTHS))
-    tails = np.exp(-((np.log(sizes) - median) ** 2) / (2 * width**2)) / sizes
+    median, width = (one.ravel()[:, None] for one in np.meshgrid(_MEDIANS, _WIDTHS))
+    tails = np.exp(-(np.log(sizes / median) ** 2) / (2 * width**2)) / sizes
     tails = np.concatenate((np.zeros((len(tails), 1)), tails / np.maximum(tails.sum(1, keepdims=True), 1e-300)), 1)
-    return np.concatenate((np.exp(logs), tails))
+    (held, usual, wide), rooms = _TYPICAL, _ROOM
+    narrow = np.log(shape / usual) / rooms[1]
+    broad = (width - wide) / rooms[2]
+    likely = np.concatenate((-(narrow**2) / 2, np.log(_LOG_NORMAL) - broad**2 / 2))
+    likely -= (np.log(np.concatenate((mean, median)) / held) / rooms[0]) ** 2 / 2
+    return np.concatenate((np.exp(logs), tails)), likely.ravel()
