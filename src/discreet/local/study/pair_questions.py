@@ -20,7 +20,7 @@ from ...errors import MisuseError
 from ...exact.relations import How, checked_how, held_pairs
 from ...kernels.relations import add_bonds, project, project_folded, project_together
 from ..mean_oracle import SPAN
-from .questions import CandidateList, HeldValues, PersonNumbers, Question, check_bins, one_each
+from .questions import BinnedCount, CandidateList, HeldValues, PersonNumbers, Question, one_each
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -152,31 +152,15 @@ class WhichRelations(Question):
 
 
 @dataclass(frozen=True)
-class HowManyRelations(Question):
-    """Ask how many of these relations a person holds, in bins as `HowMany` has them."""
+class HowManyRelations(BinnedCount):
+    """Ask how many of these relations a person holds."""
 
-    ask: ClassVar[str] = "how-many"
-    single: ClassVar[bool] = True
     of: Relations
-    bins: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        check_bins(self.bins)
-
-    @property
-    def values(self) -> int:
-        """One value a bin."""
-        return len(self.bins)
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
         of = [list(pair) for pair in self.of.of]
         return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "bins": list(self.bins)}
-
-    def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the bin of each count."""
-        counts = np.diff(self.of.answers(baskets, people)[0])
-        return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
 
 
 @dataclass(frozen=True)

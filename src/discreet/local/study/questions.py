@@ -135,8 +135,8 @@ class Which(Question):
 
 
 @dataclass(frozen=True)
-class HowMany(Question):
-    """Ask how many of these a person holds.
+class BinnedCount(Question):
+    """Ask how many of something a person holds.
 
     The answer is a bin: the number of the last of `bins` that is not above the count. Empty-handed people answer too
     (A7), and the last bin takes whatever is above it.
@@ -144,30 +144,37 @@ class HowMany(Question):
 
     ask: ClassVar[str] = "how-many"
     single: ClassVar[bool] = True
-    of: CandidateList
+    of: Any  # what says which of it people hold, by `answers`
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
-
-    @classmethod
-    def up_to(cls, of: CandidateList, most: int) -> HowMany:
-        """Ask for the very number, from 0 up to `most` or more."""
-        return cls(of, tuple(range(most + 1)))
 
     @property
     def values(self) -> int:
         """One value a bin."""
         return len(self.bins)
 
-    def form(self) -> dict[str, Any]:
-        """Return the question as it travels."""
-        return {"ask": self.ask, "of": self.of.form(), "bins": list(self.bins)}
-
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the bin of each count."""
         counts = np.diff(self.of.answers(baskets, people)[0])
         return one_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
+
+
+@dataclass(frozen=True)
+class HowMany(BinnedCount):
+    """Ask how many of these candidates a person holds."""
+
+    of: CandidateList
+
+    @classmethod
+    def up_to(cls, of: CandidateList, most: int) -> HowMany:
+        """Ask for the very number, from 0 up to `most` or more."""
+        return cls(of, tuple(range(most + 1)))
+
+    def form(self) -> dict[str, Any]:
+        """Return the question as it travels."""
+        return {"ask": self.ask, "of": self.of.form(), "bins": list(self.bins)}
 
 
 @dataclass(frozen=True)
