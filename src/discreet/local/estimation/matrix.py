@@ -22,7 +22,7 @@ from ..protocols.pairs import Singles, check_relations, found_by, relied_on
 from ..protocols.svim import SVIM
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Folded, Items, NumberQuestion, Projection, Relations, sides
-from ..study.rounds import LEAST_SHARE, Estimated, Values, checked, cut_off, estimating, last_of
+from ..study.rounds import Estimated, Values, check_parts, checked, cut_off, estimating, last_of
 from .beliefs import Evidence
 from .priors import Guessed, pulled
 from .spectral import Matrix, Whole
@@ -124,19 +124,13 @@ class MatrixProtocol(Protocol):
     means: str = "hm"
 
     @property
-    def parts(self) -> list[Fraction]:
-        """The shares as numbers."""
-        return [exact(share, "a share") for share in self.shares]
-
-    @property
     def printed(self) -> bool:
         """Whether items and relations are asked for as the article has it."""
         return True
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
-        if any(share < LEAST_SHARE for share in self.parts) or sum(self.parts) > 1:
-            raise MisuseError(f"The shares of {self.name} are 0.0001 or more each, and add up to 1 at most.")
+        check_parts(self.name, self.parts)
         check_relations(self, wanted)
         check_means(self.means)
         self._finder.check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
