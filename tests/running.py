@@ -134,8 +134,14 @@ class _Terminal:
         os.close(self._leader)
 
 
+def plain(**more: str) -> dict[str, str]:
+    """Return the environment of a process without a compiler: loading one is most of what a small command takes."""
+    return {**os.environ, "DISCREET_JIT": "0", **more}
+
+
 def started(*arguments: object, **options: Any) -> Done:
     """Run `discreet` in a process of its own."""
+    options = {"env": plain(), **options}
     return subprocess.run([DISCREET, *map(str, arguments)], capture_output=True, text=True, **options)
 
 

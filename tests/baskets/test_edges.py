@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-import os
 import signal
 import sqlite3
 import subprocess
@@ -23,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from running import plain
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}
 
@@ -200,7 +200,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("source", ["query", "stream"])
 def test_an_interrupt_is_an_interrupt(tmp_path: Path, source: str) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = plain(TMPDIR=str(tmp_path))
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as running:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.baskets import streams
+from running import plain
 
 quick = settings(derandomize=True, max_examples=60, deadline=None)
 
@@ -244,5 +245,7 @@ def test_reading_text_loads_no_database(tmp_path: Path) -> None:
         "import sys, discreet; discreet.read('a.dat'); discreet.read('b.dat');"
         "print([name for name in ('duckdb', 'pandas', 'adbc_driver_manager') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True, env=plain()
+    )
     assert done.stdout == "[]\n"

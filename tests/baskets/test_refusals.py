@@ -21,6 +21,7 @@ import discreet
 from discreet import InputError, MisuseError, NobodyError
 from discreet.baskets.core import Vocabulary
 from discreet.baskets.database_messages import hidden, public_name
+from running import plain
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}
 NAMES = 'labels="names" reads items as names.'
@@ -158,7 +159,7 @@ def test_no_room_to_unpack(tmp_path: Path) -> None:
         "try:\n    discreet.read('a.csv.xz', person='person', item='item')\n"
         "except discreet.LimitError as error:\n    print(error)\n"
     )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = plain(TMPDIR=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.startswith(f"a.csv.xz cannot be unpacked in {tmp_path}/discreet-")
     assert done.stdout.endswith(": File too large; set TMPDIR to a folder with enough room.\n")

@@ -24,7 +24,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.publish.result import Release
 from discreet.registry import everything, mechanisms
 from discreet.results.patterns import Patterns
-from running import DISCREET, run, started
+from running import DISCREET, plain, run, started
 
 BY = ("--by", "region", "--segments", "public")
 
@@ -288,7 +288,7 @@ class TestMoney:
         )
         with Path("/dev/full").open("w") as full:
             command = [DISCREET, *map(str, asked), "--top", "1", "--ledger", str(ledger), "--format", "json"]
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=plain())
         assert (done.returncode, done.stderr) == (
             1,
             "discreet: No space left on device. The result is lost. What was paid stays paid: spend 2 of "
@@ -298,7 +298,7 @@ class TestMoney:
     @pytest.mark.parametrize("form", ["table", "json", "csv"])
     def test_letters_that_the_output_does_not_have_lose_nothing(self, sales, asked, ledger, form):
         sales.write_text(sales.read_text().replace("tea", "café \U0001f375").replace("north", "ñ"))
-        narrow = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        narrow = plain(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
         done = started(*asked, "--top", 3, "--ledger", ledger, "--format", form, env=narrow, encoding="utf-8")
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"The head of .* is [0-9a-f]{64}\n", done.stderr)
@@ -381,7 +381,7 @@ class TestMoney:
             "main()\n"
         )
         arguments = [*asked, "--top", 2, "--ledger", ledger, "--mechanism", "exponential"]
-        child = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)])
+        child = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=plain())
         try:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-DISCREET = str(Path(sys.executable).with_name("discreet"))
+from discreet.privacy.ledger.ledger import Ledger
+from running import DISCREET, plain
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 TOLD = "discreet: interrupted; no result was written.\n"
 
@@ -37,7 +39,9 @@ def deaf(*_, **__):
 )
 
 
-def started(folder: Path, customs: str, *words: object, stdin: int | None = None) -> subprocess.Popen[str]:
+def started(
+    folder: Path, customs: str, *words: object, stdin: int | None = None, compiled: bool = False
+) -> subprocess.Popen[str]:
     """Start the command line with code that Python runs before anything else."""
     (folder / "customs").mkdir()
     (folder / "customs" / "sitecustomize.py").write_text(customs)
@@ -45,7 +49,7 @@ def started(folder: Path, customs: str, *words: object, stdin: int | None = None
     path = os.pathsep.join([str(folder / "customs"), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [DISCREET, *map(str, words)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=os.environ | {"PYTHONPATH": path, "TMPDIR": str(folder / "tmp")},
+        env=plain(PYTHONPATH=path, TMPDIR=str(folder / "tmp"), DISCREET_JIT=str(int(compiled))),
     )  # fmt: skip
 
 
@@ -113,7 +117,7 @@ def test_several_at_once_are_one(tmp_path):
 def test_after_paying(tmp_path, number):
     ledger = tmp_path / "l.db"
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
-    subprocess.run([DISCREET, "ledger", "create", ledger, "--epsilon", "5"], check=True, capture_output=True)
+    Ledger.create(ledger, epsilon=5)
     patch = at(
         "discreet.publish.payment", "import discreet.curator.mechanisms.exponential as e; e.Exponential.run = here"
     )
@@ -134,7 +138,7 @@ def test_after_paying(tmp_path, number):
 def test_while_something_is_compiled_that_swallows_interrupts(tmp_path):
     (tmp_path / "b.dat").write_text("1 2\n1\n" * 50)
     patch = at("discreet.kernels.jit", "import numba.core.dispatcher as d; d.Dispatcher.compile = deaf")
-    process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1)
+    process = started(tmp_path, patch, "mine", tmp_path / "b.dat", "--min-count", 1, compiled=True)
     here(process)
     assert stopped(process, signal.SIGINT) == (130, TOLD)
 
@@ -164,7 +168,8 @@ def test_a_library_leaves_signals_alone():
         "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL,"
         " signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True True\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=plain())
+    assert done.stdout == "True True\n"
 
 
 def test_folders_of_dead_processes_are_swept_when_the_next_starts(tmp_path):
@@ -175,5 +180,5 @@ def test_folders_of_dead_processes_are_swept_when_the_next_starts(tmp_path):
         time.sleep(0.02)
     assert stopped(process, signal.SIGKILL)[0] == -signal.SIGKILL
     assert len(list((tmp_path / "tmp").iterdir())) == 1
-    subprocess.run([DISCREET, "--version"], env=os.environ | {"TMPDIR": str(tmp_path / "tmp")}, check=True)
+    subprocess.run([DISCREET, "--version"], env=plain(TMPDIR=str(tmp_path / "tmp")), check=True)
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -28,7 +28,7 @@ def test_a_mechanism_is_one_file_and_one_page(tmp_path):
         "people = [{'tea', 'milk'}] * 900 + [{'bread'}] * 500\n"
         "made = discreet.release(people, top=2, epsilon=1, items='public', mechanism='common-items')\n"
         "print(sorted(item for one in made.patterns for item in one.items), made.guarantee.epsilon)\n"
-        "print(discreet.audit('common-items', epsilon=1).stands)\n"
+        "print(discreet.audit('common-items', epsilon=1, runs=20).stands)\n"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
     assert done.stdout == "['milk', 'tea'] 1\nTrue\n", done.stderr

@@ -28,6 +28,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.results.files import holds_result, load
 from discreet.results.patterns import Patterns
+from running import plain
 
 SLOWEST = 5.0  # seconds that one file may take, of a few kilobytes
 NUMBERS = [
@@ -226,7 +227,12 @@ def test_the_command_line_does_not_hang(tmp_path: Path) -> None:
     guarantee = '{"model": "central", "neighbours": "add-remove", "epsilon": "1e999999999", "delta": "0"}'
     path.write_text(f'{{"discreet": "patterns/1", "people": 20, "guarantee": {guarantee}, "patterns": [{row}]}}')
     done = subprocess.run(
-        [sys.executable, "-m", "discreet", "rules", str(path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "discreet", "rules", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=plain(),
     )
     assert done.returncode == 1
     assert "'epsilon' of its guarantee" in done.stderr
