@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -32,7 +32,6 @@ def check_rows(baskets):
     assert len(baskets.codes) == 0 or 0 <= baskets.codes.min() <= baskets.codes.max() < baskets.items
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     targets=st.lists(st.integers(0, 12), min_size=1, max_size=30),

@@ -165,7 +165,8 @@ def test_a_column_named_like_one_of_ours(tmp_path: Path, form: str) -> None:
     for item in ["product"] if form == "csv" else ["product", "lists"]:
         baskets = discreet.read(source, item=item, **options)
         assert list(baskets) == [{"tea", "milk"}, {"tea"}]
-    for name in junk:
+    # All of them from one kind of source, a few from each of the others.
+    for name in list(junk)[:: 1 if form == "parquet" else 4]:
         assert list(discreet.read(source, item=name, **options)) == [{"x", "y"}, {"z"}]
     if form in ("parquet", "frame"):
         options.pop("person")

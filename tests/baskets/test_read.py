@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
 from discreet.baskets import streams
 from running import plain
-
-quick = settings(derandomize=True, max_examples=60, deadline=None)
 
 
 def test_cap_keeps_what_goes_together() -> None:
@@ -74,7 +72,6 @@ def test_cap_is_uniform() -> None:
 LABELS = st.sampled_from([*range(12), "tea", "milk", "bread", "007", "x"])
 
 
-@quick
 @given(
     st.lists(st.lists(LABELS.map(str), max_size=9), max_size=5),
     st.lists(LABELS.map(str), max_size=9),
@@ -177,7 +174,6 @@ def test_one_end_of_a_pair_may_be_missing() -> None:
     assert baskets.pairs.offsets.tolist() == [0, 0, 0]
 
 
-@quick
 @given(st.lists(st.lists(st.integers(0, 10**7) | st.integers(0, 2**63 - 1), max_size=6), max_size=20))
 def test_numbers_of_any_size(rows: list[list[int]]) -> None:
     baskets = discreet.read(rows)
@@ -185,7 +181,6 @@ def test_numbers_of_any_size(rows: list[list[int]]) -> None:
     assert list(baskets.vocabulary) == sorted({item for row in rows for item in row})
 
 
-@quick
 @given(st.lists(st.lists(st.integers(0, 300), max_size=5), min_size=1, max_size=40), st.integers(8, 40), st.booleans())
 def test_blocks_of_any_size(rows: list[list[int]], size: int, names: bool) -> None:
     """Lines longer and shorter than a block, and names that turn up in several blocks."""

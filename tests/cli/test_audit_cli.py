@@ -15,19 +15,12 @@ def run(*arguments: object) -> running.Done:
     return running.run("audit", *arguments)
 
 
-def test_a_claim_that_stands():
-    done = run("count", "--epsilon", "1/2", "--runs", 50)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("count claims epsilon = 0.5, add or remove one person.\n")
-    assert "The claim stands: nothing that was tried broke it." in done.stdout
-    assert done.stderr == ""
-
-
-@pytest.mark.parametrize(("name", "what"), [("svsm", "protocol"), ("olh", "oracle")])
-def test_the_local_side(name, what):
+@pytest.mark.parametrize(("name", "what"), [("svim", "protocol"), ("olh", "oracle")])
+def test_a_claim_that_stands(name, what):
     done = run(name, "--epsilon", "1", "--runs", 50)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{name} claims epsilon = 1, replace one person.\n")
+    assert "The claim stands: nothing that was tried broke it." in done.stdout
     told = json.loads(run(name, "--runs", 50, "--format", "json").stdout)
     assert (told[what], told["stands"]) == (name, True)
 

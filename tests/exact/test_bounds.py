@@ -26,7 +26,7 @@ def held(sets: list[tuple[int, ...]], most: int) -> int:
     return max(sum(set(one) <= basket for one in sets) for basket in baskets)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.integers(1, 4).flatmap(
         lambda size: st.lists(st.sampled_from(list(combinations(range(ITEMS), size))), max_size=35, unique=True)

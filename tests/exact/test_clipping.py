@@ -6,7 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Baskets, MisuseError, Vocabulary
@@ -21,7 +21,6 @@ SUBSETS = [frozenset(one) for size in range(1, 4) for one in combinations(range(
 BASKET = st.frozensets(st.integers(0, ITEMS - 1))
 FAMILY = st.lists(st.sampled_from(SUBSETS), min_size=1, max_size=40, unique=True)
 TOTAL = st.one_of(st.integers(1, 60 * PARTS), st.sampled_from([1, PARTS - 1, PARTS, PARTS + 1, 3 * PARTS // 2]))
-few = settings(max_examples=80, derandomize=True, deadline=None)
 
 
 def column(sets) -> Itemsets:
@@ -34,7 +33,6 @@ def engine(people) -> LocalEngine:
     return LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(ITEMS))))
 
 
-@few
 @given(BASKET, FAMILY, TOTAL, st.booleans())
 def test_what_one_basket_adds_is_bounded(basket, family, total, root):
     query = Clipped(column(family), total, root)
@@ -44,7 +42,6 @@ def test_what_one_basket_adds_is_bounded(basket, family, total, root):
     assert int((added**2).sum()) <= query.squared_l2_sensitivity
 
 
-@few
 @given(st.integers(1, 400), TOTAL, st.booleans())
 def test_weights_are_the_largest_that_fit(many, total, root):
     query = Clipped(column([(0,)] * many), total, root)
@@ -63,7 +60,6 @@ def test_nearest_in_place_of_down_would_be_more_than_is_paid_for():
     assert query.weights[2_000] == 0
 
 
-@few
 @given(st.lists(BASKET, max_size=7), BASKET, FAMILY, TOTAL, st.booleans())
 def test_what_a_basket_adds_depends_on_no_other(people, more, family, total, root):
     sets = column(family)
@@ -73,7 +69,6 @@ def test_what_a_basket_adds_depends_on_no_other(people, more, family, total, roo
         assert engine(people[::-1]).answer(query).tolist() == engine(people).answer(query).tolist()
 
 
-@few
 @given(st.lists(BASKET, max_size=7), FAMILY, TOTAL, st.booleans())
 def test_answers(people, family, total, root):
     sets, asked = column(family), engine(people)

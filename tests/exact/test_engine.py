@@ -98,7 +98,6 @@ def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_q
         assert furthest == query.l1_sensitivity_replace  # no noise is wasted
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of, k=st.integers(1, 17), least=st.integers(1, 3), more=st.integers(0, 2))
 def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):
     longest = min(least + more, ITEMS)
@@ -107,7 +106,6 @@ def test_the_kth_count_runs_over_all_itemsets(people, k, least, more):
     assert engine(people).answer(Kth(k, least, longest)).tolist() == [expected]
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of, k=st.integers(1, 4), rank=st.integers(1, 12))
 def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
     falling = sorted(counts(people, 3, 4).values(), reverse=True)
@@ -116,14 +114,12 @@ def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
     assert engine(people).answer(Kth(k, 3, 4, rank)).tolist() == [expected]
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of, size=st.integers(1, 5), floor=st.integers(0, 4))
 def test_the_largest_count_of_a_size(people, size, floor):
     known = [count for one, count in counts(people).items() if len(one) == size]
     assert engine(people).answer(Largest(size, floor)).tolist() == [max([*known, floor])]
 
 
-@settings(derandomize=True, max_examples=80, deadline=None)
 @given(people=baskets_of, bound=st.integers(-1, 5), limit=st.integers(1, 20), least=st.integers(1, 2))
 def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, bound, limit, least):
     known = counts(people, least)
@@ -137,7 +133,6 @@ def test_what_is_listed_is_exactly_what_lies_above_the_raised_bound(people, boun
     assert len(found) <= limit
 
 
-@settings(derandomize=True, max_examples=80, deadline=None)
 @given(people=baskets_of, bound=st.integers(0, 4), limit=st.integers(1, 6), looked_at=st.integers(1, 12))
 def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
     known, shorter = counts(people, 3), sorted(counts(people).values(), reverse=True)
@@ -151,7 +146,6 @@ def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
     assert found == {one: count for one, count in known.items() if count > raised}
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(people=baskets_of)
 def test_sizes_supports_and_cells(people):
     asked = engine(people)
@@ -177,7 +171,7 @@ def test_truncation_looks_at_one_basket_at_a_time():
 many_people = st.lists(st.sampled_from(SUBSETS), min_size=60, max_size=140)
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(people=many_people, order=st.permutations(range(len(queries()))))
 def test_answers_do_not_depend_on_what_was_asked_before(people, order):
     asked = queries()
@@ -209,7 +203,6 @@ def test_candidates_in_cut_baskets_are_counted_as_in_rows_that_were_cut(longest)
     assert asked.answer(Supports(MIXED, truncation)).tolist() == cut.answer(Supports(MIXED)).tolist()
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
 @given(people=many_people, k=st.integers(1, 17), least=st.integers(1, 2))
 def test_the_few_most_frequent_items_give_a_start(people, k, least):
     falling = sorted(counts(people, least).values(), reverse=True)

@@ -175,7 +175,7 @@ labels = [frozenset(labels) for size in (1, 2) for labels in itertools.combinati
 some_counts = st.dictionaries(st.sampled_from(labels), st.integers(0, 8), max_size=len(labels))
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(found=some_counts, truth=some_counts, top=st.integers(1, 6), data=st.data())
 def test_brute_force(found, truth, top, data):
     wanted = sorted(truth, key=lambda itemset: (-truth[itemset], len(itemset), "".join(sorted(itemset))))[:top]

@@ -38,7 +38,6 @@ def listed(patterns):
 
 @pytest.mark.usefixtures("layout", "threads")
 class TestAgainstTheTwin:
-    @settings(max_examples=60, derandomize=True, deadline=None)
     @given(baskets_of, st.integers(1, 4), st.sampled_from(["all", "closed", "maximal"]))
     @example([frozenset({0, 1, 2, 3, 4, 5})] * 3, 1, "all")
     @example([frozenset({0, 1, 2, 3, 4, 5})] * 3, 1, "closed")
@@ -54,7 +53,6 @@ class TestAgainstTheTwin:
         assert listed(found) == naive.mine(baskets, count, kind=kind)
         assert found.people == len(baskets)
 
-    @settings(max_examples=50, derandomize=True, deadline=None)
     @given(
         baskets_of.filter(lambda baskets: any(baskets)),
         st.integers(1, 3),
@@ -76,7 +74,6 @@ class TestAgainstTheTwin:
         if not contains:
             assert listed(found) == twin
 
-    @settings(max_examples=60, derandomize=True, deadline=None)
     @given(baskets_of, st.integers(1, 30), st.integers(1, 4), st.booleans())
     def test_top(self, baskets, top, least, fixed):
         lengths = least if fixed else (least, None)
@@ -84,13 +81,12 @@ class TestAgainstTheTwin:
         found = discreet.mine(baskets, top=top, lengths=lengths)
         assert listed(found) == naive.mine(baskets, 1, least, most)[:top]
 
-    @settings(max_examples=30, derandomize=True, deadline=None)
+    @settings(max_examples=30)
     @given(baskets_of, st.integers(1, 10))
     def test_top_of_closed(self, baskets, top):
         assert listed(discreet.mine(baskets, top=top, kind="closed")) == naive.mine(baskets, 1, kind="closed")[:top]
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
 @given(baskets_of, st.lists(st.frozensets(st.integers(0, 8), min_size=1, max_size=4), max_size=12))
 def test_given_itemsets_are_counted_in_their_order(baskets, itemsets):
     held = frozenset().union(*baskets)

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -96,7 +96,6 @@ ROWS = st.lists(
 )
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(ROWS, st.integers(1, 6), st.integers(1, 20), st.integers(1, 8), st.booleans(), st.sampled_from([2, 3]))
 def test_relations_are_those_of_the_definition(rows, items, support, top, table, longest):
     events, given_pairs = [row for row, _ in rows], [pairs for _, pairs in rows]
@@ -116,7 +115,6 @@ def test_relations_are_those_of_the_definition(rows, items, support, top, table,
         relating._TABLE = before
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
 @given(ROWS)
 def test_chains_are_those_of_sets(rows):
     """The kernel counts what sets say, and of items that are together one order of the first two."""

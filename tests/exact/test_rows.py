@@ -6,7 +6,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
@@ -14,7 +14,6 @@ from discreet.exact import rows as layout
 from discreet.exact.rows import RowLayout, largest, narrow
 
 ITEMS = 9
-quick = settings(derandomize=True, max_examples=80, deadline=None)
 baskets_of = st.lists(st.frozensets(st.integers(0, ITEMS - 1)), max_size=150)
 
 
@@ -33,7 +32,6 @@ def check(rows, people, asked) -> None:
         assert sum(int(word) << 64 * at for at, word in enumerate(bitmaps[place])) == bits(people, code)
 
 
-@quick
 @given(
     baskets_of,
     st.integers(0, ITEMS + 2),
@@ -45,7 +43,6 @@ def test_columns_whatever_was_asked_before(people, ahead, questions):
         check(rows, people, asked)
 
 
-@quick
 @given(baskets_of)
 def test_counts_and_frequent_items(people):
     rows = laid(people)

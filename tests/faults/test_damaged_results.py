@@ -133,7 +133,7 @@ def _fuzz(results: dict[str, Any], folder: Path, form: str, rounds: int, seed: i
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_damaged_files(results: dict[str, Any], tmp_path: Path, form: str) -> None:
-    _fuzz(results, tmp_path, form, rounds=25 if form == "parquet" else 75, seed=1)
+    _fuzz(results, tmp_path, form, rounds=15 if form == "parquet" else 40, seed=1)
 
 
 @pytest.mark.slow

@@ -6,13 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.cells import count_cells, count_in_columns, supersets
 from naive import cells as naive
-
-quick = settings(derandomize=True, max_examples=120, deadline=None)
 
 ITEMS = 12
 ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=12)
@@ -29,7 +27,6 @@ def count(rows: list[list[int]], bases: list[list[int]]) -> list[list[int]]:
     return [counts[a:b].tolist() for a, b in pairwise(offsets)]
 
 
-@quick
 @given(ROWS, BASES)
 def test_count_cells(rows, bases):
     """Bases overlap, repeat each other, are in any order, and may be empty."""
@@ -47,7 +44,6 @@ def count_by_columns(rows: list[list[int]], bases: list[list[int]]) -> list[list
     return [counts[a:b].tolist() for a, b in pairwise(ends)]
 
 
-@quick
 @given(
     st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=140),
     st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=11, unique=True), max_size=4),
@@ -69,7 +65,6 @@ def test_threads_change_nothing(monkeypatch, workers):
     assert count_by_columns(rows, bases) == counts
 
 
-@quick
 @given(ROWS, st.lists(st.integers(0, ITEMS - 1), max_size=6, unique=True))
 def test_supersets_count_those_who_hold_all(rows, basis):
     cells = np.array(count(rows, [basis])[0])
@@ -82,7 +77,6 @@ def test_supersets_count_those_who_hold_all(rows, basis):
         assert total == sum(wanted <= set(row) for row in rows)
 
 
-@quick
 @given(st.integers(0, 6).flatmap(lambda bits: st.lists(st.integers(-100, 100), min_size=2**bits, max_size=2**bits)))
 def test_supersets_of_noisy_cells(cells):
     assert supersets(np.array(cells, np.int64)).tolist() == naive.supersets(cells)

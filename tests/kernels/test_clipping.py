@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.core import starts
@@ -19,14 +19,12 @@ BASKETS = st.lists(BASKET, max_size=8)
 ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=4, unique=True).map(sorted)
 # Also itemsets that are there twice, and families that nobody holds a member of.
 FAMILY = st.lists(ITEMSET, min_size=1, max_size=9)
-few = settings(max_examples=60, derandomize=True, deadline=None)
 
 
 def column(rows) -> Itemsets:
     return Itemsets(starts([len(row) for row in rows]), np.array([code for row in rows for code in row], np.int32))
 
 
-@few
 @given(BASKETS, FAMILY, st.randoms(use_true_random=False))
 def test_kernels(baskets, family, random):
     rows, sets = column(baskets), column(family)
@@ -49,7 +47,6 @@ def test_kernels(baskets, family, random):
     assert counted.tolist() == naive.sums(baskets, family, weights.tolist())
 
 
-@few
 @given(BASKETS, FAMILY)
 def test_a_family_lays_itself_out(baskets, family):
     rows = column(baskets)

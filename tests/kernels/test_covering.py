@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.covering import merge_changes
@@ -14,7 +14,6 @@ from naive import covering as naive
 ITEMS = 9
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
 @given(
     st.lists(st.sets(st.integers(0, ITEMS - 1), min_size=1, max_size=6), min_size=2, max_size=8),
     st.sets(st.sampled_from(list(combinations(range(ITEMS), 2)))),

@@ -40,7 +40,7 @@ def crowd(size, single, random):
 
 
 @pytest.mark.parametrize("name", oracles())
-@settings(max_examples=15, derandomize=True, deadline=None)
+@settings(max_examples=15)
 @given(
     st.sampled_from([1, 2, 3, 31, 32, 33, 70]),
     st.integers(1, 5),
@@ -65,7 +65,7 @@ def test_reports_that_count_on_the_sampling():
 
 
 @pytest.mark.parametrize("name", means())
-@settings(max_examples=15, derandomize=True, deadline=None)
+@settings(max_examples=15)
 @given(
     st.sampled_from([1, 64, 1024]), st.sampled_from(["0.1", "0.7", "2", "20"]), SEEDS, st.randoms(use_true_random=False)
 )
@@ -78,7 +78,7 @@ def test_reports_of_numbers(name, span, epsilon, seed, random):
     assert written == naive.reports(oracle.form, [[value] for value in values], people, seed)
 
 
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(1, 6), SEEDS, st.randoms(use_true_random=False))
 def test_samples(size, pad, dummies, seed, random):
     rows, people = crowd(size, False, random)
@@ -94,7 +94,7 @@ def test_samples(size, pad, dummies, seed, random):
 
 
 @given(SEEDS)
-@settings(max_examples=10, derandomize=True, deadline=None)
+@settings(max_examples=10)
 def test_tickets(seed):
     drawn = np.empty(5, np.uint32)
     tickets(np.uint64(seed), drawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
@@ -20,7 +20,6 @@ def laid_out(baskets):
     return offsets.astype(np.int64), np.array([item for basket in baskets for item in basket], np.int32)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
 @given(BASKETS, ITEMSETS, st.randoms(use_true_random=False))
 def test_itemsets(baskets, itemsets, random):
     people = [random.randrange(len(baskets)) for _ in range(4)]
@@ -44,7 +43,6 @@ def test_itemsets(baskets, itemsets, random):
     assert not marks.any()
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
 @given(BASKETS, st.integers(1, ITEMS + 2))
 def test_items_below(baskets, bound):
     people = np.arange(len(baskets))[::-1].copy()
@@ -57,7 +55,6 @@ def test_items_below(baskets, bound):
     assert held.tolist() == [item for person in people for item in baskets[person] if item < bound]
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
 @given(
     BASKETS, st.permutations(range(ITEMS)), st.integers(1, 3), st.integers(2, ITEMS), st.randoms(use_true_random=False)
 )
@@ -79,7 +76,6 @@ def test_prefixes(baskets, order, length, ranked, random):
     assert out.tolist() == [naive.prefix(basket, order, prefixes, length) for basket in baskets]
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
 @given(BASKETS, st.lists(st.integers(-5, 2**40), min_size=ITEMS, max_size=ITEMS))
 def test_sums(baskets, worth):
     people = np.arange(len(baskets))[::-1].copy()

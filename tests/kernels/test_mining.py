@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.exact import search
@@ -16,7 +16,6 @@ from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
 from naive import mining as naive
 
-quick = settings(max_examples=60, derandomize=True, deadline=None)
 rows_of = st.lists(st.frozensets(st.integers(0, 9), max_size=8).map(sorted), max_size=12)
 
 
@@ -33,7 +32,6 @@ def lay(rows, rank, dtype=np.int16):
     return flat, end
 
 
-@quick
 @given(rows_of, st.permutations(list(range(10))), st.integers(0, 10), st.sampled_from([np.int16, np.int32]))
 def test_rank_rows(rows, order, dropped, dtype):
     rank = [r if r >= dropped else -1 for r in order]
@@ -48,7 +46,6 @@ def test_rank_rows_of_long_baskets():
     assert flat[:end].tolist() == naive.flat_rows(rows, rank)
 
 
-@quick
 @given(rows_of)
 def test_positions(rows):
     flat, end = lay(rows, list(range(10)))
@@ -75,7 +72,6 @@ def choose(free, least, most, enough):
     return mining.choices(free, least, most, enough)
 
 
-@quick
 @given(st.integers(0, 40), st.integers(-3, 42), st.integers(-3, 45), st.integers(1, 10**6))
 def test_choices(free, least, most, enough):
     ways = sum(comb(free, many) for many in range(max(least, 0), min(most, free) + 1))
@@ -83,7 +79,6 @@ def test_choices(free, least, most, enough):
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@quick
 @given(
     rows_of.map(lambda rows: [frozenset(row) for row in rows]),
     st.integers(1, 200),
@@ -110,7 +105,6 @@ def meet(one, other, both):
 words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20)
 
 
-@quick
 @given(words_of)
 def test_bits(pairs):
     one = np.array([a for a, _ in pairs], np.uint64)
@@ -121,7 +115,6 @@ def test_bits(pairs):
     assert both.tolist() == [a & b for a, b in pairs]
 
 
-@quick
 @given(rows_of, st.integers(0, 10))
 def test_bitmaps(rows, dropped):
     rank = np.array([r - dropped if r >= dropped else 10 for r in range(10)], np.int16)
@@ -151,7 +144,6 @@ def records_of(draw, *, joins=False):
     return records
 
 
-@quick
 @given(records_of(), st.permutations(list(range(20))), st.booleans())
 def test_order_and_write_patterns(records, labels, fixed):
     prefix = [30, 31] if fixed else []
@@ -174,7 +166,6 @@ def test_order_and_write_patterns(records, labels, fixed):
         assert codes[offsets[place] : offsets[place + 1]].tolist() == expected
 
 
-@quick
 @given(records_of(joins=True))
 def test_joined(records):
     flat = np.array(records, np.int32).ravel()
@@ -188,7 +179,6 @@ def test_joined(records):
     assert codes.tolist() == [item for items, _ in twin for item in items]
 
 
-@quick
 @given(st.lists(st.sets(st.frozensets(st.integers(0, 6), min_size=1), max_size=12), max_size=4))
 def test_unsubsumed(groups):
     groups = [sorted(group, key=lambda items: (-len(items), sorted(items))) for group in groups]
@@ -211,7 +201,6 @@ def test_unsubsumed_of_many_sets():
         assert kept.sum() == 286 + 13
 
 
-@quick
 @given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.integers(1, 3)), max_size=20))
 def test_order_sets(sets):
     rows = [sorted(items, reverse=True) for items, _ in sets]
@@ -220,7 +209,6 @@ def test_order_sets(sets):
     assert order.tolist() == sorted(range(len(sets)), key=lambda i: (-sets[i][1], len(rows[i]), rows[i], i))
 
 
-@quick
 @given(st.lists(st.lists(st.integers(0, 99), max_size=9), max_size=9))
 def test_sort_falling(rows):
     offsets, ranks = csr(rows)
@@ -231,7 +219,6 @@ def test_sort_falling(rows):
     assert ranks.tolist() == [rank for row in rows for rank in sorted(row, reverse=True)]
 
 
-@quick
 @given(st.lists(st.integers(0, 9)))
 def test_count_codes(codes):
     tally = np.zeros(10, np.int64)
@@ -239,7 +226,6 @@ def test_count_codes(codes):
     assert tally.tolist() == [codes.count(code) for code in range(10)]
 
 
-@quick
 @given(rows_of, st.frozensets(st.integers(0, 9), max_size=3))
 def test_rows_holding(rows, wanted):
     offsets, codes = csr(rows)
@@ -247,7 +233,6 @@ def test_rows_holding(rows, wanted):
     assert held.tolist() == [wanted <= set(row) for row in rows]
 
 
-@quick
 @given(rows_of, st.lists(st.frozensets(st.integers(0, 9), min_size=2, max_size=4), max_size=12))
 def test_count_sets(rows, sets):
     flat, end = lay(rows, list(range(10)))
@@ -264,7 +249,6 @@ def test_count_sets(rows, sets):
     assert counts.tolist() == [sum(set(items) <= set(row) for row in rows) for items in falling]
 
 
-@quick
 @given(
     st.lists(st.frozensets(st.integers(0, 6)), max_size=150),
     st.lists(st.frozensets(st.integers(0, 6), min_size=2, max_size=4), max_size=12),

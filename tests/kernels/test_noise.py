@@ -10,7 +10,7 @@ from discreet.kernels.noise import RESERVE, discrete_laplace
 from naive import noise as naive
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 2**54 - 1), st.integers(1, 10**6), st.integers(0, 10**6))
 def test_discrete_laplace(above, beneath, seed):
     words = np.random.default_rng(seed).integers(0, 2**64, 400 + RESERVE, np.uint64)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.roots import along_root, back_from_root, grow_root
 from naive import roots as naive
 
-quick = settings(derandomize=True, max_examples=60, deadline=None)
 WEIGHTS = st.floats(-2, 2, allow_subnormal=False)
 ROWS = st.integers(0, 7).flatmap(lambda many: st.lists(st.lists(WEIGHTS, min_size=3, max_size=3), min_size=many))
 
 
-@quick
 @given(ROWS, st.sampled_from([0.25, 1.0, 16.0]), st.integers(0, 7))
 def test_a_root_grows(rows, factor, before):
     """However many columns are known before; and a vector is taken along it."""

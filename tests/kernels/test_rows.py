@@ -6,14 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.kernels import rows as kernels
 from naive import rows as naive
-
-quick = settings(derandomize=True, max_examples=150, deadline=None)
 
 SMALL = 2**31 - 1
 ROWS = st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=12)
@@ -54,19 +52,16 @@ def split(text: str, delimiter: str) -> tuple[list[list[str]], int]:
     return [[next(rows) for _ in range(size)] for size in sizes[:lines].tolist()], bad
 
 
-@quick
 @given(st.text("0129 \t\n", max_size=40), st.booleans())
 def test_numbers(text: str, plain: bool) -> None:
     assert parse(text, SMALL, plain) == naive.numbers(text, SMALL, plain)
 
 
-@quick
 @given(st.text("05x \n-", max_size=12), st.booleans())
 def test_what_is_no_number(text: str, plain: bool) -> None:
     assert parse(text, SMALL, plain) == naive.numbers(text, SMALL, plain)
 
 
-@quick
 @given(st.lists(st.integers(10**17, 10**20) | st.integers(2**63 - 3, 2**63 + 3), max_size=3), st.booleans())
 def test_large_numbers(values: list[int], plain: bool) -> None:
     text = " ".join(map(str, values))
@@ -88,13 +83,11 @@ def test_line_ends() -> None:
     assert split('a,"b"\r\n\r\nc\r', ",") == ([["a", "b"], [], ["c"]], -1)
 
 
-@quick
 @given(st.text("ab é,\t\n", max_size=40), st.sampled_from(" ,\t"))
 def test_fields(text: str, delimiter: str) -> None:
     assert split(text, delimiter) == (naive.fields(text, delimiter), -1)
 
 
-@quick
 @given(st.lists(st.text('ab ,"', min_size=1, max_size=6), min_size=1, max_size=5))
 def test_quoted_fields(names: list[str]) -> None:
     line = ",".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -109,7 +102,6 @@ def test_place_of_bad_fields(text: str, place: int) -> None:
     assert split(text, ",")[1] == place
 
 
-@quick
 @given(ROWS)
 def test_sort_and_close(rows: list[list[int]]) -> None:
     offsets, codes = to_csr(rows)
@@ -121,7 +113,6 @@ def test_sort_and_close(rows: list[list[int]]) -> None:
     assert to_rows(offsets, codes[: offsets[-1]]) == naive.sort_rows(rows)
 
 
-@quick
 @given(ROWS, st.sets(st.integers(0, 40)))
 def test_held(rows: list[list[int]], kept: set[int]) -> None:
     offsets, codes = to_csr(rows)
@@ -131,7 +122,6 @@ def test_held(rows: list[list[int]], kept: set[int]) -> None:
     assert out.tolist() == [code in kept for row in rows for code in row]
 
 
-@quick
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=40))
 def test_scatter(events: list[tuple[int, int]]) -> None:
     expected = [[code for row, code in events if row == person] for person in range(6)]
@@ -142,7 +132,6 @@ def test_scatter(events: list[tuple[int, int]]) -> None:
     assert to_rows(offsets, out) == expected
 
 
-@quick
 @given(st.lists(st.integers(0, 30)), st.sampled_from([np.int32, np.int64]))
 def test_mark_and_translate(values: list[int], kind: type[np.signedinteger]) -> None:
     array = np.array(values, kind)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernels.rules import fill_slots, find_rows, find_rules, hash_rows
 from naive import rules as naive
-
-few = settings(max_examples=60, derandomize=True, deadline=None)
 
 # Up to 70 items, so that rows longer than a machine word of marks can be asked for by hand.
 KEYS = np.random.default_rng(5).integers(1, 2**62, 70)
@@ -32,13 +30,11 @@ def table(rows, keys):
     return slots, hashes, offsets, codes, keys
 
 
-@few
 @given(rows, keys)
 def test_hashes_are_the_xor_of_the_keys(rows, keys):
     assert hash_rows(*csr(rows), keys).tolist() == naive.hash_rows(rows, keys)
 
 
-@few
 @given(rows, rows, keys)
 def test_finds_the_first_equal_row(rows, wanted, keys):
     slots, hashes, offsets, codes, _ = table(rows, keys)
@@ -56,7 +52,6 @@ def run(rows, counts, keys=KEYS, people=20, minimums=(0.0, 0.0), shape=(99, Fals
     return list(zip(*(column.tolist() for column in columns), strict=True)), missing
 
 
-@few
 @given(
     st.dictionaries(row.map(tuple), st.integers(0, 20), max_size=30),
     keys,
@@ -70,7 +65,6 @@ def test_finds_the_same_rules_among_any_counts(counted, keys, min_confidence, mi
     assert run(rows, counts, keys, minimums=(min_confidence, min_lift), shape=(largest, False)) == expected
 
 
-@few
 @given(
     st.lists(st.frozensets(st.integers(0, 7), max_size=6), max_size=20),
     st.integers(1, 4),

@@ -12,7 +12,7 @@ from naive import supports as naive
 WORDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(WORDS.map(lambda word: word | 1), WORDS, WORDS, WORDS), max_size=6),
     st.lists(st.integers(0, 2**31), max_size=9),
@@ -31,7 +31,7 @@ def test_windows_over_more_candidates_than_a_tile():
     assert counts.tolist() == naive.windows(*(column.tolist() for column in columns), range(5000))
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 70), st.integers(0, 4), st.randoms(use_true_random=False))
 def test_bits(size, people, random):
     width = (size + 31) // 32
@@ -41,7 +41,7 @@ def test_bits(size, people, random):
     assert counts.tolist() == naive.bits(rows, size)
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 5), st.randoms(use_true_random=False))
 def test_transform(power, random):
     values = [random.randint(-1000, 1000) for _ in range(1 << power)]

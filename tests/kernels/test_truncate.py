@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -16,8 +16,6 @@ from discreet.kernels.pieces import pieces
 from discreet.kernels.truncate import keep_some, number_equal
 from discreet.kernels.truncate_smart import keep_smart, trim_columns
 from naive import truncate as naive
-
-quick = settings(derandomize=True, max_examples=120, deadline=None)
 
 ITEMS = 14
 KEYS = st.integers(0, 2**64 - 1)
@@ -55,7 +53,6 @@ def smart(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ..
     return to_rows(*keep_smart(*to_csr(rows), ITEMS, most, key, *sets, values, copies))
 
 
-@quick
 @given(ROWS, MOST, KEYS)
 def test_keep_some(rows, most, key):
     kept = some(rows, most, key)
@@ -65,7 +62,6 @@ def test_keep_some(rows, most, key):
         assert len(left) == min(len(row), most)
 
 
-@quick
 @given(ROWS, MOST, KEYS, candidates())
 def test_keep_smart(rows, most, key, scores):
     kept = smart(rows, most, key, scores)
@@ -82,14 +78,12 @@ EQUAL_ROWS = st.lists(
 )
 
 
-@quick
 @given(EQUAL_ROWS, KEYS)
 def test_number_equal(rows, key):
     found = number_equal(*to_csr(rows), key)
     assert found.tolist() == naive.number_equal(rows)
 
 
-@quick
 @given(EQUAL_ROWS, MOST, KEYS, candidates())
 def test_equal_rows_may_have_fates_of_their_own(rows, most, key, scores):
     copies = number_equal(*to_csr(rows), key)
@@ -141,7 +135,6 @@ def trimmed(
     return [{code for code, line in zip(used, bits, strict=True) if line[number]} for number in range(len(rows))]
 
 
-@quick
 @given(ROWS, st.integers(1, 6), KEYS, candidates(), st.integers(1, 30))
 def test_trimmed_columns_hold_the_candidates_that_cut_rows_hold(rows, most, key, scores, copies):
     """Over as many rows as fill several words; what else a row keeps is nobody's business."""
@@ -194,7 +187,6 @@ def test_a_code_counts_once():
     assert smart([[1, 2, 3, 4, 5, 6]], 5, 1, scores) == [[1, 2, 3, 5, 6]]
 
 
-@quick
 @given(ROWS, st.integers(0, 4), KEYS, candidates(), st.randoms(use_true_random=False))
 def test_is_local(rows, most, key, scores, chance):
     """Other rows, their order and their number change nothing (erratum C6)."""
@@ -207,7 +199,6 @@ def test_is_local(rows, most, key, scores, chance):
         assert all(cut([row]) == [left] for row, left in zip(rows, before, strict=True))
 
 
-@quick
 @given(ROWS, MOST, KEYS, candidates(), st.randoms(use_true_random=False))
 def test_order_of_candidates_does_not_matter(rows, most, key, scores, chance):
     listed = list(scores.items())
@@ -225,7 +216,6 @@ def test_threads_change_nothing(monkeypatch, workers):
     assert smart(rows, 4, 7, scores) == [naive.keep_smart(row, 4, 7, scores) for row in rows]
 
 
-@quick
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))
 def test_pieces_cover_all_rows_once(sizes, many):
     runs = pieces(np.cumsum([0, *sizes]), many)

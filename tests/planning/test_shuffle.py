@@ -9,7 +9,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
@@ -55,7 +55,6 @@ def test_randomised_response_keeps_what_the_bound_says(epsilon, people, delta):
 
 
 @given(st.fractions("1/100", 6, max_denominator=100), st.integers(1, 10**9), st.integers(1, 12))
-@settings(derandomize=True, max_examples=60, deadline=None)
 def test_it_is_the_formula_rounded_up(epsilon, people, digits):
     delta = Fraction(1, 10**digits)
     bound = shuffled(epsilon, people=people, delta=delta)

@@ -114,7 +114,7 @@ class TestConversion:
                 high = middle
         return high
 
-    @settings(max_examples=25, derandomize=True, deadline=None)
+    @settings(max_examples=25)
     @given(st.fractions(Fraction(1, 100), 8), st.integers(3, 15))
     def test_rho_fits_and_fills_its_budget(self, epsilon, digits):
         delta = Fraction(1, 10**digits)

@@ -44,7 +44,6 @@ def tried(scores=REGIONS, seed=1, **question):
 
 
 class TestGrid:
-    @settings(max_examples=100, derandomize=True, deadline=None)
     @given(
         score=st.fractions(-50, 50, max_denominator=10**6),
         change=st.fractions(-1, 1, max_denominator=10**6),
@@ -57,7 +56,7 @@ class TestGrid:
         assert (two >= one) if change >= 0 else (two <= one)
         assert 0 <= score / (sensitivity / FINENESS) - one < 1
 
-    @settings(max_examples=300, derandomize=True, deadline=None)
+    @settings(max_examples=300)
     @given(
         digits=st.tuples(st.integers(-(10**70), 10**70), st.integers(-(10**70), 10**70)),
         places=st.tuples(st.integers(-140, 140), st.integers(-140, 140)),

@@ -4,12 +4,11 @@ import math
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report.charts import Bar, bars, share, ticks
 
-few = settings(max_examples=80, derandomize=True, deadline=None)
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
 
@@ -74,7 +73,6 @@ number = st.one_of(st.floats(-2, 2), st.sampled_from([math.nan, math.inf, -math.
 rows_of = st.lists(st.builds(Bar, st.text(max_size=8).filter(str.isprintable), number, number, number), max_size=6)
 
 
-@few
 @given(rows_of, st.sampled_from(["share", "count"]))
 def test_any_bars_are_sound_and_stay_inside(rows, unit):
     chart = bars(rows, name="a", title="t", unit=unit)
@@ -106,7 +104,6 @@ def test_ticks(most, marks):
     assert list(ticks(0, most)) == marks
 
 
-@few
 @given(st.floats(1e-9, 1e12))
 def test_ticks_reach_and_are_few(most):
     marks = ticks(0, most)

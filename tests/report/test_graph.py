@@ -11,7 +11,7 @@ from discreet.report.graph import GraphPicture, graph
 from discreet.report.layout import beside, settle
 from naive.rules import make_patterns
 
-few = settings(max_examples=30, derandomize=True, deadline=None)
+few = settings(max_examples=30)
 SVG = "{http://www.w3.org/2000/svg}"
 INSIDE = (50.0, 30.0, 650.0, 430.0)
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import LimitError
@@ -174,7 +174,6 @@ label = st.one_of(
 )
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
 @given(
     st.dictionaries(st.frozensets(label, max_size=4), st.integers(-30, 500), max_size=12),
     st.integers(0, 600),

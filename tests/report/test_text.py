@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report.text import (
@@ -20,8 +20,6 @@ from discreet.report.text import (
     plain_itemset,
     whole,
 )
-
-few = settings(max_examples=100, derandomize=True, deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +40,6 @@ def test_clean(label, shown):
     assert clean(label) == shown
 
 
-@few
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_what_is_cleaned_is_harmless_and_fits(text, most):
     shown = clean(text, most)

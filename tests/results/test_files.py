@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import discreet
@@ -17,7 +17,6 @@ from discreet.errors import DiscreetError
 from discreet.results.files import holds_result, load, save, written
 from naive.rules import count_patterns, make_patterns
 
-few = settings(max_examples=40, derandomize=True, deadline=None)
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 
 name = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -35,7 +34,6 @@ def folder(tmp_path_factory):
 
 
 @formats
-@few
 @given(counts=st.one_of(counted(name), counted(number), counted(st.sampled_from(AWKWARD))), bounds=st.booleans())
 @example(counts={frozenset(AWKWARD): 3, frozenset(): 4}, bounds=False)
 @example(counts={frozenset({1, 2, -(2**63), 2**63 - 1}): 3}, bounds=True)
@@ -51,7 +49,6 @@ def test_patterns_come_back(folder, form, counts, bounds):
 
 
 @formats
-@few
 @given(
     baskets=st.one_of(
         st.lists(st.frozensets(st.sampled_from(AWKWARD), max_size=4), min_size=1, max_size=8),

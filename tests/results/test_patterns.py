@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.core import Vocabulary
 from discreet.results.patterns import Pattern, Patterns
 from naive.rules import count_patterns, make_patterns
-
-few = settings(max_examples=50, derandomize=True, deadline=None)
 
 BASKETS = [{"tea", "milk"}, {"tea", "milk", "jam"}, {"tea"}, {"milk", "jam"}, set(), {"tea", "milk"}]
 COUNTS = count_patterns(BASKETS)
@@ -23,7 +21,6 @@ def patterns(**bounds):
     return make_patterns(COUNTS, len(BASKETS), **bounds)
 
 
-@few
 @given(counted)
 def test_patterns_are_a_sequence_of_what_was_counted(counts):
     result = make_patterns(counts, 50)
@@ -38,7 +35,6 @@ def test_patterns_are_a_sequence_of_what_was_counted(counts):
     assert result.sizes.tolist() == [len(pattern.items) for pattern in everything]
 
 
-@few
 @given(counted, counted)
 def test_count_of_looks_up_every_itemset(counts, others):
     result = make_patterns(counts, 50)
@@ -51,7 +47,6 @@ def test_count_of_looks_up_every_itemset(counts, others):
             assert result.count_of(itemset) == counts.get(itemset)
 
 
-@few
 @given(counted, st.integers(1, 2), st.integers(2, 4), st.integers(0, 50))
 def test_where_equals_a_plain_filter(counts, least, most, min_count):
     result = make_patterns(counts, 50)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import InputError, MisuseError
@@ -21,7 +21,6 @@ from discreet.results.rule_search import rules
 from discreet.results.show import promises
 from naive.rules import make_patterns
 
-few = settings(max_examples=60, derandomize=True, deadline=None)
 formats = pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 
 PROMISE = Guarantee.of(Budget.of(1), [Charge.pure("counts", Fraction(1))], public=("the list of items",))
@@ -256,7 +255,6 @@ RANGES = {
 }  # fmt: skip
 
 
-@few
 @given(noisy_counts, st.integers(0, 40), st.sampled_from([0.0, 0.5, 1.0]))
 @example({frozenset("a"): 3, frozenset("b"): 2, frozenset("ab"): 9}, 4, 0.5)
 @example({frozenset("a"): 9, frozenset("b"): 9, frozenset("ab"): 0}, 4, 0.0)
@@ -285,7 +283,6 @@ def test_rules_of_noisy_counts(counts, people, min_confidence):
         assert ((column >= least - 1e-12) & (column <= most + 1e-12)).all(), name
 
 
-@few
 @given(st.lists(st.integers(1, 20), min_size=4, max_size=4), st.lists(st.integers(0, 3), min_size=4, max_size=4))
 @example([4, 5, 6, 7], [3, 0, 0, 0])
 @example([4, 5, 6, 7], [0, 2, 2, 2])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -14,7 +14,6 @@ from discreet.results.rule_search import rules
 from naive import rules as naive
 from naive.rules import count_patterns, make_patterns
 
-few = settings(max_examples=50, derandomize=True, deadline=None)
 baskets_of_names = st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=15)
 
 BASKETS = [{"tea", "milk"}, {"tea", "milk", "jam"}, {"tea"}, {"milk", "jam"}, {"bread"}, {"tea", "milk"}]
@@ -33,7 +32,6 @@ def expected_rules(counts, min_confidence, one=False):
     }
 
 
-@few
 @given(
     baskets_of_names,
     st.integers(1, 3),
@@ -55,7 +53,6 @@ def test_rules_and_all_measures_equal_brute_force(baskets, min_count, min_confid
         )
 
 
-@few
 @given(baskets_of_names)
 def test_confidence_falls_then_support(baskets):
     patterns = make_patterns(count_patterns(baskets), len(baskets))
@@ -64,7 +61,6 @@ def test_confidence_falls_then_support(baskets):
     assert keys == sorted(keys)
 
 
-@few
 @given(baskets_of_names, st.sampled_from([0.0, 0.55, 0.8]))
 def test_frame_equals_mlxtend(baskets, min_confidence):
     association_rules = pytest.importorskip("mlxtend.frequent_patterns").association_rules

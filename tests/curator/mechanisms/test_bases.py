@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -30,7 +30,6 @@ ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(400, seed=3)
 ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
-few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
 engine = partial(watching.engine, items=ITEMS)
@@ -141,7 +140,6 @@ def written_out(bases, cells, people, variance) -> tuple[list, np.ndarray]:
 
 
 class TestFitting:
-    @few
     @given(
         data=st.data(),
         bases=st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=3),
@@ -161,7 +159,6 @@ class TestFitting:
         if people is None or not np.allclose(fitted.estimates, own.estimates):  # it was believed
             assert fitted.estimates == pytest.approx(expected, rel=1e-4, abs=1e-3)
 
-    @few
     @given(
         people=st.lists(st.sets(st.integers(0, 5)), max_size=12),
         bases=st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4),
@@ -220,7 +217,6 @@ class TestFitting:
 
 
 class TestCovering:
-    @few
     @given(items=st.integers(3, 16), largest=st.integers(2, 8), power=st.sampled_from([1, 2]), seed=st.integers(0, 9))
     def test_blocks_hold_every_pair(self, items, largest, power, seed):
         pairs = [pair for place, pair in enumerate(combinations(range(items), 2)) if place % 10 != seed]
@@ -249,7 +245,6 @@ class TestCovering:
 
 
 class TestOrder:
-    @few
     @given(
         cells=st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=6),
         total=st.sampled_from([1.0, 7.5, 90.0]),
@@ -266,7 +261,6 @@ class TestOrder:
     def test_cells_so_large_that_a_person_is_lost(self):
         assert np.isfinite(projected(np.array([1e18, 1e18, -1e18]), 1.0)).all()
 
-    @few
     @given(values=st.lists(st.integers(0, 20).map(float), min_size=1, max_size=7), count=st.integers(0, 20))
     def test_the_falling_line_is_nearest(self, values, count):
         many = len(values)

@@ -32,7 +32,7 @@ from naive import watching
 
 ALPHABET = 4
 SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
-few = settings(max_examples=25, derandomize=True, deadline=None)
+few = settings(max_examples=25)
 people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
 HUGE = 10**6
 

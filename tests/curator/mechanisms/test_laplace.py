@@ -26,7 +26,7 @@ def test_the_tail_has_two_over_one_plus_q(rate, least):
     assert beyond(rate, least) == pytest.approx(2 * exp(-rate * least) / (1 + exp(-rate)), rel=1e-9)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=300)
 @given(
     many=st.integers(1, 10**13),
     doubt=st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1, 1000)]),

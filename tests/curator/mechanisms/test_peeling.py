@@ -9,7 +9,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -31,7 +31,6 @@ ITEMS = 4
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
 PEOPLE = [{0, 1, 2}] * 3 + [{0, 1}] * 2 + [{2, 3}, {0}, {3}]
 SHOP = groceries(400, seed=3)
-few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
 engine = partial(watching.engine, items=ITEMS)
@@ -56,7 +55,6 @@ def held(people, itemset) -> int:
     return sum(set(itemset) <= basket for basket in people)
 
 
-@few
 @given(
     people=st.lists(st.sets(st.integers(0, ITEMS - 1)), max_size=9),
     places=st.lists(st.integers(0, 99), max_size=10),

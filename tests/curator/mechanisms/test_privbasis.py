@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -32,7 +32,6 @@ ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(400, seed=3)
 ITEMS = 3
 SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
-few = settings(max_examples=40, derandomize=True, deadline=None)
 
 
 engine = partial(watching.engine, items=ITEMS)
@@ -200,7 +199,6 @@ def test_too_few_itemsets_within_the_bases_are_told():
 
 
 class TestSums:
-    @few
     @given(
         people=st.lists(st.sets(st.integers(0, 5)), max_size=12),
         bases=st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=4), min_size=1, max_size=4),
@@ -242,7 +240,6 @@ class TestSums:
 
 
 class TestCover:
-    @few
     @given(data=st.data(), items=st.integers(1, 14), largest=st.integers(2, 12), power=st.sampled_from([1, 2]))
     def test_everything_is_covered(self, data, items, largest, power):
         every = list(combinations(range(items), 2))
@@ -286,7 +283,6 @@ class TestCover:
         assert variance(one, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
         assert variance(other, 41, pairs, 2) < 0.6 * variance(pairs, 41, pairs, 2)
 
-    @few
     @given(data=st.data(), power=st.sampled_from([1, 2]))
     def test_what_a_merge_changes_is_what_it_says(self, data, power):
         items = data.draw(st.integers(2, 7))

@@ -33,9 +33,7 @@ from naive import watching
 
 ALPHABET = 4
 SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
-few = settings(
-    max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
 BOTH = pytest.mark.parametrize("mechanism", ["truncated", "truncated-naive"])
 SWITCHES = [

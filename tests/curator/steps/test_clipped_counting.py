@@ -8,7 +8,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.generate import groceries
@@ -34,7 +34,6 @@ from discreet.privacy.sealed import SealedEngine, unsealed
 from naive import truncated as naive
 from naive import watching
 
-few = settings(max_examples=60, derandomize=True, deadline=None)
 ITEMS = 4
 SUBSETS = [frozenset(one) for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
 
@@ -156,7 +155,6 @@ def test_bins_and_totals_follow_from_the_size_of_the_family(many):
     assert [total / PARTS for total in totals_up_to(5)] == [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5]
 
 
-@few
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4), st.integers(1, 6), st.booleans())
 def test_what_clipping_keeps_is_the_share_of_all_that_is_held(people, total, pure):
     held = np.arange(1, 5)
@@ -177,7 +175,6 @@ def test_a_histogram_without_noise_is_left_as_it_is():
         assert cleaned(noisy(values, 0), edges).tolist() == values
 
 
-@few
 @given(st.lists(st.integers(-3_000, 3_000), min_size=10, max_size=10), st.integers(1, 1_000))
 def test_cleaning_makes_people_of_any_numbers(values, deviation):
     found = cleaned(noisy(values, deviation), edges_up_to(40))
@@ -204,7 +201,6 @@ def test_merging_weighs_by_how_sure_counts_are():
     assert tally.best(2).estimates.tolist() == [30.0, 20.0]
 
 
-@few
 @given(st.lists(st.sampled_from([one for one in SUBSETS if one]), min_size=1, unique=True), st.integers(0, 99))
 def test_no_estimate_is_above_that_of_a_part(family, seed):
     values = np.random.default_rng(seed).normal(size=len(family))

@@ -8,7 +8,7 @@ from math import comb, exp, log
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -23,7 +23,6 @@ from discreet.privacy.meter import Noisy
 from discreet.results.itemsets import Itemsets
 from naive import truncated as naive
 
-few = settings(max_examples=60, derandomize=True, deadline=None)
 histograms = st.lists(st.integers(0, 50), min_size=2, max_size=9)
 
 
@@ -35,13 +34,11 @@ def spread(values, items=100) -> Spread:
     return Spread.of(exactly(values), items)
 
 
-@few
 @given(histograms)
 def test_without_noise_the_histogram_stays_as_it_is(values):
     assert spread(values).people.tolist() == values
 
 
-@few
 @given(st.lists(st.integers(-60, 60), min_size=2, max_size=40), st.integers(0, 20))
 @example([0, 0, 0], 5)
 @example([5, -3, -4], 5)
@@ -66,7 +63,6 @@ def test_people_are_the_nearest_sums_that_never_fall(values, scale):
         np.testing.assert_allclose(np.cumsum(found[1 : clear + 1]), np.maximum(nearest, 0), atol=1e-9)
 
 
-@few
 @given(histograms, st.fractions(Fraction(1, 100), 1))
 @example([3, 0, 0], Fraction(1))
 @example([0, 85, 15], Fraction(85, 100))
@@ -79,7 +75,6 @@ def test_covering_is_the_first_length_that_enough_people_do_not_exceed(values, s
     assert found == (right[0] if holding else 1) or exact_tie
 
 
-@few
 @given(histograms, st.integers(1, 4), st.sampled_from(["uniform", "size-biased"]))
 def test_kept_is_the_share_of_all_cases(values, size, model):
     found = spread(values).kept(size, model)
@@ -128,7 +123,6 @@ def test_nothing_overflows_in_long_baskets():
             assert ((found >= 0) & (found <= 1)).all()
 
 
-@few
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(1, 10), st.sampled_from([0, 3]))
 def test_what_is_left_is_the_share_of_all_cuts(told, size, longest, more):
     found = spread([5] * (told + 1), told + more).left(size, longest)
@@ -143,7 +137,6 @@ sets_of = st.integers(1, 3).flatmap(
 )
 
 
-@few
 @given(sets_of, st.integers(1, 9))
 def test_bounds_are_those_of_the_queries_and_never_too_small(sets, longest):
     size, itemsets = len(next(iter(sets))), naive.column(sorted(sets))
@@ -204,7 +197,6 @@ def test_posterior_without_noise_and_with_far_too_much():
     assert np.isfinite(posterior(Noisy(np.array([-(2**62), 2**62]), None, Fraction(1)))).all()
 
 
-@few
 @given(st.floats(0, 1e9), st.fractions(Fraction(1, 10**6), Fraction(99, 100)))
 def test_the_most_before_cutting_solves_chernoffs_bound(count, doubt):
     mean = float(most_before(np.array([count]), doubt)[0])
@@ -240,7 +232,6 @@ def test_intervals_hold_noise_and_what_was_cut():
     assert (shaky.interval(still, shaky.left(1, 1))[1] > high).all()
 
 
-@few
 @given(
     st.lists(st.integers(0, 6), min_size=2, max_size=6), st.lists(st.integers(0, 6), min_size=5, max_size=5), st.data()
 )
@@ -319,7 +310,6 @@ tables = st.integers(1, 4).flatmap(
 )
 
 
-@few
 @given(tables, st.sampled_from([1, 3, 10**6]))
 @example({(0, last): 5 for last in range(1, 7)}, 3)
 @example(dict.fromkeys(combinations(range(7), 3), 1), 3)
@@ -330,7 +320,6 @@ def test_candidates_are_those_of_plain_python(table, at_once):
     assert dict(zip(map(tuple, _rows(found)), scores.tolist(), strict=True)) == naive.candidates(table)
 
 
-@few
 @given(tables, st.integers(1, 12))
 def test_of_too_many_candidates_the_best_stay(table, most):
     every = naive.candidates(table)

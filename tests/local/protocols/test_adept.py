@@ -52,7 +52,7 @@ class TestLogScaled:
 
 
 class TestTwoPart:
-    @settings(derandomize=True, max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(
         value=st.floats(-0.05, 0.3),
         deviation=st.floats(0.003, 0.05),

@@ -178,6 +178,7 @@ class TestWithoutAPart:
         assert most_asked(asks) == 1
         assert promised(asks).epsilon == 1
 
+    @pytest.mark.slow  # four seconds, for what the laws of its oracles already say
     def test_the_promise_stands(self):
         """With all parts left out; with none it is audited beside all other protocols."""
         nothing = {name: value for some in WITHOUT.values() for name, value in some.items()}

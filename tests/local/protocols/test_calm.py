@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -17,11 +17,9 @@ from discreet.local.study.conversation import Wanted
 from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
 
-QUIET = settings(derandomize=True, max_examples=40, deadline=None)
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
 
 
-@QUIET
 @given(st.integers(2, 30), st.integers(2, 8))
 def test_every_pair_is_in_a_block(many, width):
     width = min(width, many)
@@ -39,7 +37,6 @@ def of_items(table, block, items):
     return told
 
 
-@QUIET
 @given(st.integers(3, 7), st.integers(2, 4), st.integers(0, 2**32))
 def test_tables_agree_on_what_they_have_in_common_and_truth_is_kept(many, width, seed):
     generator = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -23,7 +23,6 @@ from discreet.local.study.rounds import LEAST_SHARE, SizesRound
 from discreet.local.study.simulate import simulate
 
 SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most."
-QUIET = settings(derandomize=True, max_examples=60, deadline=None)
 
 
 def grown(rows: list[frozenset[int]], width: int) -> Tree:
@@ -39,7 +38,6 @@ def grown(rows: list[frozenset[int]], width: int) -> Tree:
     return tree
 
 
-@QUIET
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30))
 def test_mining_a_tree_without_noise_counts_itemsets(rows):
     mined = {one.ranks: one.value for one in grown(rows, 6).mine(10**6, 6)}
@@ -52,7 +50,6 @@ def test_mining_a_tree_without_noise_counts_itemsets(rows):
     assert mined == expected
 
 
-@QUIET
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30), st.integers(1, 8))
 def test_mining_for_the_top_finds_the_same_as_sorting_everything(rows, top):
     tree = grown(rows, 6)
@@ -210,7 +207,6 @@ def test_the_printed_weights_make_a_parent_worse_where_few_of_it_are_children(th
     assert (variance(printed=True) > 1) == (theta**2 < many / (2 * many + 1))
 
 
-@QUIET
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0.1, 2))
 def test_balancing_evenly_keeps_the_total_and_goes_below_0_nowhere(values, total):
     fitting = balanced(np.array(values), total)
@@ -218,7 +214,6 @@ def test_balancing_evenly_keeps_the_total_and_goes_below_0_nowhere(values, total
     assert fitting.sum() == pytest.approx(total)
 
 
-@QUIET
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
 def test_balancing_at_random_ends_whatever_the_values_and_repeats(values):
     given_values = np.array(values)

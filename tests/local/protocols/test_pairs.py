@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -185,7 +185,6 @@ class TestPrior:
             inside.append((np.abs(pulled - true) < 2 * np.sqrt(wide)).mean())
         assert np.mean(inside) > 0.9
 
-    @settings(derandomize=True, max_examples=60, deadline=None)
     @given(
         st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), max_size=30),
         st.sampled_from([0.0, 1.0]),

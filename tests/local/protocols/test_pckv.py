@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -26,7 +26,6 @@ KNOWN = 6
 PAIR = st.tuples(st.integers(0, KNOWN - 1), st.integers(0, KNOWN - 1)).filter(lambda pair: pair[0] != pair[1])
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(PAIR, max_size=5, unique=True), max_size=8),
     st.permutations(range(KNOWN)),

@@ -8,7 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -32,7 +32,6 @@ from discreet.local.protocols.svd_fo import SVDFO
 from discreet.local.study.conversation import Wanted
 from discreet.local.study.simulate import simulate
 
-QUIET = settings(derandomize=True, max_examples=40, deadline=None)
 WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda some: np.array(some, np.int64))
 
 # Figure 1 of Dong et al. 2024: the one way to have its supports with 75 people.
@@ -77,7 +76,6 @@ class TestFigure1:
 
 
 class TestFixedPoint:
-    @QUIET
     @given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=8, unique=True), st.integers(1, 8), st.integers(0, 99))
     def test_directions_after_an_update_are_those_before(self, supports, many, seed):
         left, _, right = decomposed(independent(np.array(supports)))
@@ -126,7 +124,6 @@ class TestSpectral:
         assert [rank_of(singular, theta) for theta in (0.1, 0.5, 0.51, 0.8, 1.0)] == [1, 1, 2, 2, 3]
         assert rank_of(np.zeros(3), 0.5) == 0
 
-    @QUIET
     @given(WEIGHTS, WEIGHTS, st.integers(0, 4))
     def test_ranges_hold_for_everyone_with_so_many_items(self, left, right, most):
         for held in product((0, 1), repeat=4):
@@ -141,7 +138,6 @@ class TestSpectral:
             low, high = bounds(left, -left, most, together=True)
             assert low <= -(int(left @ mine) ** 2) <= high == 0
 
-    @QUIET
     @given(WEIGHTS, WEIGHTS, st.lists(st.booleans(), min_size=16, max_size=16))
     def test_ranges_hold_for_any_set_of_relations(self, left, right, entries):
         low, high = bounds(left, right, 4, together=False)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import MisuseError
@@ -18,8 +18,6 @@ from discreet.local.estimation.sizes import BINS
 from discreet.local.study.conversation import Ask, Estimate, Partition, Who, converse
 from discreet.local.study.questions import CandidateList, HowMany, Which
 from discreet.local.study.rounds import Estimated, SizesRound, estimating
-
-quick = settings(derandomize=True, max_examples=60, deadline=None)
 
 NINE = Fraction(9, 10)
 EVERYONE = Who(0, WORD)
@@ -61,7 +59,6 @@ class TestCorrection:
         assert sizes(0, 0, 0).correction(1) == 1.0
         assert sizes(0, 0, 0).padding("percentile", NINE) == 1
 
-    @quick
     @given(st.lists(st.lists(st.integers(0, 6), max_size=7, unique=True), min_size=1, max_size=20), st.integers(1, 7))
     def test_restores_the_total(self, baskets, pad):
         """What is expected to be left of each basket, scaled up, adds up to all there is (A5)."""

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -20,8 +20,6 @@ from discreet.local.protocols.svsm import SVSM, guessed, longest, shrunk
 from discreet.local.study.conversation import Ask, Estimate, Learnt, Wanted, converse
 from discreet.local.study.simulate import simulate
 from discreet.registry import protocol
-
-quick = settings(derandomize=True, max_examples=100, deadline=None)
 
 
 class TestLongest:
@@ -53,7 +51,6 @@ def brute(values: np.ndarray, largest: int) -> list[float]:
 
 
 class TestGuessed:
-    @quick
     @given(
         st.lists(st.floats(-0.2, 1.0, allow_subnormal=False).map(lambda x: round(x, 3)), max_size=8),
         st.integers(1, 60),

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.core import Baskets, Pairs, Sequences, Vocabulary
@@ -23,8 +23,6 @@ from discreet.local.study.pair_questions import (
     on_grid,
 )
 from naive import relations as naive
-
-quick = settings(derandomize=True, max_examples=60, deadline=None)
 
 KNOWN = 7
 HOW = ("together", "after", "given")
@@ -90,7 +88,6 @@ BONDS = ((0, 2), (2, 0), (4, 5))
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("bonds", [(), BONDS], ids=["items", "bonds"])
 class TestEveryKind:
-    @quick
     @given(world=people())
     def test_which_and_how_many(self, how, bonds, world):
         chains = [(0, 2), (2, 0), (5, 4), (9, 0)] + ([(0, 2, 4), (0, 2, 5), (2, 0, 4), (4, 5, 0)] if bonds else [])
@@ -98,14 +95,12 @@ class TestEveryKind:
         agree(WhichRelations(of), how, world)
         agree(HowManyRelations(of, (0, 1, 3)), how, world)
 
-    @quick
     @given(world=people(), weights=st.lists(st.integers(-9, 9), min_size=16, max_size=16), reach=st.integers(0, 300))
     def test_projection(self, how, bonds, world, weights, reach):
         items = Items(ORDER, how, bonds)
         left, right = tuple(weights[: len(items)]), tuple(weights[8 : 8 + len(items)])
         agree(Projection(items=items, left=left, right=right, low=-reach, high=reach), how, world)
 
-    @quick
     @given(world=people())
     def test_pairs_are_those_of_sets(self, how, bonds, world):
         baskets, events, beside = world
@@ -119,7 +114,6 @@ class TestEveryKind:
             assert len(mine) == stop - start
 
 
-@quick
 @given(people(), st.integers(1, 9), st.lists(st.integers(-9, 9), min_size=6, max_size=6))
 def test_folded(world, items, weights):
     baskets, events, _ = world

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device.answering import held
 from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
-
-quick = settings(derandomize=True, max_examples=80, deadline=None)
 
 KNOWN = 9  # items the data have; questions name up to 12
 ROWS = st.lists(st.sets(st.integers(0, KNOWN - 1), max_size=KNOWN).map(sorted), max_size=8)
@@ -45,19 +43,16 @@ def agree(question: Question, rows: list[list[int]]) -> None:
             assert all(len(answer) == 1 for answer in answers)
 
 
-@quick
 @given(CANDIDATES, ROWS)
 def test_which(of, rows):
     agree(Which(of), rows)
 
 
-@quick
 @given(CANDIDATES, ROWS, st.sets(st.integers(1, 12), min_size=1, max_size=5))
 def test_how_many(of, rows, bins):
     agree(HowMany(of, (0, *sorted(bins))), rows)
 
 
-@quick
 @given(st.data(), ROWS)
 def test_prefix(data, rows):
     order = data.draw(st.permutations(range(12)))[: data.draw(st.integers(1, 12))]
@@ -68,7 +63,6 @@ def test_prefix(data, rows):
     agree(Prefix(tuple(order), tuple(of), length), rows)
 
 
-@quick
 @given(st.permutations(range(12)), st.integers(1, 6), ROWS)
 def test_cells(order, many, rows):
     agree(CellOfBlock(tuple(order[:many])), rows)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -86,7 +86,6 @@ def changed_by(path: Path, *statements: str, chained: bool = False) -> None:
 
 
 class TestChain:
-    @settings(max_examples=100, derandomize=True, deadline=None)
     @given(st.lists(st.text(), min_size=1, max_size=6), st.data())
     def test_no_change_goes_unseen(self, texts, data):
         entries: list[ChainEntry] = []

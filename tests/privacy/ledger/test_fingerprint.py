@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -51,7 +51,6 @@ def likeness(known, now, key: bytes = KEY) -> str:
     return HashedRows.of(now, key).likeness(HashedRows.of(known, key).fingerprint())
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
 @given(rows_of_numbers, st.binary(min_size=32, max_size=32), st.integers(1, 5))
 def test_as_plain_python_has_it(rows, key, block):
     with pytest.MonkeyPatch.context() as patched:
@@ -63,7 +62,6 @@ def test_as_plain_python_has_it(rows, key, block):
     assert made.digest == blake2b(text, digest_size=32, key=key, person=b"rows").digest()
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
 @given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_neither_order_nor_codes_nor_how_numbers_were_read_matter(pair):
     rows, shuffled = pair
@@ -130,7 +128,7 @@ def test_few_rows_are_compared_exactly(known, now, expected):
 )
 def test_many_rows_are_compared_by_a_sample(last_known, first, last, expected):
     known, now = numbered(0, last_known), numbered(first, last)
-    for seed in range(30):
+    for seed in range(8):
         assert likeness(known, now, blake2b(bytes([seed]), digest_size=32).digest()) == expected
 
 

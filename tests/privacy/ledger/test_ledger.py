@@ -212,7 +212,7 @@ class TestZcdp:
         tiny = Fraction(1, 10**18)
         assert spend(ledger, "0.01", delta=tiny, discovery_delta=tiny).discovery_delta == tiny
 
-    @settings(max_examples=15, derandomize=True, deadline=None)
+    @settings(max_examples=15)
     @given(st.sampled_from(EPSILONS), st.integers(3, 12), st.fractions(0, Fraction(99, 100)))
     def test_what_is_left_can_be_asked_for_and_no_more(self, epsilon, digits, share):
         delta = Fraction(1, 10**digits)
@@ -335,7 +335,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=12, stateful_step_count=12, derandomize=True, deadline=None)
+TestMachine.settings = settings(max_examples=12, stateful_step_count=12)
 
 
 class TestData:

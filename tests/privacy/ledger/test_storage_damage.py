@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
@@ -95,7 +95,6 @@ class TestDamaged:
             Ledger.open("a\0b")
         assert str(raised.value) == "There is no ledger 'a\\x00b': its name has a null character."
 
-    @settings(max_examples=150, derandomize=True, deadline=None)
     @given(st.data())
     def test_whatever_is_overwritten_is_seen_or_does_not_matter(self, data):
         place = data.draw(st.floats(0, 1, exclude_max=True))
