@@ -332,6 +332,12 @@ def test_warmup_compiles_all_that_commands_use(tmp_path):
         "run('mine', 'b.dat', '--min-count', '1', '-o', 'm.json')\n"
         "run('rules', 'm.json', '-o', 'r.json')\n"
         "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '-o', 'p.json')\n"
+        # As where data are too large for the layouts of small ones.
+        "from discreet.exact import rows, search\n"
+        "search._BITMAPS, rows._LARGE, rows._SMALL = -1, 0, -1\n"
+        "run('mine', 'b.dat', '--min-count', '1', '--kind', 'closed', '-o', 'm.json')\n"
+        "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '--mechanism', 'bases',"
+        " '-o', 'p.json')\n"
         "print([kernel.__name__ for kernel in _registry if before.get(kernel) != list(kernel.signatures)])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csr import csr
 from discreet.kernels.cells import count_cells, count_in_columns, supersets
 from naive import cells as naive
 
@@ -18,11 +19,7 @@ BASES = st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=5, unique=True), m
 
 
 def count(rows: list[list[int]], bases: list[list[int]]) -> list[list[int]]:
-    def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-        offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        return offsets, np.array([code for one in lists for code in one], np.int32)
-
-    offsets, counts = count_cells(*flat(rows), ITEMS, *flat(bases))
+    offsets, counts = count_cells(*csr(rows), ITEMS, *(array.copy() for array in csr(bases)))
     assert offsets[-1] == len(counts)
     return [counts[a:b].tolist() for a, b in pairwise(offsets)]
 

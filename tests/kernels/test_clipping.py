@@ -32,7 +32,7 @@ def test_kernels(baskets, family, random):
     order = np.array(sorted(range(len(family)), key=lambda place: family[place]), np.int64)
     heads = np.empty(ITEMS + 1, np.int64)
     items, ends, members = (np.empty(len(sets.codes), np.int32) for _ in range(3))
-    plant(sets.offsets, sets.codes, order, heads, items, ends, members)
+    plant(sets.offsets, sets.codes.copy(), order, heads, items, ends, members)
     assert heads[-1] <= len(sets.codes)
     assert sorted(members[: heads[-1]][members[: heads[-1]] >= 0].tolist()) == list(range(len(family)))
     held = np.full(len(baskets), -1, np.int32)

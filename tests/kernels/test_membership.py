@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csr import csr
 from discreet.kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
 from naive import membership as naive
 
@@ -15,11 +16,6 @@ ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=3, unique=Tru
 ITEMSETS = st.lists(ITEMSET, max_size=6, unique=True)
 
 
-def laid_out(baskets):
-    offsets = np.cumsum([0, *map(len, baskets)])
-    return offsets.astype(np.int64), np.array([item for basket in baskets for item in basket], np.int32)
-
-
 @given(BASKETS, ITEMSETS, st.randoms(use_true_random=False))
 def test_itemsets(baskets, itemsets, random):
     people = [random.randrange(len(baskets)) for _ in range(4)]
@@ -27,10 +23,10 @@ def test_itemsets(baskets, itemsets, random):
     anchored = sorted(range(len(itemsets)), key=lambda place: chosen[place])
     anchors = np.cumsum([0, *(chosen.count(item) for item in range(ITEMS))])
     others = [[item for item in itemset if item != anchor] for itemset, anchor in zip(itemsets, chosen, strict=True)]
-    bounds, rest = laid_out(others)
+    bounds, rest = csr(others)
     marks = np.zeros(ITEMS, np.uint8)
     looked_up = (
-        *laid_out(baskets), np.array(people), anchors.astype(np.int64), np.array(anchored, np.int64), bounds,
+        *csr(baskets), np.array(people), anchors.astype(np.int64), np.array(anchored, np.int64), bounds.copy(),
         rest.astype(np.int64), marks,
     )  # fmt: skip
     sizes = np.full(len(people), 9, np.int64)
@@ -46,7 +42,7 @@ def test_itemsets(baskets, itemsets, random):
 @given(BASKETS, st.integers(1, ITEMS + 2))
 def test_items_below(baskets, bound):
     people = np.arange(len(baskets))[::-1].copy()
-    offsets, codes = laid_out(baskets)
+    offsets, codes = csr(baskets)
     sizes = np.empty(len(people), np.int64)
     count_below(offsets, codes, people, bound, sizes)
     starts = np.cumsum([0, *sizes])
@@ -72,7 +68,7 @@ def test_prefixes(baskets, order, length, ranked, random):
     ranks = np.array([order.index(item) if item in order else -1 for item in range(ITEMS)])
     out = np.empty(len(baskets), np.int64)
     people = np.arange(len(baskets))
-    find_prefixes(*laid_out(baskets), people, ranks, length, len(order), keys, children, len(prefixes), out)
+    find_prefixes(*csr(baskets), people, ranks, length, len(order), keys, children, len(prefixes), out)
     assert out.tolist() == [naive.prefix(basket, order, prefixes, length) for basket in baskets]
 
 
@@ -80,5 +76,5 @@ def test_prefixes(baskets, order, length, ranked, random):
 def test_sums(baskets, worth):
     people = np.arange(len(baskets))[::-1].copy()
     out = np.empty(len(people), np.int64)
-    sum_rows(*laid_out(baskets), people, np.array(worth, np.int64), out)
+    sum_rows(*csr(baskets), people, np.array(worth, np.int64), out)
     assert out.tolist() == [naive.total(baskets[person], worth) for person in people]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csr import csr
 from discreet.exact import search
 from discreet.exact.rows import RowLayout
 from discreet.kernels import assemble, counting, mining, row_layout
@@ -17,12 +18,6 @@ from discreet.kernels.jit import kernel
 from naive import mining as naive
 
 rows_of = st.lists(st.frozensets(st.integers(0, 9), max_size=8).map(sorted), max_size=12)
-
-
-def csr(rows, dtype=np.int32):
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    return offsets, np.array([code for row in rows for code in row], dtype)
 
 
 def lay(rows, rank, dtype=np.int16):
@@ -205,14 +200,14 @@ def test_unsubsumed_of_many_sets():
 def test_order_sets(sets):
     rows = [sorted(items, reverse=True) for items, _ in sets]
     offsets, ranks = csr(rows)
-    order = assemble.order_sets(offsets, ranks, np.array([count for _, count in sets], np.int32))
+    order = assemble.order_sets(offsets, ranks.copy(), np.array([count for _, count in sets], np.int32))
     assert order.tolist() == sorted(range(len(sets)), key=lambda i: (-sets[i][1], len(rows[i]), rows[i], i))
 
 
 @given(st.lists(st.lists(st.integers(0, 99), max_size=9), max_size=9))
 def test_sort_falling(rows):
     offsets, ranks = csr(rows)
-    rising = ranks.copy()
+    rising, ranks = ranks.copy(), ranks.copy()
     assemble.sort_rising(offsets, rising)
     assert rising.tolist() == [rank for row in rows for rank in sorted(row)]
     assemble.sort_falling(offsets, ranks)
@@ -258,7 +253,7 @@ def test_count_columns(rows, sets):
     row_layout.fill_bitmaps(*csr([sorted(row) for row in rows]), np.arange(7, dtype=np.int16), 0, len(rows), bitmaps)
     offsets, places = csr([sorted(items) for items in sets])
     counts = np.full(len(sets), -1, np.int64)
-    counting.count_columns(bitmaps, offsets, places, 0, len(sets), counts)
+    counting.count_columns(bitmaps, offsets, places.copy(), 0, len(sets), counts)
     assert counts.tolist() == [sum(items <= row for row in rows) for items in sets]
 
 
@@ -266,6 +261,7 @@ def test_count_columns_longer_than_a_block():
     generator = np.random.default_rng(4)
     bitmaps = generator.integers(0, 2**63, (3, 1100), dtype=np.uint64)
     counts = np.empty(2, np.int64)
-    counting.count_columns(bitmaps, np.array([0, 2, 5]), np.array([0, 2, 2, 1, 0], np.int32), 0, 2, counts)
+    offsets, places = csr([[0, 2], [2, 1, 0]])
+    counting.count_columns(bitmaps, offsets, places.copy(), 0, 2, counts)
     assert counts[0] == np.bitwise_count(bitmaps[0] & bitmaps[2]).sum()
     assert counts[1] == np.bitwise_count(bitmaps[0] & bitmaps[1] & bitmaps[2]).sum()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from csr import closed, csr, to_rows
 from discreet.kernels import rows as kernels
 from naive import rows as naive
 
@@ -18,16 +17,7 @@ ROWS = st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=12)
 
 
 def to_bytes(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
-def to_csr(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return offsets, np.array([code for row in rows for code in row], np.int32)
-
-
-def to_rows(offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> list[list[int]]:
-    return [codes[a:b].tolist() for a, b in pairwise(offsets)]
+    return np.frombuffer(bytearray(text.encode()), np.uint8)
 
 
 def parse(text: str, limit: int, plain: bool) -> list[list[int]] | None:
@@ -104,7 +94,7 @@ def test_place_of_bad_fields(text: str, place: int) -> None:
 
 @given(ROWS)
 def test_sort_and_close(rows: list[list[int]]) -> None:
-    offsets, codes = to_csr(rows)
+    offsets, codes = (array.copy() for array in csr(rows))
     sizes = np.empty(len(rows), np.int32)
     middle = len(rows) // 2
     kernels.sort_rows(offsets, codes, 0, middle, sizes)
@@ -115,8 +105,8 @@ def test_sort_and_close(rows: list[list[int]]) -> None:
 
 @given(ROWS, st.sets(st.integers(0, 40)))
 def test_held(rows: list[list[int]], kept: set[int]) -> None:
-    offsets, codes = to_csr(rows)
-    baskets = to_csr([sorted(kept & set(row)) for row in rows])
+    offsets, codes = csr(rows)
+    baskets = (array.copy() for array in csr([sorted(kept & set(row)) for row in rows]))
     out = np.empty(len(codes), np.bool_)
     kernels.held(offsets, codes, *baskets, out)
     assert out.tolist() == [code in kept for row in rows for code in row]
@@ -125,10 +115,11 @@ def test_held(rows: list[list[int]], kept: set[int]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=40))
 def test_scatter(events: list[tuple[int, int]]) -> None:
     expected = [[code for row, code in events if row == person] for person in range(6)]
-    offsets, _ = to_csr(expected)
+    offsets, _ = csr(expected)
     out = np.empty(len(events), np.int32)
-    rows = np.array([row for row, _ in events], np.int64)
-    kernels.scatter(rows, np.array([code for _, code in events], np.int32), offsets.copy(), out)
+    rows = closed(np.array([row for row, _ in events], np.int64))
+    codes = closed(np.array([code for _, code in events], np.int32))
+    kernels.scatter(rows, codes, offsets.copy(), out)
     assert to_rows(offsets, out) == expected
 
 

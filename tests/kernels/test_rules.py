@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csr import closed, csr
 from discreet.kernels.rules import fill_slots, find_rows, find_rules, hash_rows
 from naive import rules as naive
 
@@ -15,11 +16,6 @@ POOR_KEYS = np.array([1, 1, 2, 2, 3, 3, 0, 0], np.int64)
 row = st.frozensets(st.integers(0, 7), max_size=6).map(sorted)
 rows = st.lists(row, max_size=30)
 keys = st.sampled_from([KEYS, POOR_KEYS])
-
-
-def csr(rows):
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return offsets, np.array([code for row in rows for code in row], np.int32)
 
 
 def table(rows, keys):
@@ -47,7 +43,7 @@ def test_finds_the_first_equal_row(rows, wanted, keys):
 
 def run(rows, counts, keys=KEYS, people=20, minimums=(0.0, 0.0), shape=(99, False), limit=10**9, part=None):
     first, stop = part or (0, len(rows))
-    counts = np.array(counts, np.int64)
+    counts = closed(np.array(counts, np.int64))
     *columns, missing, _ = find_rules(first, stop, table(rows, keys), counts, people, minimums, shape, limit)
     return list(zip(*(column.tolist() for column in columns), strict=True)), missing
 

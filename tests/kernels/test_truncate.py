@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from csr import csr, to_rows
 from discreet.kernels.pieces import pieces
 from discreet.kernels.truncate import keep_some, number_equal
 from discreet.kernels.truncate_smart import keep_smart, trim_columns
@@ -33,24 +34,18 @@ def candidates(draw: st.DrawFn) -> dict[tuple[int, ...], int]:
     return {one: draw(st.integers(0, 6)) for one in chosen}
 
 
-def to_csr(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return offsets, np.array([code for row in rows for code in row], np.int32)
-
-
-def to_rows(offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> list[list[int]]:
+def kept_rows(offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> list[list[int]]:
     assert offsets[-1] == len(codes)
-    return [codes[a:b].tolist() for a, b in pairwise(offsets)]
+    return to_rows(offsets, codes)
 
 
 def some(rows: list[list[int]], most: int, key: int, copies=None) -> list[list[int]]:
-    return to_rows(*keep_some(*to_csr(rows), most, key, copies=copies))
+    return kept_rows(*keep_some(*csr(rows), most, key, copies=copies))
 
 
 def smart(rows: list[list[int]], most: int, key: int, scores: dict[tuple[int, ...], int], copies=None):
-    sets = to_csr([list(one) for one in scores])
     values = np.array(list(scores.values()), np.int64)
-    return to_rows(*keep_smart(*to_csr(rows), ITEMS, most, key, *sets, values, copies))
+    return kept_rows(*keep_smart(*csr(rows), ITEMS, most, key, *csr(scores), values, copies))
 
 
 @given(ROWS, MOST, KEYS)
@@ -80,13 +75,13 @@ EQUAL_ROWS = st.lists(
 
 @given(EQUAL_ROWS, KEYS)
 def test_number_equal(rows, key):
-    found = number_equal(*to_csr(rows), key)
+    found = number_equal(*csr(rows), key)
     assert found.tolist() == naive.number_equal(rows)
 
 
 @given(EQUAL_ROWS, MOST, KEYS, candidates())
 def test_equal_rows_may_have_fates_of_their_own(rows, most, key, scores):
-    copies = number_equal(*to_csr(rows), key)
+    copies = number_equal(*csr(rows), key)
     each = list(zip(rows, copies.tolist(), strict=True))
     assert some(rows, most, key, copies) == [naive.keep_some(row, most, key, copy) for row, copy in each]
     kept = smart(rows, most, key, scores, copies)
@@ -103,7 +98,7 @@ def test_one_more_row_is_one_more_cut_row(way):
     scores = {(0, 1, 2): 5, (2, 3, 4): 4, (0, 3, 5): 4}
 
     def cut(rows):
-        copies = number_equal(*to_csr(rows), 5)
+        copies = number_equal(*csr(rows), 5)
         kept = some(rows, 2, 5, copies) if way == "some" else smart(rows, 2, 5, scores, copies)
         assert all(len(left) <= 2 for left in kept)
         return Counter(map(tuple, kept))
@@ -129,8 +124,8 @@ def trimmed(
     for number, row in enumerate(rows):
         held = [place for place, code in enumerate(used) if code in row]
         bitmaps[held, number // 64] |= np.uint64(1 << number % 64)
-    sets = to_csr([list(one) for one in scores])
-    trim_columns(*to_csr(rows), ITEMS, most, key, *sets, np.array(list(scores.values()), np.int64), bitmaps, copies)
+    values = np.array(list(scores.values()), np.int64)
+    trim_columns(*csr(rows), ITEMS, most, key, *csr(scores), values, bitmaps, copies)
     bits = [[int(word) >> bit & 1 for word in line for bit in range(64)] for line in bitmaps]
     return [{code for code, line in zip(used, bits, strict=True) if line[number]} for number in range(len(rows))]
 
@@ -152,9 +147,8 @@ def test_long_rows_and_many_candidates(size):
     rows = [sorted(generator.choice(200, many, replace=False).tolist()) for many in (150, 3, 90, 0, 199)]
     frequent = generator.choice(200, 24, replace=False).tolist()
     scores = {one: int(generator.integers(0, 50)) for one in combinations(sorted(frequent), size)}
-    sets = to_csr([list(one) for one in scores])
     values = np.array(list(scores.values()), np.int64)
-    kept = to_rows(*keep_smart(*to_csr(rows), 200, 8, 99, *sets, values))
+    kept = kept_rows(*keep_smart(*csr(rows), 200, 8, 99, *csr(scores), values))
     assert kept == [naive.keep_smart(row, 8, 99, scores) for row in rows]
     assert some(rows, 40, 99) == [naive.keep_some(row, 40, 99) for row in rows]
 
@@ -231,7 +225,7 @@ def test_every_code_is_kept_about_as_often():
     Fixed keys. Each chi-square below raises a false alarm once in a million; there are four.
     """
     row = [3, 4, 5, 900, 901, 40_000, 41_000, 2**31 - 2]
-    runs, most = 4000, 3
+    runs, most = 1500, 3
     kept = [frozenset(some([row], most, key * 0x9E3779B97F4A7C15 % 2**64)[0]) for key in range(runs)]
     # All 56 sets of three codes are equally likely, which says the same of single codes and of pairs.
     seen = [kept.count(frozenset(one)) for one in combinations(row, most)]
@@ -256,5 +250,5 @@ def test_every_code_is_kept_about_as_often():
 def test_codes_of_one_name_are_cut_to_the_length_too():
     rows = [list(range(12)), list(range(5, 12))]
     for key in range(20):
-        offsets, codes = keep_some(*to_csr(rows), 4, key, np.zeros(12, np.uint64))
+        offsets, codes = keep_some(*csr(rows), 4, key, np.zeros(12, np.uint64))
         assert to_rows(offsets, codes) == [[0, 1, 2, 3], [5, 6, 7, 8]]

@@ -63,6 +63,7 @@ def _scatter(folder: Path) -> None:
     from ..baskets.generate import quest
     from ..kernels.assemble import unsubsumed_by_lists
     from ..kernels.cells import count_cells
+    from ..results.itemsets import Itemsets
 
     (folder / "events.csv").write_text("who,what,when\n1,tea,3\n1,milk,2\n2,tea,1\n2,milk,1\n2,bread,5\n")
     read(folder / "events.csv", person="who", item="what", time="when", max_items=2)
@@ -70,9 +71,10 @@ def _scatter(folder: Path) -> None:
     for kind in ("all", "closed", "maximal"):
         mine(wide, min_count=3, kind=kind)
     mine(wide, itemsets=[p.items for p in mine(wide, min_count=1, lengths=2)])
-    offsets, codes, groups = np.array([0, 2, 3]), np.array([1, 0, 1], np.int32), np.array([0, 2])
-    unsubsumed_by_lists(offsets, codes, groups, 2)
-    count_cells(offsets, np.array([0, 1, 1], np.int32), 2, np.array([0, 2]), np.array([0, 1], np.int32))
+    # What cannot be written is another type to the compiler, and so are rows and itemsets kept.
+    rows = Itemsets(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
+    unsubsumed_by_lists(rows.offsets, rows.codes, np.array([0, 2]), 2)
+    count_cells(rows.offsets, rows.codes, 2, np.array([0, 2]), np.array([0, 1], np.int32))
 
 
 def _publish() -> None:
