@@ -40,7 +40,7 @@ class TestOtherPackages:
         assert program(tmp_path, code).stdout == "plain.md discreet\n"
 
     def test_stand_the_audit(self, tmp_path):
-        done = run(install(tmp_path), "audit", "plain", "--epsilon", 1)
+        done = run(install(tmp_path), "audit", "plain", "--epsilon", 1, "--runs", 20)
         assert done.returncode == 0, done.stderr
 
     @pytest.mark.parametrize(
