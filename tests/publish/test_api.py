@@ -14,6 +14,7 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets.recoding import CHOICES
 from discreet.cli.delivery import names_of
+from discreet.curator.mechanism import settings_of
 from discreet.publish import answer, keywords, prepare, prepare_count
 from discreet.publish.payment import Receipt
 from discreet.registry import mechanism
@@ -283,8 +284,9 @@ def test_the_receipt_comes_before_the_result(tmp_path):
 
 def test_what_was_chosen_is_cited_with_its_settings():
     found = discreet.release(SHOP, **ASKED, lengths=1)
-    assert found.citations == (mechanism("clipped").citation, mechanism("auto").citation)
-    assert found.settings == {"pairs": 30}
+    chosen = mechanism(found.chosen)
+    assert found.citations == (chosen.citation, mechanism("auto").citation)
+    assert found.settings == settings_of(chosen)
     assert discreet.count(SHOP, [{"tea"}], epsilon=1).citations == (mechanism("count").citation,)
 
 

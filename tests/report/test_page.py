@@ -121,6 +121,8 @@ def test_the_headline():
     noisy = replace(bounded(COUNTS, 100), people_within=(90, 110))
     assert "about 80 of about 100 people. Made" in sound(page(tell(patterns=noisy))).text
     assert "it lies between 90 and 110, in 95 of 100 cases." in sound(page(tell(patterns=noisy))).text
+    nothing = sound(page(tell(patterns=bounded(COUNTS, 100, 90)))).text
+    assert "5 patterns were found; 5 may be held by nobody. Most of this cannot be told from noise." in nothing
 
 
 def test_what_is_shown_of_an_interval_covers_it():

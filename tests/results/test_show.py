@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from discreet import mine
-from discreet.results.show import table
+from discreet.results.show import DROWNED, table
 from naive.rules import count_patterns, make_patterns
 
 NAMES = make_patterns(
@@ -63,6 +63,15 @@ def test_bounds_are_shown():
         "───────────────────────────────────────",
         "7       1,500    0.3750   1,432   1,568",
     ]
+
+
+def test_what_is_mostly_noise_says_so_first():
+    counts = {frozenset({1}): 40, frozenset({2}): 30, frozenset({3}): 20}
+    for low, said in ((np.array([9.0, 0, 0]), True), (np.array([9.0, 1, 0]), False)):
+        private = make_patterns(counts, 4000, low=low, high=np.full(3, 90.0))
+        assert repr(private).startswith("3 patterns of 4,000 people; 2 may be held by nobody\nMost of this") is said
+        assert (DROWNED in " ".join(repr(private).split())) is (DROWNED in private._repr_html_()) is said
+    assert DROWNED not in repr(make_patterns(counts, 4000))
 
 
 @pytest.mark.parametrize("show", [repr, lambda result: result._repr_html_()])

@@ -18,7 +18,7 @@ from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns, margins_of
 from ..results.promise import SIMULATED
 from ..results.rules import Rules
-from ..results.show import promises
+from ..results.show import DROWNED, drowned, promises
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import GraphPicture, graph
 from .style import policy, style
@@ -136,6 +136,8 @@ def _headline(patterns: Patterns) -> str:
     held = f"{about}{whole(int(first.counts[0]))}"
     if patterns.people > 0:
         held += f" of {among}{whole(patterns.people)} people"
+    if drowned(patterns):
+        return f"{many}; {whole(drowned(patterns))} may be held by nobody. {DROWNED}"
     return f"{many}. The largest count is that of {html_itemset(labels_of(first.itemsets, first)[0])}: {held}."
 
 

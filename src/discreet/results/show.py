@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
 ROWS = 10
+DROWNED = (
+    "Most of this cannot be told from noise. More people, a higher epsilon, fewer items or fewer patterns would help."
+)
 _ITEMS = 24
 
 
@@ -35,16 +38,26 @@ def headline(result: Patterns | Rules) -> str:
     if result.people_within is not None:
         people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
     line = f"{number_of(len(result), word)} of {people}"
+    if isinstance(result, Patterns) and drowned(result):
+        line += f"; {drowned(result):,} may be held by nobody"
     if isinstance(result, Rules) and result.omitted:
         line += f"; {result.omitted:,} left out, because a side is not among the patterns"
     return line
 
 
+def drowned(patterns: Patterns) -> int:
+    """Return how many patterns the noise may have made up, where these are the most; otherwise 0."""
+    if patterns.low is None or not patterns.counted:
+        return 0
+    nobody = int((patterns.low <= 0).sum())
+    return nobody if 2 * nobody > len(patterns) else 0
+
+
 def promises(result: Patterns | Rules) -> list[str]:
-    """Return the lines under the headline: what was promised, and whether it was only tried out."""
+    """Return the lines under the headline: whether it is mostly noise, what was promised, and whether it is a trial."""
     about = result.about or {}
     promised = about.get("guarantee")
-    lines = []
+    lines = [DROWNED] if isinstance(result, Patterns) and drowned(result) else []
     if isinstance(promised, Mapping):
         lines.append(printable(line(promised)))
     if about.get("simulated"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
+from discreet.curator.steps.clipped_counting import HOLDING
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
-from discreet.privacy.meter import Meter
+from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.registry import mechanism
 
@@ -74,8 +76,6 @@ class TestByFacts:
     @pytest.mark.parametrize(
         ("asked", "name"),
         [
-            (replace(ASKED, longest=1, top=10), "clipped"),
-            (replace(ASKED, longest=1, top=None, count=5), "clipped"),
             (replace(ASKED, least=13, longest=13), "exponential"),
             (replace(ASKED, least=13, longest=13, top=None, count=5), "truncated"),
         ],
@@ -105,21 +105,24 @@ def meter(epsilon="1", delta=0) -> Meter:
 
 
 class TestByMeasurement:
-    # With K = 100, 105 patterns are looked for: 20 items go with 41 pairs, so 61 picks share 3/5 of epsilon.
-    @pytest.mark.parametrize(
-        ("many", "mark", "why"),
-        [
-            (20, 720, "about 20 items make most of the patterns, and can be picked"),
-            (20, 700, ""),
-            (31, 2_000, "about 31 items make most of the patterns, and can be picked"),
-            (32, 2_000, ""),
-            (105, 9_000, ""),
-            (105, 10_000, "many patterns are held by 10,000 people or more, at least 1/10 of all"),
-            (12, 150, "about 12 items make most of the patterns, and can be picked"),
-        ],
-    )
-    def test_the_last_count_and_the_number_of_items_decide(self, many, mark, why):
-        assert auto._why_bases(ASKED, 100, many, mark, meter()) == why
+    def test_spreads(self):
+        # With K = 100, 105 patterns are looked for: 20 items go with 41 pairs, so 61 picks share 3/5 of epsilon.
+        assert auto._picks(ASKED, 100, 20) == 61
+        assert auto._spread_of_items(ASKED, 100, 20, meter()) == pytest.approx(61 / 0.6)
+        assert auto._picks(ASKED, 100, 12) == 12
+        assert auto._spread_of_patterns(100, meter()) == pytest.approx(100 / 0.6)
+        assert auto._spread_of_patterns(1_001, meter()) == inf
+        # 20 items of triples go with all 190 pairs of them.
+        assert auto._picks(replace(ASKED, least=3), 100, 20) == 210
+        # A delta makes picks cheaper.
+        assert auto._spread_of_items(ASKED, 100, 20, meter(delta="1e-6")) < 61 / 0.6 / 2
+
+    @pytest.mark.parametrize(("after", "slope"), [(400, 0.15), (280, 0.515), (200, 1.0), (100, 1.5), (0, 1.5)])
+    def test_the_slope_is_measured(self, monkeypatch, after, slope):
+        noisy = Noisy(np.array([after]), Fraction(1), Fraction(2))
+        monkeypatch.setattr(Meter, "count", lambda *given: noisy)
+        assert auto._slope(None, replace(ASKED, top=10), meter(), 400) == pytest.approx(slope, abs=0.001)
+        assert auto._slope(None, replace(ASKED, top=None, count=5), meter(), 400) == auto.USUAL
 
     @pytest.mark.parametrize(
         ("question", "charged"),
@@ -146,21 +149,11 @@ class TestByMeasurement:
         assert plan[1] == ("measuring the count of the last pattern", Fraction(49, 50) * Fraction(3, 100))
         assert sum(share for _, share in plan) == 1
 
-    def test_longer_patterns_alone_need_more_pairs(self):
-        # 20 items go with all 190 pairs of them: 210 picks share 3/5 of epsilon.
-        triples = replace(ASKED, least=3)
-        assert not auto._why_bases(triples, 100, 20, 2_400, meter())
-        assert auto._why_bases(triples, 100, 20, 2_500, meter())
-
-    def test_a_delta_makes_picks_cheaper(self):
-        assert not auto._why_bases(ASKED, 100, 20, 300, meter())
-        assert auto._why_bases(ASKED, 100, 20, 300, meter(delta="1e-6"))
-
     def test_picking_longer_patterns_one_by_one_is_for_where_it_finds_them(self):
         pairs = replace(ASKED, least=2, longest=2, top=10)
-        assert auto._worth_picking(pairs, 300, meter())
-        assert not auto._worth_picking(pairs, 200, meter())
-        assert auto._worth_picking(replace(pairs, counts=False), 200, meter())
+        assert auto._worth_picking(pairs, 400, meter())
+        assert not auto._worth_picking(pairs, 300, meter())
+        assert auto._worth_picking(replace(pairs, counts=False), 300, meter())
         assert not auto._worth_picking(ASKED, 50_000, meter(delta="1e-6"))
         assert not auto._worth_picking(replace(pairs, longest=900, items=5_000), 50_000, meter())
 
@@ -174,6 +167,10 @@ class TestByMeasurement:
             (DENSE, {"min_count": 300}, "bases"),
             (DENSE, {"min_count": 300, "delta": "1e-6"}, "bases"),
             (SPARSE, {"top": 40}, "clipped"),
+            (SPARSE, {"top": 3, "epsilon": 9, "lengths": 1}, "peeling"),
+            (SPARSE, {"min_count": 45, "lengths": 1}, "clipped"),
+            (DENSE, {"min_count": 300, "lengths": 1}, "bases"),
+            ([*SPARSE] * 60, {"top": 20}, "clipped"),
             (SPARSE, {"min_count": 45}, "clipped"),
             (FEW_ITEMS, {"top": 100, "people": 60_000}, "bases"),
             (FEW_ITEMS, {"min_count": 2_000, "people": 60_000}, "bases"),
@@ -215,15 +212,13 @@ class TestWhatComesBack:
 
 def test_the_choice_is_a_function_of_released_values(monkeypatch):
     # With every measurement replaced by the same number, very different data lead to the same choice.
-    from discreet.privacy.meter import Noisy
-
     right = Meter.count
 
     def fixed(self, what, engine, query, share):
         noisy = right(self, what, engine, query, share)
-        if what != "measuring the count of the last pattern":
+        if what not in (auto.LAST, auto.SLOPE, HOLDING):
             return noisy
-        return Noisy(np.array([400]), noisy.scale, noisy.variance)
+        return Noisy(np.full(len(noisy.values), 400), noisy.scale, noisy.variance)
 
     monkeypatch.setattr(Meter, "count", fixed)
     monkeypatch.setattr(Bases, "choose_many", lambda *arguments: 5)

@@ -90,7 +90,8 @@ def test_the_noise_is_drawn_where_the_sums_lie():
 def test_next_to_no_noise_gives_the_counts(delta):
     asked = SealedEngine(LocalEngine(groceries(600, seed=2)))
     pairs = naive.column(list(combinations(range(12), 2)))
-    tally, total = count_clipped("x", asked, meter(10**9, delta), pairs, Fraction(1), 50.0)
+    counted = count_clipped("x", asked, meter(10**9, delta), pairs, Fraction(1), 50.0)
+    tally, total = counted.tally, counted.total
     assert np.allclose(tally.estimates, unsealed(asked.answer(Supports(pairs))), atol=0.4)
     assert tally.deviations.max() < 1
     assert total >= 1
@@ -105,7 +106,8 @@ def test_charges_and_a_family_of_one():
     ]  # fmt: skip
     # Of one itemset nobody holds more than one: nothing has to be looked up, nothing is clipped.
     alone = meter()
-    tally, total = count_clipped("a count", asked, alone, naive.column([{0, 1}]), Fraction(1, 2), 9.0)
+    counted = count_clipped("a count", asked, alone, naive.column([{0, 1}]), Fraction(1, 2), 9.0)
+    tally, total = counted.tally, counted.total
     assert [(charge.what, charge.epsilon) for charge in alone.charges] == [("a count", Fraction(1, 2))]
     assert total == 1
     assert tally.deviations.tolist() == [pytest.approx(2**0.5 / 0.5)]
@@ -129,7 +131,8 @@ def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
 
     nobody = Nobody(1)
     family = naive.column([{item} for item in range(ITEMS)])
-    tally, total = count_clipped("x", watching.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
+    counted = count_clipped("x", watching.engine([], ITEMS), nobody, family, Fraction(1), 100.0)
+    tally, total = counted.tally, counted.total
     assert total == 1
     assert tally.estimates.tolist() == [0.0] * ITEMS
 

@@ -1,14 +1,16 @@
 """Choosing a mechanism: by public facts where they suffice, and by small measurements that are paid for.
 
-What decides is whether data are dense, and whether picks of items can be told from noise: which depends on the data
-only through the count of the last pattern and the number of items above it. Both are measured with noise, and used by
-the mechanism that is chosen as well. The proof is in `auto.md`.
+What is compared is a spread: how far apart two counts have to be before a way of finding patterns tells them apart. For
+picks it follows from how many there are; for clipped counts, from how many items people hold; and how much of it can be
+borne, from the count of the last pattern and from how fast counts fall about it. These are measured with noise, and
+used by the mechanism that is chosen as well. The proof is in `auto.md`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf, log2
 from typing import ClassVar
 
 from ...exact.query import Kth, People
@@ -16,14 +18,15 @@ from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
+from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.basis_selection import RANK, RANK_SHARE
-from ..steps.clipped_counting import LAST
+from ..steps.clipped_counting import LAST, LOOKING, choose_total, held_histogram
 from ..steps.itemset_choice import check_top, slack
 from .bases import SEVERAL, Bases
-from .clipped import LOWERED, MEASURING, ClippedCounting
+from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting
 from .exponential import Exponential
-from .peeling import MOST, Peeling
+from .peeling import MOST, Peeling, way
 
 # Fitted on the data sets that `docs/flagships.md` names; `auto.md` has the measurements.
 # Data are dense where so large a part of the people hold the last pattern.
@@ -32,11 +35,22 @@ DENSE = Fraction(1, 10)
 CROWDED = Fraction(3, 4)
 # Items are few where they are so large a part of the patterns that are looked for, or less.
 FEW = Fraction(3, 10)
-# How many times the noise of one pick the last count has to be.
+# Where items are few, most patterns lie within their bases: the spread may be the last count over this.
 CLEAR = 7
-# Longer patterns alone are picked out of all there are where so large a part of what a pick may miss by, or more, is
-# less than the last count.
-MISSED = Fraction(2, 3)
+# Picks may have so large a part of the spread that clipped counting has for single items: it counts again later.
+SHARPER = 0.35
+# Or any spread by which about so large a part of the patterns is missed: their counts come out better.
+MISSES = 0.045
+# Counts go with the rank to a power about the last pattern. The share of what is left that measures it, what is usual
+# where it is not measured, and its bounds.
+SLOPING = Fraction(1, 50)
+USUAL, FLATTEST, STEEPEST = 0.7, 0.15, 1.5
+# Of so many patterns or fewer it does not pay to measure how many items they are made of.
+SHORT = 30
+# Where bases take so large a part of the picks that the patterns do, patterns are picked one by one.
+SAME = 0.9
+# In dense data counts lie close together: short tops are picked one by one where people are so many times the spread.
+APART = 1_500
 # The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
 SURELY = Fraction(1, 10)
 # The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
@@ -46,6 +60,7 @@ ROUGHLY = Fraction(1, 50)
 WHOM = Fraction(1, 50)
 
 AMONG = "counting the people with the given items"
+SLOPE = "measuring how fast counts fall"
 _FIND = "finding the patterns"
 
 
@@ -104,21 +119,54 @@ class Auto(Mechanism):
         if task.top is not None and not dense and _worth_picking(task, mark, meter):
             why = f"patterns of {task.least} items or more that about {mark:,} people hold can be picked one by one"
             return _told(Exponential().run(engine, task, meter.part(meter.left)), Exponential(), why, facts)
-        crowded = mark >= CROWDED * task.people
-        if dense and not crowded and not meter.pure and task.top is not None and task.least == 1 and top <= MOST:
-            why = f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
-        if dense or _clear(task, top, round(FEW * bases.wanted(task, top)), mark, meter):
-            surely = SURELY if dense and task.top is not None else bases.many_share
-            many = bases.choose_many(engine, task, top, meter, meter.left * surely)
+        if dense:
+            return self._dense(engine, task, meter, top, mark, facts)
+        singles = Itemsets.singles(task.items)
+        slope = _slope(engine, task, meter, mark)
+        holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
+        spread = choose_total(singles, holding, meter, meter.left * ITEMS, mark)[1]
+        borne = max(SHARPER * spread, MISSES * slope * mark)
+        picked = f"patterns that about {mark:,} people hold can be picked one by one"
+        one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
+        if one_by_one and (top <= SHORT or task.longest == 1):
+            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
+        why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
+        few = round(FEW * bases.wanted(task, top))
+        if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
+            many = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
             facts["items expected"] = many
-            why = _why_bases(task, top, many, mark, meter)
-            if why:
+            if one_by_one and _picks(task, top, many) >= SAME * top:
+                return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
+            if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
+                why = f"about {many:,} items make most of the patterns, and can be picked"
                 return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
             why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
-        else:
-            why = f"picks of items could hardly tell counts of about {mark:,} people from smaller ones"
-        return _told(clipped.find(engine, task, meter, float(mark), low), clipped, why, facts)
+        return _told(clipped.find(engine, task, meter, float(mark), low, holding), clipped, why, facts)
+
+    def _dense(
+        self, engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]
+    ) -> Found:
+        """Find patterns that a large part of the people hold: from bases, or one by one where that tells them apart."""
+        bases, why = Bases(), f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
+        if task.top is not None and task.least == 1 and top <= MOST:
+            apart = top <= SHORT and task.people >= APART * _spread_of_patterns(top, meter)
+            if apart or (not meter.pure and mark < CROWDED * task.people):
+                return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
+        if task.longest == 1:
+            return _told(bases.from_items(engine, task, top, 0, meter), bases, why, facts)
+        surely = SURELY if task.top is not None else bases.many_share
+        many = bases.choose_many(engine, task, top, meter, meter.left * surely)
+        facts["items expected"] = many
+        return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
+
+
+def _slope(engine: SealedEngine, task: Task, meter: Meter, mark: int) -> float:
+    """Return how fast counts fall about the last pattern: the power of the rank that they go with."""
+    if task.top is None:
+        return USUAL
+    rank = Universe(task.items, task.least, task.longest).up_to(2 * task.top)
+    after = meter.count(SLOPE, engine, Kth(rank, task.least, task.longest), meter.left * SLOPING)
+    return min(max(log2(mark / max(float(after.values[0]), 1.0)), FLATTEST), STEEPEST)
 
 
 def _by_facts(task: Task) -> tuple[Mechanism, str] | None:
@@ -126,8 +174,6 @@ def _by_facts(task: Task) -> tuple[Mechanism, str] | None:
     if task.least > Bases().largest:
         why = f"patterns of {task.least} items or more were asked for"
         return (Exponential(), why) if task.top is not None else (_truncated(), why)
-    if task.longest == 1:
-        return ClippedCounting(), "single items were asked for, and counting all of them costs no more than some"
     return None
 
 
@@ -149,24 +195,23 @@ def _worth_picking(task: Task, mark: int, meter: Meter) -> bool:
     how, top = Exponential(), task.top or 1
     share = meter.left * (how.selecting if task.counts else 1)
     missed = slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way))
-    return MISSED * missed <= mark
+    return missed <= mark
 
 
-def _clear(task: Task, top: int, many: int, mark: int, meter: Meter) -> bool:
-    """Say whether picks of so many items, and of pairs as these need, can tell counts of `mark` from smaller ones."""
+def _picks(task: Task, top: int, many: int) -> int:
+    """Return how many picks of items and pairs bases of so many items take."""
     bases = Bases()
-    picks = max(1, many + (bases.pairs(task, top, many) if many > bases.largest else 0))
-    return mark * meter.rate(picks, meter.left * SEVERAL, bases.way(meter)) >= CLEAR
+    return max(1, many + (bases.pairs(task, top, many) if many > bases.largest else 0))
 
 
-def _why_bases(task: Task, top: int, many: int, mark: int, meter: Meter) -> str:
-    """Return why patterns of about so many items are best found from bases; nothing where they are not."""
-    if _dense(task, mark):
-        return f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-    few = many <= FEW * Bases().wanted(task, top)
-    if few and _clear(task, top, many, mark, meter):
-        return f"about {many:,} items make most of the patterns, and can be picked"
-    return ""
+def _spread_of_items(task: Task, top: int, many: int, meter: Meter) -> float:
+    """Return how far apart counts have to be for picks of so many items, and of pairs as these need."""
+    return float(1 / meter.rate(_picks(task, top, many), meter.left * SEVERAL, Bases().way(meter)))
+
+
+def _spread_of_patterns(top: int, meter: Meter) -> float:
+    """Return how far apart counts have to be for picks of patterns one by one."""
+    return float(1 / meter.rate(top, meter.left * Peeling().selecting, way(meter))) if top <= MOST else inf
 
 
 def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int]) -> Found:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import ceil, comb
 from typing import ClassVar
 
-from ...exact.query import LARGEST_BASIS
+from ...exact.query import LARGEST_BASIS, Cells
 from ...privacy.meter import Meter, Noisy, Way
 from ..mechanism import Plan, Task
 from ..steps.basis_cover import Basis, blocks
@@ -25,6 +25,8 @@ SMALL = 10
 # better than several of fewer.
 TOGETHER = 5
 TELLING = 50
+# Noise on a count is much where its deviation is more than one in so many people.
+MUCH = 1_000
 # Where so large a part of all pairs was picked, and nothing longer is wanted, all of them are covered.
 NEARLY = Fraction(3, 5)
 # What is left once the number of items is known: for picking the items of one basis; items and pairs of several; where
@@ -88,7 +90,9 @@ class Bases(Basing):
         others = self.pairs(task, top, many)
         picks = meter.rate(many + others, meter.left * SEVERAL, self.way(meter))
         dense = self.wanted(task, top) >= TOGETHER * many and task.people * picks < TELLING
-        if many <= (max(self.largest, LARGEST_BASIS) if dense else self.largest):
+        # Where single items are all that is expected, their basis is split if small ones have less noise.
+        apart = not dense and not others and _noisy_in_one(task, many, meter)
+        if not apart and many <= (max(self.largest, LARGEST_BASIS) if dense else self.largest):
             return Split(items=ONE, single=True)
         if task.least > 1 and task.longest > 2:
             return ALONE
@@ -105,3 +109,15 @@ class Bases(Basing):
         """Fit the cells to each other and to the number of people, where it is that of the people in the cells."""
         people = (float(task.people), (task.people_margin / 1.96) ** 2) if task.counted else None
         return fit_up(bases, noisy, task.least, self.longest(task), people)
+
+
+def _noisy_in_one(task: Task, many: int, meter: Meter) -> bool:
+    """Say whether items have much noise in one basis of all of them, and less in small ones, of about three each.
+
+    An item is a sum over half of the cells of its basis. Noise goes with the number of bases and with one over the
+    share of the budget; its square does under zCDP.
+    """
+    variance = (1 << many - 1) * meter.scale(Cells(((0,),)), meter.left * (1 - ONE))[1]
+    power = 2 if meter.pure else 1
+    one = Fraction(1 << many - 1) / (1 - ONE) ** power
+    return variance * MUCH**2 > task.people**2 and one > 4 * (ceil(many / 3) / (1 - SEVERAL)) ** power

@@ -25,11 +25,23 @@ from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.candidate_join import joined, rows
-from ..steps.clipped_counting import CHOSEN, DEVIATIONS, HOLDING, I64, LAST, LOOKING, Tally, count_clipped, end_to_end
+from ..steps.clipped_counting import (
+    HOLDING,
+    I64,
+    LAST,
+    LOOKING,
+    Histogram,
+    Tally,
+    count_clipped,
+    end_to_end,
+    falling,
+)
 from ..steps.itemset_choice import check_top
+from ..steps.winners import FRESH, count_winners
 
 FIND = "counting the candidates"
 AGAIN = "counting again what is in doubt"
+SHOWN = "counting what is shown"
 
 # The numbers below were fitted to five data sets; `clipped.md` says to which, and what others give.
 # The share that measures the count of the last pattern; of what is left then, those of single items, where longer
@@ -58,6 +70,8 @@ FEW_ITEMS, CANDIDATES = 10, 100_000
 ROOM = 40
 # Longer patterns are not looked for: their share of the budget would be nothing.
 LONGEST = 12
+# The part of what is left at last that counts all that is shown, where counts are wanted.
+LASTLY = Fraction(2, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +102,8 @@ class ClippedCounting(Mechanism):
 
     name: ClassVar[str] = "clipped"
     summary: ClassVar[str] = (
-        "Counts the candidates of one length after the other at once, people who hold many of them scaled down, and "
-        "counts again those that are in doubt."
+        "Counts the candidates of one length after the other at once, people who hold many of them scaled down; counts "
+        "again those that are in doubt, and at last what is shown."
     )
     citation: ClassVar[str] = "The mechanism is discreet's own."
     answers: ClassVar[tuple[Answers, ...]] = ("top", "threshold")
@@ -116,7 +130,7 @@ class ClippedCounting(Mechanism):
             check_top(task)
 
     def plan(self, task: Task) -> Plan:
-        """Measure the count of the last pattern, count candidates, and count again those that are in doubt.
+        """Measure the count of the last pattern, count candidates, again those in doubt, and at last what is shown.
 
         What a length does not use, as it has no candidates, goes to the last step.
         """
@@ -125,7 +139,10 @@ class ClippedCounting(Mechanism):
         steps = [(LAST, measuring)] if measuring else []
         counted = 1 - LOOKING
         again = 1 - measuring - finding
-        return [*steps, (HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
+        last = again * LASTLY if task.counts else Fraction(0)
+        again -= last
+        steps += [(HOLDING, (finding + again) * LOOKING), (FIND, finding * counted), (AGAIN, again * counted)]
+        return [*steps, (SHOWN, last)] if last else steps
 
     def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Measure what the last pattern counts, where that is not the question, and find those above it."""
@@ -135,7 +152,15 @@ class ClippedCounting(Mechanism):
         mark = max(1.0, float(last.values[0]))
         return self.find(engine, task, meter, mark, max(1.0, mark - LOWERED * last.deviation))
 
-    def find(self, engine: SealedEngine, task: Task, meter: Meter, mark: float, low: float) -> Found:
+    def find(
+        self,
+        engine: SealedEngine,
+        task: Task,
+        meter: Meter,
+        mark: float,
+        low: float,
+        holding: Histogram | None = None,
+    ) -> Found:
         """Find patterns with all that a meter has left.
 
         Parameters
@@ -147,7 +172,7 @@ class ClippedCounting(Mechanism):
         low
             A count that it surely does not lie below.
         """
-        levels = self._levels(engine, task, meter, mark, low)
+        levels = self._levels(engine, task, meter, mark, low, holding)
         pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= task.least])
         if task.top is not None:
             pool = _filled(_hopeful(pool, low, task.top), task, meter, mark)
@@ -158,13 +183,37 @@ class ClippedCounting(Mechanism):
         # Over a threshold nothing of the lengths that were asked for may be left to count.
         spare = pool if len(pool) else levels.tallies[-1]
         doubtful = _doubtful(task, spare, mark)
-        again, total = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left, mark)
+        last = meter.left * LASTLY if task.counts else Fraction(0)
+        again = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left - last, mark)
         if len(pool):
-            pool = pool.merged(doubtful, again).lowered(task.crowd)
-        facts |= {"counted again": len(doubtful), "most that a basket added then": total}
-        return _found(task, pool, facts, _cut_short(levels.cut) if task.top is None else ())
+            pool = pool.merged(doubtful, again.tally).lowered(task.crowd)
+        facts |= {"counted again": len(doubtful), "most that a basket added then": again.total}
+        winners = _chosen(task, pool)
+        notes = _cut_short(levels.cut) if task.top is None else ()
+        if not last:
+            return Found(itemsets=winners.itemsets, estimates=None, facts=facts, notes=notes)
+        if not len(winners):
+            # How many there are must not show in what is spent: some are counted, and not shown.
+            count_clipped(SHOWN, engine, meter, spare.itemsets.take(doubtful), last, mark)
+            return Found(
+                itemsets=winners.itemsets,
+                estimates=np.empty(0),
+                low=np.empty(0),
+                high=np.empty(0),
+                facts=facts,
+                notes=notes,
+            )
+        return _counted(engine, task, meter, winners, facts, notes)
 
-    def _levels(self, engine: SealedEngine, task: Task, meter: Meter, mark: float, low: float) -> ClippedLevels:
+    def _levels(
+        self,
+        engine: SealedEngine,
+        task: Task,
+        meter: Meter,
+        mark: float,
+        low: float,
+        holding: Histogram | None,
+    ) -> ClippedLevels:
         """Count candidates, one length after the other."""
         longest = min(task.longest, task.items, LONGEST)
         budget = meter.left
@@ -181,7 +230,8 @@ class ClippedCounting(Mechanism):
             else:
                 share = longer * (EACH if size >= task.least else Fraction(1, task.least - size + 1))
                 longer -= share
-            level, total = count_clipped(FIND, engine, meter, sets, share, mark)
+            tallied = count_clipped(FIND, engine, meter, sets, share, mark, holding if size == 1 else None)
+            level, total = tallied.tally, tallied.total
             most = int(min(max(_kept(task, size, level, low), clear), CANDIDATES))
             # All items were counted: over a threshold none of them has to be left out.
             levels.tallies.append(level if size == 1 and task.top is None else level.best(SPARE * most))
@@ -272,27 +322,28 @@ def _doubtful(task: Task, pool: Tally, mark: float) -> I64:
     return np.arange(len(pool))
 
 
-def _found(task: Task, pool: Tally, facts: dict[str, object], notes: tuple[str, ...]) -> Found:
-    """Keep the patterns that were asked for, and say how sure their counts are."""
+def _chosen(task: Task, pool: Tally) -> Tally:
+    """Return the patterns that were asked for, the largest first."""
     order = np.lexsort((pool.itemsets.sizes, -pool.estimates))
     if task.top is None:
         # Shown are whole people.
         order = order[np.rint(pool.estimates[order]) >= (task.count or 1)]
-    kept = pool.take(order[: task.top])
-    if not task.counts:
-        return Found(itemsets=kept.itemsets, estimates=None, facts=facts, notes=notes)
-    notes = (
-        "People who hold many candidates count less for each of them, and the estimates are corrected for it by how "
-        "many hold how many. An interval is as wide as that correction and the noise leave it.",
-        CHOSEN,
-        *notes,
-    )
-    margin = DEVIATIONS * kept.deviations
+    return pool.take(order[: task.top])
+
+
+def _counted(
+    engine: SealedEngine, task: Task, meter: Meter, winners: Tally, facts: dict[str, object], notes: tuple[str, ...]
+) -> Found:
+    """Count what is shown with all that is left. Estimates go by all that is known, intervals by fresh noise alone."""
+    mark = max(1.0, float(np.median(winners.estimates)))
+    counted = count_winners(SHOWN, engine, meter, task, winners.itemsets, meter.left, mark)
+    merged = winners.merged(np.arange(len(winners)), Tally(winners.itemsets, counted.estimates, counted.deviations))
+    estimates = falling(winners.itemsets, merged.estimates, task.crowd)
     return Found(
-        itemsets=kept.itemsets,
-        estimates=kept.estimates,
-        low=np.floor(kept.estimates - margin),
-        high=np.ceil(kept.estimates + margin),
+        itemsets=winners.itemsets,
+        estimates=estimates,
+        low=np.minimum(np.floor(counted.low), estimates),
+        high=np.maximum(np.ceil(counted.high), estimates),
         facts=facts,
-        notes=notes,
+        notes=(counted.how, FRESH, *notes),
     )

@@ -21,8 +21,9 @@ from ...privacy.meter import Meter, Way
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.clipped_counting import DEVIATIONS, LAST, count_clipped, falling
+from ..steps.clipped_counting import LAST, falling
 from ..steps.itemset_choice import check_top
+from ..steps.winners import FRESH, count_winners
 
 # More patterns than this are not picked: there may be half the square of it to choose from each time.
 MOST = 1_000
@@ -113,9 +114,15 @@ class Peeling(Mechanism):
             # How much clipping may take away goes with what the last pattern counts.
             last = meter.count(LAST, engine, Kth(len(itemsets), 1, task.longest), meter.left * SIZING)
             mark = max(1.0, float(last.values[0]))
-        tally, _ = count_clipped(COUNT, engine, meter, itemsets, meter.left, mark)
-        estimates, margins = falling(itemsets, tally.estimates, task.crowd), DEVIATIONS * tally.deviations
-        return Found(itemsets=itemsets, estimates=estimates, low=estimates - margins, high=estimates + margins)
+        counted = count_winners(COUNT, engine, meter, task, itemsets, meter.left, mark)
+        estimates = falling(itemsets, counted.estimates, task.crowd)
+        return Found(
+            itemsets=itemsets,
+            estimates=estimates,
+            low=np.minimum(counted.low, estimates),
+            high=np.maximum(counted.high, estimates),
+            notes=(counted.how, FRESH),
+        )
 
 
 def way(meter: Meter) -> Way:

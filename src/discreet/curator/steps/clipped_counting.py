@@ -9,10 +9,10 @@ asks and charges. The proof is in `clipped.md`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import hypot, sqrt
+from math import hypot, log, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...baskets.core import starts
 from ...exact.query import PARTS, Clipped, Held
-from ...privacy.meter import Meter, Noisy
+from ...privacy.meter import CONFIDENCE, Meter, Noisy
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from .truncation import rising
@@ -51,6 +51,8 @@ FLATTEST, STEEPEST = 1.7, 20.0
 USUAL = 2.0
 # Within how many deviations of an estimate an interval reaches: what 95 % of single Laplace variables need.
 DEVIATIONS = 2.12
+# The chance that some bound which comes from the histogram does not hold.
+ODDS = 0.005
 # Noise of a larger variance, in parts, is not drawn: a basket is clipped further instead.
 LOUDEST = 2**100
 
@@ -135,18 +137,29 @@ def end_to_end(tallies: Sequence[Tally]) -> Tally:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How many people hold about how many members of a family, as far as released numbers say."""
+    """How many people hold about how many members of a family, as far as released numbers say.
+
+    Parameters
+    ----------
+    held, people
+        Numbers of members, and how many people hold so many, about.
+    edges, beyond
+        From which numbers on, how many people hold so many or more at most, but for a chance of `ODDS`.
+    """
 
     held: F64
     people: F64
+    edges: tuple[int, ...] = ()
+    beyond: F64 = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(cls, edges: tuple[int, ...], people: F64, many: int) -> Histogram:
+    def of(cls, edges: tuple[int, ...], people: F64, many: int, beyond: F64 | None = None) -> Histogram:
         """Spread the people of each bin over its numbers; the last bin is half as wide as far, or ends at `many`."""
         bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), many + 1))
         held = [np.unique(np.rint(np.linspace(low, high - 1, POINTS))) for low, high in pairwise(bounds)]
         sizes = np.array([len(points) for points in held])
-        return cls(np.concatenate(held), np.repeat(people / sizes, sizes))
+        spread = np.repeat(people / sizes, sizes)
+        return cls(np.concatenate(held), spread, edges, np.zeros(0) if beyond is None else beyond)
 
     def keep(self, total: int, pure: bool) -> float:
         """Return the share of the people of an itemset that clipping to a total leaves; 1 where nobody is seen.
@@ -159,10 +172,76 @@ class Histogram:
         kept = np.minimum(1.0, total / PARTS / self.held)
         return float((weights * (kept if pure else np.sqrt(kept))).sum() / weights.sum())
 
+    def most(self, sums: F64, query: Clipped) -> F64:
+        """Return how many people can hold itemsets with these clipped sums at most, whoever they are.
+
+        Those who hold the most members add the least. So the most people there can be are all of these, as many as the
+        histogram allows, then those who hold fewer, until their parts add up to the sum.
+        """
+        lasts = np.array([*(edge - 1 for edge in self.edges[1:]), query.cells])
+        weights = np.maximum(query.weights[lasts[::-1]], 1) / PARTS
+        people = np.diff(self.beyond[::-1], prepend=0.0)
+        reached, crowd = (np.concatenate(([0.0], np.cumsum(column))) for column in (people * weights, people))
+        over = np.maximum(sums - reached[-1], 0.0)
+        most: F64 = np.interp(sums, reached, crowd) + over
+        return most
+
+
+NOTHING_HELD = Histogram(np.ones(1), np.zeros(1), (1,), np.zeros(1))
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedCount:
+    """Clipped counts: estimates, the most that a basket added in all, and bounds that hold whatever the data are."""
+
+    tally: Tally
+    total: float
+    low: F64
+    high: F64
+
+
+def held_histogram(engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction) -> Histogram:
+    """Measure how many people hold how many members of a family. Of a single one nobody holds more than one."""
+    if len(itemsets) == 1:
+        return NOTHING_HELD
+    edges = edges_up_to(len(itemsets))
+    noisy = meter.count(HOLDING, engine, Held(itemsets, edges), share)
+    return Histogram.of(edges, cleaned(noisy, edges), len(itemsets), surely_beyond(noisy))
+
+
+def surely_beyond(noisy: Noisy) -> F64:
+    """Return how many people are in each bin or a later one at most, but for a chance of `ODDS` that any is more."""
+    values = noisy.values.astype(np.float64)
+    terms = np.arange(len(values), 0, -1)
+    beyond = np.cumsum(values[::-1])[::-1] + sum_margin(noisy, terms, ODDS / len(values))
+    most: F64 = np.maximum(np.minimum.accumulate(beyond), 0.0)
+    return most
+
+
+def sum_margin(noisy: Noisy, terms: I64, odds: float) -> F64:
+    """Return what sums of so many noise variables exceed with at most a probability, by Chernoff's bound.
+
+    For Gaussian noise of variance v, exp(-x^2 / 2vn). For Laplace noise of scale b the n-th power of 1 / (1 - (tb)^2)
+    times exp(-tx), at the best t.
+    """
+    many, level = terms.astype(np.float64), -log(odds)
+    if noisy.scale is None:
+        return noisy.deviation * np.sqrt(2 * level * many)
+    rates = np.linspace(0.01, 0.99, 99)[:, None]
+    margins: F64 = float(noisy.scale) * ((level - many * np.log1p(-(rates**2))) / rates).min(axis=0)
+    return margins
+
 
 def count_clipped(
-    what: str, engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, mark: float
-) -> tuple[Tally, float]:
+    what: str,
+    engine: SealedEngine,
+    meter: Meter,
+    itemsets: Itemsets,
+    share: Fraction,
+    mark: float,
+    histogram: Histogram | None = None,
+    total: int | None = None,
+) -> ClippedCount:
     """Count itemsets with a share of the budget, so that counts near `mark` come out best.
 
     Parameters
@@ -177,28 +256,30 @@ def count_clipped(
         How much of what the meter has is spent.
     mark
         The count that matters most, a released or a public number.
-
-    Returns
-    -------
-    The estimates, and the most that a basket added in all, in people.
+    histogram
+        How many people hold how many of them; where it is not given, a part of the share measures it.
     """
-    edges = edges_up_to(len(itemsets))
-    # Of a single itemset nobody holds more than one: nothing is clipped.
-    looking = share * LOOKING if len(itemsets) > 1 else Fraction(0)
-    people = np.zeros(len(edges))
-    if looking:
-        people = cleaned(meter.count(HOLDING, engine, Held(itemsets, edges), looking), edges)
-    histogram = Histogram.of(edges, people, len(itemsets))
-    total = choose_total(itemsets, histogram, meter, share - looking, mark)
-    noisy = meter.count(what, engine, Clipped(itemsets, total, not meter.pure), share - looking)
+    if histogram is None:
+        # Of a single itemset nobody holds more than one: nothing is clipped.
+        looking = share * LOOKING if len(itemsets) > 1 else Fraction(0)
+        histogram = held_histogram(engine, meter, itemsets, looking)
+        share -= looking
+    if total is None:
+        total, _ = choose_total(itemsets, histogram, meter, share, mark)
+    query = Clipped(itemsets, total, not meter.pure)
+    noisy = meter.count(what, engine, query, share)
     keep = histogram.keep(total, meter.pure)
     estimates = noisy.values / (PARTS * keep)
     unsure = DIFFERING * (1 - keep) * np.maximum(estimates, 0.0)
-    return Tally(itemsets, estimates, np.hypot(noisy.deviation / (PARTS * keep), unsure)), total / PARTS
+    tally = Tally(itemsets, estimates, np.hypot(noisy.deviation / (PARTS * keep), unsure))
+    sums, margin = noisy.values / PARTS, noisy.margin(CONFIDENCE + ODDS) / PARTS
+    return ClippedCount(tally, total / PARTS, sums - margin, histogram.most(sums + margin, query))
 
 
-def choose_total(itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float) -> int:
-    """Return the most that a basket may add, in parts: where the error of a count of `mark` people is least."""
+def choose_total(
+    itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float
+) -> tuple[int, float]:
+    """Return the most that a basket may add, in parts, where the error of a count of `mark` people is least; and it."""
     best, least = PARTS, np.inf
     for total in totals_up_to(len(itemsets)):
         keep = histogram.keep(total, meter.pure)
@@ -210,7 +291,30 @@ def choose_total(itemsets: Itemsets, histogram: Histogram, meter: Meter, share: 
             best, least = total, error
         if keep == 1.0:
             break
-    return best
+    return best, least
+
+
+def choose_sure_total(
+    itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float
+) -> tuple[int, float]:
+    """Return the most that a basket may add, in parts, where the interval of a count of `mark` people is shortest.
+
+    And half its length.
+    """
+    best, least = PARTS, np.inf
+    for total in totals_up_to(len(itemsets)):
+        keep, query = histogram.keep(total, meter.pure), Clipped(itemsets, total, not meter.pure)
+        scale, variance = meter.scale(query, share)
+        if variance >= LOUDEST:
+            break
+        margin = Noisy(np.zeros(1, np.int64), scale, variance).margin(CONFIDENCE + ODDS) / PARTS
+        most = histogram.most(np.array([keep * mark + margin]), query)
+        length = (float(most[0]) - keep * mark + margin) / 2
+        if length < least:
+            best, least = total, length
+        if keep == 1.0:
+            break
+    return best, least
 
 
 def edges_up_to(many: int) -> tuple[int, ...]:
