@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.baskets.core import starts
 from discreet.exact.engine import LocalEngine
@@ -17,7 +18,7 @@ from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
 
 ITEMS = 6
-SUBSETS = [frozenset(one) for size in range(1, 4) for one in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS, 1, 3)
 BASKET = st.frozensets(st.integers(0, ITEMS - 1))
 FAMILY = st.lists(st.sampled_from(SUBSETS), min_size=1, max_size=40, unique=True)
 TOTAL = st.one_of(st.integers(1, 60 * PARTS), st.sampled_from([1, PARTS - 1, PARTS, PARTS + 1, 3 * PARTS // 2]))

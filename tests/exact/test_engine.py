@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets.core import starts
 from discreet.checks import UNBOUNDED
@@ -21,8 +22,8 @@ from discreet.exact.query import PARTS, Cells, Clipped, Held, Kth, Largest, Peop
 from discreet.results.itemsets import Itemsets
 
 ITEMS = 4
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
-baskets_of = st.lists(st.sampled_from(SUBSETS), max_size=7)
+SUBSETS = strategies.subsets(ITEMS)
+baskets_of = strategies.people(ITEMS, 7)
 
 
 def column(sets) -> Itemsets:
@@ -168,7 +169,7 @@ def test_truncation_looks_at_one_basket_at_a_time():
     assert engine(people[::-1]).answer(Supports(MIXED, truncation)).tolist() == alone.tolist()
 
 
-many_people = st.lists(st.sampled_from(SUBSETS), min_size=60, max_size=140)
+many_people = strategies.people(ITEMS, 140, 60)
 
 
 @settings(max_examples=25)

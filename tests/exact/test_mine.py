@@ -10,12 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import LimitError, MisuseError
 from discreet.baskets.generate import quest
 from discreet.exact import search
 from naive import mining as naive
 
-baskets_of = st.lists(st.frozensets(st.integers(0, 8), max_size=7), max_size=24)
+baskets_of = strategies.baskets(9, 24, 7)
 
 
 @pytest.fixture(params=["sparse", "dense", "chosen"])

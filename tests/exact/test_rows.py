@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from discreet.baskets.core import starts
 from discreet.exact import rows as layout
 from discreet.exact.rows import RowLayout, largest, narrow
 
 ITEMS = 9
-baskets_of = st.lists(st.frozensets(st.integers(0, ITEMS - 1)), max_size=150)
+baskets_of = strategies.baskets(ITEMS, 150)
 
 
 def laid(people, ahead=0) -> RowLayout:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from csr import csr
 from discreet.kernels.cells import count_cells, count_in_columns, supersets
 from naive import cells as naive
 
 ITEMS = 12
-ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=12)
+ROWS = strategies.rows(ITEMS, 12)
 BASES = st.lists(st.lists(st.integers(0, ITEMS - 1), max_size=5, unique=True), max_size=6)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from discreet.baskets.core import starts
 from discreet.exact.clipping import Family
 from discreet.exact.rows import RowLayout
@@ -14,8 +15,7 @@ from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
 
 ITEMS = 7
-BASKET = st.lists(st.integers(0, ITEMS - 1), unique=True).map(sorted)
-BASKETS = st.lists(BASKET, max_size=8)
+BASKETS = strategies.rows(ITEMS, 8)
 ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=4, unique=True).map(sorted)
 # Also itemsets that are there twice, and families that nobody holds a member of.
 FAMILY = st.lists(ITEMSET, min_size=1, max_size=9)

@@ -6,12 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from csr import csr
 from discreet.kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
 from naive import membership as naive
 
 ITEMS = 7
-BASKETS = st.lists(st.lists(st.integers(0, ITEMS - 1), unique=True).map(sorted), min_size=1, max_size=6)
+BASKETS = strategies.rows(ITEMS, 6, least=1)
 ITEMSET = st.lists(st.integers(0, ITEMS - 1), min_size=1, max_size=3, unique=True).map(sorted).map(tuple)
 ITEMSETS = st.lists(ITEMSET, max_size=6, unique=True)
 

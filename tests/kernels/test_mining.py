@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from csr import csr
 from discreet.exact import search
 from discreet.exact.rows import RowLayout
@@ -17,7 +18,7 @@ from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
 from naive import mining as naive
 
-rows_of = st.lists(st.frozensets(st.integers(0, 9), max_size=8).map(sorted), max_size=12)
+rows_of = strategies.rows(10, 12, longest=8)
 
 
 def lay(rows, rank, dtype=np.int16):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+import strategies
 from csr import csr, to_rows
 from discreet.kernels.pieces import pieces
 from discreet.kernels.truncate import keep_some, number_equal
@@ -20,7 +21,7 @@ from naive import truncate as naive
 
 ITEMS = 14
 KEYS = st.integers(0, 2**64 - 1)
-ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1), min_size=4, max_size=14).map(sorted), max_size=8)
+ROWS = strategies.rows(ITEMS, 8, shortest=4)
 MOST = st.integers(0, 8)
 
 

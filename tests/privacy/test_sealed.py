@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
 
+import strategies
 from discreet import MisuseError
 from discreet.checks import LARGEST
 from discreet.exact.query import Cells, Clipped, Held, Kth, Largest, People, Sizes, Supports, Truncation
@@ -18,7 +19,7 @@ from discreet.results.itemsets import Itemsets
 from naive import watching
 
 ITEMS = 3
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 EVERY = Itemsets.of([tuple(sorted(one)) for one in SUBSETS if one])
 # Functions that a mechanism may apply, as they are used and one on another.
 MADE = {

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
@@ -29,7 +30,7 @@ from naive import watching
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(400, seed=3)
 ITEMS = 4
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)

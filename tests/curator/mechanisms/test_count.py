@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanism import Task
@@ -25,7 +26,7 @@ from naive.watching import engine
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ITEMS = 3
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 # Nested, overlapping and apart; one twice; and all there are.
 LISTS = [[{0}], [{0}, {0, 1}], [{0}, {1, 2}, {0, 1, 2}], [{1}, {1}], SUBSETS[1:]]
 

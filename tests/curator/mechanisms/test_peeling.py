@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet.auditing.laws import law
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms.peeling import PICK, Growing, Peeling, picked
@@ -28,7 +29,7 @@ from naive import watching
 
 ADD = Neighbours.ADD_REMOVE
 ITEMS = 4
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 PEOPLE = [{0, 1, 2}] * 3 + [{0, 1}] * 2 + [{2, 3}, {0}, {3}]
 SHOP = groceries(400, seed=3)
 

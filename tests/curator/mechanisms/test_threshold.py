@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, product
+from itertools import product
 from math import ceil, comb, exp, log
 
 import numpy as np
 import pytest
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms import threshold
@@ -26,7 +27,7 @@ from naive import watching
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 SHOP = groceries(3_000, seed=3)
 ITEMS = 4
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 
 
 engine = partial(watching.engine, items=ITEMS)

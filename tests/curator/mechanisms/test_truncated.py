@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms import truncated
@@ -32,9 +33,9 @@ from naive import truncated as naive
 from naive import watching
 
 ALPHABET = 4
-SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
+SUBSETS = strategies.subsets(ALPHABET)
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
+people_of = strategies.people(ALPHABET, 8)
 BOTH = pytest.mark.parametrize("mechanism", ["truncated", "truncated-naive"])
 SWITCHES = [
     {"smart": smart, "double_standards": double, "keep": keep, "bound": bound}

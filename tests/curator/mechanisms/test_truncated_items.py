@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanism import Task
@@ -28,9 +29,9 @@ from naive import truncated as naive
 from naive import watching
 
 ALPHABET = 4
-SUBSETS = [frozenset(s) for size in range(ALPHABET + 1) for s in combinations(range(ALPHABET), size)]
+SUBSETS = strategies.subsets(ALPHABET)
 few = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-people_of = st.lists(st.sampled_from(SUBSETS), max_size=8)
+people_of = strategies.people(ALPHABET, 8)
 
 
 def run(people, /, *, items=ALPHABET, seed=1, **question):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from discreet.baskets.generate import groceries
 from discreet.curator.steps.clipped_counting import (
     HOLDING,
@@ -35,7 +36,7 @@ from naive import truncated as naive
 from naive import watching
 
 ITEMS = 4
-SUBSETS = [frozenset(one) for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 
 
 def meter(epsilon=1, delta=0, seed=1, neighbours=Neighbours.ADD_REMOVE) -> Meter:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations, product
+from itertools import pairwise, permutations, product
 from math import exp, log
 
 import numpy as np
 import pytest
 
 import discreet
+import strategies
 from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.exact.engine import LocalEngine
@@ -18,7 +19,7 @@ from discreet.privacy.meter import Meter
 
 MECHANISMS = ["exponential", "laplace"]
 ITEMS = 3
-SUBSETS = [frozenset(s) for size in range(ITEMS + 1) for s in combinations(range(ITEMS), size)]
+SUBSETS = strategies.subsets(ITEMS)
 
 
 class ChoiceReachedError(Exception):

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies
 from discreet.baskets.core import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device.answering import held
 from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
 
 KNOWN = 9  # items the data have; questions name up to 12
-ROWS = st.lists(st.sets(st.integers(0, KNOWN - 1), max_size=KNOWN).map(sorted), max_size=8)
+ROWS = strategies.rows(KNOWN, 8)
 ITEMSETS = st.lists(
     st.sets(st.integers(0, 11), min_size=1, max_size=4).map(lambda one: tuple(sorted(one))),
     min_size=1,

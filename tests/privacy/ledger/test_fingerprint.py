@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+import strategies
 from discreet import Baskets, Vocabulary
 from discreet.baskets.core import starts
 from discreet.baskets.generate import groceries
@@ -16,7 +17,7 @@ from discreet.privacy.ledger.fingerprint import SKETCH, HashedRows
 
 KEY = bytes(range(32))
 
-rows_of_numbers = st.lists(st.frozensets(st.integers(0, 9), max_size=4), max_size=12)
+rows_of_numbers = strategies.baskets(10, 12, 4)
 
 
 def baskets_of(rows) -> Baskets:

@@ -1,0 +1,33 @@
+"""What is drawn, or gone through, by tests of more than one module: small sets of items, and people who hold them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import strategies as st
+
+Subset = frozenset[int]
+
+
+def subsets(items: int, least: int = 0, longest: int | None = None) -> list[Subset]:
+    """Return all sets of so many of the items 0, 1, 2, …; the shortest first."""
+    sizes = range(least, (items if longest is None else longest) + 1)
+    return [frozenset(some) for size in sizes for some in combinations(range(items), size)]
+
+
+def people(items: int, most: int, least: int = 0) -> st.SearchStrategy[list[Subset]]:
+    """Draw what people hold of a few items, every set as likely as any other."""
+    return st.lists(st.sampled_from(subsets(items)), min_size=least, max_size=most)
+
+
+def baskets(items: int, most: int, longest: int | None = None) -> st.SearchStrategy[list[Subset]]:
+    """Draw baskets of items, mostly short ones."""
+    return st.lists(st.frozensets(st.integers(0, items - 1), max_size=longest), max_size=most)
+
+
+def rows(
+    items: int, most: int, *, least: int = 0, shortest: int = 0, longest: int | None = None
+) -> st.SearchStrategy[list[list[int]]]:
+    """Draw baskets as kernels take them: codes that rise."""
+    row = st.frozensets(st.integers(0, items - 1), min_size=shortest, max_size=longest).map(sorted)
+    return st.lists(row, min_size=least, max_size=most)
