@@ -36,6 +36,8 @@ FRESH = "The noise of these counts had no part in the choice, so intervals hold 
 LARGEST = 12
 # More patterns than this are not covered with bases: it would take minutes.
 COVERED = 1_000
+# Nor where counts by themselves would be off by so many times what they are: cells seldom gain that much.
+GAIN = 6
 # Where the predicted error is less than this part of a count, nothing else is looked for.
 FINE = 0.02
 
@@ -55,14 +57,12 @@ def count_winners(
     what: str, engine: SealedEngine, meter: Meter, task: Task, itemsets: Itemsets, share: Fraction, mark: float
 ) -> WinnerCounts:
     """Count patterns with a share of the budget; `mark` is about what most of them count, released or public."""
-    bases = covering(itemsets)
     each = Supports(itemsets)
     by_each = float(_blank(meter, each, share).margin())
-    by_cells = (
-        float(np.median(_cells(bases, _blank(meter, Cells(tuple(bases)), share), task, itemsets)[1]))
-        if bases
-        else np.inf
-    )
+    bases = covering(itemsets) if by_each <= GAIN * mark else []
+    cells, by_cells = Cells(tuple(bases)), np.inf
+    if bases:
+        by_cells = float(np.median(_cells(bases, _blank(meter, cells, share), task, itemsets)[1]))
     best = min(by_each, by_cells)
     if best > FINE * mark and len(itemsets) > 1:
         histogram = held_histogram(engine, meter, itemsets, share * LOOKING)
@@ -72,7 +72,7 @@ def count_winners(
             clipped = count_clipped(what, engine, meter, itemsets, share, mark, histogram, total)
             return WinnerCounts(clipped.tally.estimates, clipped.tally.deviations, clipped.low, clipped.high, CLIPPED)
     if by_cells < by_each:
-        noisy = meter.count(what, engine, Cells(tuple(bases)), share)
+        noisy = meter.count(what, engine, cells, share)
         estimates, margins = _cells(bases, noisy, task, itemsets)
         return WinnerCounts(estimates, margins / DEVIATIONS, estimates - margins, estimates + margins, SUMMED)
     noisy = meter.count(what, engine, each, share)
