@@ -161,7 +161,8 @@ def outcome(path: Path, options: dict[str, Any]) -> str:
     return "read"
 
 
-def tried(path: Path, forms: list[bytes], options: dict[str, Any]) -> Counter[str]:
+def tried(path: Path, forms: list[bytes], options: dict[str, Any]) -> tuple[Counter[str], list[str]]:
+    """Return how often each way of ending was seen, and what ended in none that is allowed."""
     found: Counter[str] = Counter()
     wrong: list[str] = []
     for number, data in enumerate(forms):
@@ -170,8 +171,7 @@ def tried(path: Path, forms: list[bytes], options: dict[str, Any]) -> Counter[st
             found[outcome(path, options)] += 1
         except Exception as error:
             wrong.append(f"{number}: {error!r:.300}")
-    assert not wrong, f"{len(wrong)} of {len(forms)}:\n" + "\n".join(wrong)
-    return found
+    return found, wrong
 
 
 FEW, MANY = 2, 150
@@ -192,7 +192,8 @@ def test_text(tmp_path, name, many):
     good = make()
     assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
     forms = list(mutants(good, crc32(name.encode()), many))
-    found = tried(tmp_path / f"baskets{suffix}", forms, options)
+    found, wrong = tried(tmp_path / f"baskets{suffix}", forms, options)
+    assert wrong == []
     print(f"{name}: {dict(found)}")
 
 
@@ -208,7 +209,8 @@ def test_compressed(tmp_path, name, compression, many):
     assert outcome(_written(tmp_path / f"good{suffix}{compression}", pack(good)), options) == "read"
     some = max(many // 6, 1)
     forms = [pack(form) for form in mutants(good, seed, some)] + list(mutants(pack(good), seed, some))
-    found = tried(tmp_path / f"baskets{suffix}{compression}", forms, options)
+    found, wrong = tried(tmp_path / f"baskets{suffix}{compression}", forms, options)
+    assert wrong == []
     print(f"{name}{compression}: {dict(found)}")
 
 
@@ -217,7 +219,8 @@ def test_others(tmp_path, name, many):
     suffix, make, options = OTHERS[name]
     good = make(tmp_path)
     assert outcome(_written(tmp_path / f"good{suffix}", good), options) == "read"
-    found = tried(tmp_path / f"baskets{suffix}", list(mutants(good, crc32(name.encode()), many)), options)
+    found, wrong = tried(tmp_path / f"baskets{suffix}", list(mutants(good, crc32(name.encode()), many)), options)
+    assert wrong == []
     print(f"{name}: {dict(found)}")
 
 

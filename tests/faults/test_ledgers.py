@@ -40,7 +40,8 @@ def contents(path: Path) -> Any:
     return ledger.state(), ledger.spends()
 
 
-def tried(path: Path, forms: Iterable[bytes]) -> Counter[str]:
+def tried(path: Path, forms: Iterable[bytes]) -> tuple[Counter[str], list[str]]:
+    """Return how often each way of ending was seen, and what ended in none that is allowed."""
     truth, found, wrong = contents(path), Counter[str](), []
     for number, data in enumerate(forms):
         copy = path.with_name("copy.db")
@@ -56,9 +57,7 @@ def tried(path: Path, forms: Iterable[bytes]) -> Counter[str]:
             if not same:
                 wrong.append(f"{number}: another account")
         copy.unlink()
-    assert not wrong, "\n".join(wrong)
-    assert set(found) <= {"refused", "equal"}
-    return found
+    return found, wrong
 
 
 @pytest.fixture(params=[60, pytest.param(4000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
@@ -68,9 +67,9 @@ def many(request) -> int:
 
 
 def test_a_bit_is_turned_over(path, many):
-    found = tried(path, flips(path.read_bytes(), 16, many))
-    assert found["refused"] > 0
-    assert found["equal"] > 0
+    found, wrong = tried(path, flips(path.read_bytes(), 16, many))
+    assert wrong == []
+    assert set(found) == {"refused", "equal"}
     print(dict(found))
 
 
@@ -80,11 +79,14 @@ def test_a_letter_of_a_column(path, name):
     data = path.read_bytes()
     assert data.count(name) == 1
     form = data.replace(name, bytes([name[0] ^ 1]) + name[1:])
-    assert tried(path, [form]) == {"refused": 1}
+    assert tried(path, [form]) == ({"refused": 1}, [])
 
 
 def test_bytes_are_changed(path, many):
-    print(dict(tried(path, mutants(path.read_bytes(), 17, many // 2))))
+    found, wrong = tried(path, mutants(path.read_bytes(), 17, many // 2))
+    assert wrong == []
+    assert set(found) <= {"refused", "equal"}
+    print(dict(found))
 
 
 def test_a_bit_of_the_anchor(path, tmp_path):

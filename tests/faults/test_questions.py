@@ -90,7 +90,8 @@ def answered(question: Any) -> str:
     return "answered"
 
 
-def tried(questions: list[Any]) -> Counter[str]:
+def tried(questions: list[Any]) -> tuple[Counter[str], list[str]]:
+    """Return how often each way of ending was seen, and what ended in none that is allowed."""
     found: Counter[str] = Counter()
     wrong: list[str] = []
     for question in questions:
@@ -98,9 +99,7 @@ def tried(questions: list[Any]) -> Counter[str]:
             found[answered(question)] += 1
         except Exception as error:
             wrong.append(f"{question!r:.600}: {error!r:.200}")
-    assert set(found) <= {"refused", "answered"}
-    assert not wrong, f"{len(wrong)} of {len(questions)}:\n" + "\n".join(wrong[:20])
-    return found
+    return found, wrong
 
 
 @pytest.fixture(params=[300, pytest.param(20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
@@ -112,9 +111,9 @@ def many(request) -> int:
 def test_fields(many):
     chance, questions = Random(16), good()
     assert len(questions) > 20
-    found = tried([changed(chance.choice(questions), chance) for _ in range(many)])
-    assert found["answered"] > 0
-    assert found["refused"] > 0
+    found, wrong = tried([changed(chance.choice(questions), chance) for _ in range(many)])
+    assert wrong == []
+    assert set(found) == {"refused", "answered"}
     print(dict(found))
 
 
@@ -125,10 +124,16 @@ def test_texts(many):
         for number in range(many // 10)
         for form in mutants(json.dumps(chance.choice(questions)).encode(), number, 10)
     ]
-    print(dict(tried(forms)))
+    found, wrong = tried(forms)
+    assert wrong == []
+    assert set(found) <= {"refused", "answered"}
+    print(dict(found))
 
 
 def test_fields_as_text(many):
     """What `json.dumps` writes of an odd value, not a number included, is no better for having been a text."""
     chance, questions = Random(18), good()
-    print(dict(tried([json.dumps(changed(chance.choice(questions), chance)) for _ in range(many)])))
+    found, wrong = tried([json.dumps(changed(chance.choice(questions), chance)) for _ in range(many)])
+    assert wrong == []
+    assert set(found) <= {"refused", "answered"}
+    print(dict(found))
