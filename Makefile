@@ -8,8 +8,8 @@ BASE := $(VENV)/.base
 FULL := $(VENV)/.full
 PIP := 26.3
 TESTS := -m pytest -n 2 -m "not slow"
-# What also runs with kernels as plain Python.
-PLAIN := tests/kernels tests/exact/test_mine.py
+# What also runs with kernels as plain Python; tests of the compiler itself say how each of their programs runs.
+PLAIN := tests/kernels tests/exact/test_mine.py --ignore tests/kernels/test_jit.py
 
 .PHONY: demo test quick coverage matrix hooks news release lint bench evidence docs soak lock install clean help
 
