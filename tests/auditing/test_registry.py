@@ -64,6 +64,7 @@ def test_coupled_when_a_person_is_replaced(few, name):
 
 
 @pytest.mark.slow  # about two minutes for all of them: every pair of the battery
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("name", NAMES)
 def test_coupled_on_every_pair(name):
     budget = budgets(name)[0]

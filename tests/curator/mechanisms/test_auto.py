@@ -169,7 +169,7 @@ class TestByMeasurement:
             (SPARSE, {"top": 40}, "clipped"),
             (SPARSE, {"top": 3, "epsilon": 9, "lengths": 1}, "peeling"),
             (SPARSE, {"min_count": 45, "lengths": 1}, "clipped"),
-            (DENSE, {"min_count": 300, "lengths": 1}, "bases"),
+            (DENSE, {"min_count": 300, "lengths": 1}, "clipped"),
             ([*SPARSE] * 60, {"top": 20}, "clipped"),
             (SPARSE, {"min_count": 45}, "clipped"),
             (FEW_ITEMS, {"top": 100, "people": 60_000}, "bases"),

@@ -164,7 +164,7 @@ def test_intervals_hold(people, delta):
             "x", crowd, meter(2, delta, seed), asking(len(people), 40), family, Fraction(1), 60.0
         )
         inside.append([((low <= true) & (true <= high)).mean() for low, high in
-                       ((clipped.low, clipped.high), (counted.low, counted.high))])  # fmt: skip
+                       (clipped.bounds(), (counted.low, counted.high))])  # fmt: skip
     assert np.mean(inside, axis=0).min() >= 0.93
 
 

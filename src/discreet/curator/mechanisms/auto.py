@@ -39,6 +39,8 @@ FEW = Fraction(3, 10)
 CLEAR = 7
 # Picks may have so large a part of the spread that clipped counting has for single items: it counts again later.
 SHARPER = 0.35
+# Single items alone are counted once, with all that is left.
+SHARPER_ALONE = 0.6
 # Or any spread by which about so large a part of the patterns is missed: their counts come out better.
 MISSES = 0.045
 # Counts go with the rank to a power about the last pattern. The share of what is left that measures it, what is usual
@@ -98,7 +100,6 @@ class Auto(Mechanism):
         if known is not None:
             how, why = known
             return _told(how.run(engine, task, meter), how, why, {})
-        bases, clipped = Bases(), ClippedCounting()
         share = dict(self.plan(task))[RANK if task.top is None else LAST]
         if not task.counted:
             among = meter.count(AMONG, engine, People(), WHOM)
@@ -111,53 +112,62 @@ class Auto(Mechanism):
             low = max(1.0, mark - LOWERED * last.deviation)
             facts = {"count of the last pattern, about": mark}
         else:
-            top = bases.choose_rank(engine, task, meter, share)
+            top = Bases().choose_rank(engine, task, meter, share)
             mark = max(1, task.count or 1)
             low = float(mark)
             facts = {"patterns expected": top}
-        dense = _dense(task, mark)
+        # Single items are one family however many people hold them: what people hold of it is looked at.
+        dense = _dense(task, mark) and task.longest > 1
         if task.top is not None and not dense and _worth_picking(task, mark, meter):
             why = f"patterns of {task.least} items or more that about {mark:,} people hold can be picked one by one"
             return _told(Exponential().run(engine, task, meter.part(meter.left)), Exponential(), why, facts)
         if dense:
-            return self._dense(engine, task, meter, top, mark, facts)
-        singles = Itemsets.singles(task.items)
-        slope = _slope(engine, task, meter, mark)
-        holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
-        spread = choose_total(singles, holding, meter, meter.left * ITEMS, mark)[1]
-        borne = max(SHARPER * spread, MISSES * slope * mark)
-        picked = f"patterns that about {mark:,} people hold can be picked one by one"
-        one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
-        if one_by_one and (top <= SHORT or task.longest == 1):
-            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
-        why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
-        few = round(FEW * bases.wanted(task, top))
-        if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
-            many = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
-            facts["items expected"] = many
-            if one_by_one and _picks(task, top, many) >= SAME * top:
-                return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
-            if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
-                why = f"about {many:,} items make most of the patterns, and can be picked"
-                return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
-            why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
-        return _told(clipped.find(engine, task, meter, float(mark), low, holding), clipped, why, facts)
+            return _dense_data(engine, task, meter, top, mark, facts)
+        return _sparse_data(engine, task, meter, top, mark, low, facts)
 
-    def _dense(
-        self, engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]
-    ) -> Found:
-        """Find patterns that a large part of the people hold: from bases, or one by one where that tells them apart."""
-        bases, why = Bases(), f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
-        if task.top is not None and task.least == 1 and top <= MOST:
-            apart = top <= SHORT and task.people >= APART * _spread_of_patterns(top, meter)
-            if apart or (not meter.pure and mark < CROWDED * task.people):
-                return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
-        if task.longest == 1:
-            return _told(bases.from_items(engine, task, top, 0, meter), bases, why, facts)
-        surely = SURELY if task.top is not None else bases.many_share
-        many = bases.choose_many(engine, task, top, meter, meter.left * surely)
+
+def _sparse_data(
+    engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, low: float, facts: dict[str, int]
+) -> Found:
+    """Find patterns that few people hold: in the way that tells their counts apart best."""
+    bases, clipped = Bases(), ClippedCounting()
+    singles = Itemsets.singles(task.items)
+    slope = _slope(engine, task, meter, mark)
+    holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
+    share, sharper = (ITEMS, SHARPER) if task.longest > 1 else (1 - LOOKING, SHARPER_ALONE)
+    spread = choose_total(singles, holding, meter, meter.left * share, mark)[1]
+    borne = max(sharper * spread, MISSES * slope * mark)
+    picked = f"patterns that about {mark:,} people hold can be picked one by one"
+    one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
+    if one_by_one and (top <= SHORT or task.longest == 1):
+        return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
+    why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
+    few = round(FEW * bases.wanted(task, top))
+    if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
+        many = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
         facts["items expected"] = many
-        return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
+        if one_by_one and _picks(task, top, many) >= SAME * top:
+            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
+        if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
+            why = f"about {many:,} items make most of the patterns, and can be picked"
+            return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
+        why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
+    # Where all is counted at once, people have to be known by how much they hold more surely than for this choice.
+    found = clipped.find(engine, task, meter, float(mark), low, holding if task.longest > 1 else None)
+    return _told(found, clipped, why, facts)
+
+
+def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]) -> Found:
+    """Find patterns that a large part of the people hold: from bases, or one by one where that tells them apart."""
+    bases, why = Bases(), f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
+    if task.top is not None and task.least == 1 and top <= MOST:
+        apart = top <= SHORT and task.people >= APART * _spread_of_patterns(top, meter)
+        if apart or (not meter.pure and mark < CROWDED * task.people):
+            return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), why, facts)
+    surely = SURELY if task.top is not None else bases.many_share
+    many = bases.choose_many(engine, task, top, meter, meter.left * surely)
+    facts["items expected"] = many
+    return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
 
 
 def _slope(engine: SealedEngine, task: Task, meter: Meter, mark: int) -> float:

@@ -192,12 +192,19 @@ NOTHING_HELD = Histogram(np.ones(1), np.zeros(1), (1,), np.zeros(1))
 
 @dataclass(frozen=True, eq=False)
 class ClippedCount:
-    """Clipped counts: estimates, the most that a basket added in all, and bounds that hold whatever the data are."""
+    """Clipped counts: estimates, the most that a basket added in all, and what bounds are made of."""
 
     tally: Tally
     total: float
-    low: F64
-    high: F64
+    noisy: Noisy
+    query: Clipped
+    histogram: Histogram
+
+    def bounds(self, confidence: float = CONFIDENCE) -> tuple[F64, F64]:
+        """Return an interval for each count that holds whatever the data are, with this confidence."""
+        odds = min(ODDS, (1 - confidence) / 10)
+        sums, margin = self.noisy.values / PARTS, self.noisy.margin(confidence + odds) / PARTS
+        return sums - margin, self.histogram.most(sums + margin, self.query)
 
 
 def held_histogram(engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction) -> Histogram:
@@ -272,8 +279,7 @@ def count_clipped(
     estimates = noisy.values / (PARTS * keep)
     unsure = DIFFERING * (1 - keep) * np.maximum(estimates, 0.0)
     tally = Tally(itemsets, estimates, np.hypot(noisy.deviation / (PARTS * keep), unsure))
-    sums, margin = noisy.values / PARTS, noisy.margin(CONFIDENCE + ODDS) / PARTS
-    return ClippedCount(tally, total / PARTS, sums - margin, histogram.most(sums + margin, query))
+    return ClippedCount(tally, total / PARTS, noisy, query, histogram)
 
 
 def choose_total(

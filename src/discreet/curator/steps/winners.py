@@ -70,7 +70,7 @@ def count_winners(
         total, length = choose_sure_total(itemsets, histogram, meter, share, mark)
         if length < best:
             clipped = count_clipped(what, engine, meter, itemsets, share, mark, histogram, total)
-            return WinnerCounts(clipped.tally.estimates, clipped.tally.deviations, clipped.low, clipped.high, CLIPPED)
+            return WinnerCounts(clipped.tally.estimates, clipped.tally.deviations, *clipped.bounds(), CLIPPED)
     if by_cells < by_each:
         noisy = meter.count(what, engine, cells, share)
         estimates, margins = _cells(bases, noisy, task, itemsets)
