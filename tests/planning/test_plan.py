@@ -135,7 +135,9 @@ def test_what_is_needed(looked_for, given, name):
     # Enough, give or take the spread of a run; and a quarter of it is not.
     assert forecast[name].recall >= 0.7
     less = needed // 4 if looked_for == "people" else f"{needed / 4:.4g}"
-    assert discreet.plan(**question, **given, **{looked_for: less})[name].recall < forecast[name].recall
+    outlook = discreet.plan(**question, **given, **{looked_for: less})[name]
+    last = 0.05 * (less if looked_for == "people" else given["people"])
+    assert outlook.recall < forecast[name].recall or outlook.interval > last
 
 
 def test_what_cannot_be_reached_is_said():
