@@ -169,12 +169,12 @@ class TestRelease:
     def test_notes_and_the_title(self, asked, tmp_path):
         done = run(*asked, "--top", 3, "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")
         assert done.stdout == ""
-        assert "bases was chosen" in done.stderr
+        assert "peeling was chosen" in done.stderr
         page = (tmp_path / "r.html").read_text()
         assert "<h1>What people hold together: sales.csv</h1>" in page
-        assert "mechanism auto, which chose bases." in page
-        assert "Its settings: spare = 21/20, largest = 12." in page
-        assert "PrivBasis: frequent itemset mining with differential privacy" in page
+        assert "mechanism auto, which chose peeling." in page
+        assert "Its settings: selecting = 3/5." in page
+        assert "Mechanism design via differential privacy" in page
         run(*asked, "--top", 1, "--report", tmp_path / "r.html", "--title", "Sales of 2026", check=True)
         assert "<h1>Sales of 2026</h1>" in (tmp_path / "r.html").read_text()
 
