@@ -91,7 +91,7 @@ class OccurringItems(Exponential):
         held = np.flatnonzero(baskets.item_counts).astype(np.int32)
         if not len(held):
             held = np.arange(1, dtype=np.int32)
-        inner = SealedEngine(LocalEngine(only(baskets, held)))
+        inner = SealedEngine(LocalEngine(only(baskets, held)), len(held))
         found = super().run(inner, replace(asked, items=len(held), top=1), meter)
         codes = held[found.itemsets.codes]
         return replace(found, itemsets=Itemsets(found.itemsets.offsets, codes))
@@ -183,9 +183,11 @@ class UnkeptCounts(Planted):
     cap: ClassVar[int] = 40
 
     def run(self, engine, asked, meter):
-        counts = unsealed(engine.answer(Supports(every_item(engine.items))))
+        counts = unsealed(engine.answer(Supports(every_item(unsealed(engine).items))))
         held = np.flatnonzero(counts)
-        kept, noisy, _ = meter._find("finding", counts[held], self.cap, ALL, every_item(engine.items).take(held))
+        kept, noisy, _ = meter._find(
+            "finding", counts[held], self.cap, ALL, every_item(unsealed(engine).items).take(held)
+        )
         return self.end(asked, held, kept, noisy)
 
     def end(self, asked, held, kept, noisy):

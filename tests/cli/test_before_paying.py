@@ -186,7 +186,7 @@ def test_labels_of_a_ranking_are_public_by_declaration_alone():
     made = discreet.rank(scores, top=2, epsilon=1, sensitivity=3, monotone=True, labels=["north", "south"])
     assert set(made.labels) == {"north", "south"}
     assert made.guarantee.assumed == (
-        "one person changes no score by more than 3, and one person more moves all that change in one direction",
+        "one person changes no score by more than 3, and one person more never lowers a score, or never raises one",
     )
     assert "It rests on what was declared: one person changes no score by more than 3" in made.guarantee.in_words()
 

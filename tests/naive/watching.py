@@ -24,7 +24,8 @@ def engine(people, items: int) -> SealedEngine:
     """Return these baskets of whole numbers, sealed as a mechanism gets them."""
     rows = [sorted(basket) for basket in people]
     codes = np.array([item for row in rows for item in row], np.int32)
-    return SealedEngine(LocalEngine(Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))))
+    baskets = Baskets(starts([len(row) for row in rows]), codes, Vocabulary(range(items)))
+    return SealedEngine(LocalEngine(baskets), items)
 
 
 def asking(**more) -> Task:

@@ -31,9 +31,10 @@ def meter(epsilon="1", delta=0, neighbours=ADD, seed=1, **more) -> Meter:
     return Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(seed), **more)
 
 
-def occurring(*counts, floor=0) -> SealedList:
+def occurring(*counts, floor=0, most=1) -> SealedList:
     many = len(counts)
-    return SealedList(Listed(Itemsets.singles(many), np.array(counts), floor or 0), Universe(many, 1, 1), floor)
+    listed = Listed(Itemsets.singles(many), np.array(counts), floor or 0)
+    return SealedList(listed, Universe(many, 1, 1), floor, most)
 
 
 @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
@@ -123,7 +124,7 @@ class TestFinding:
         assert counted.pure
         twice = 2 if neighbours is REPLACE else 1
         scale = counted._finding_scale(most, Fraction(1))
-        threshold = counted.find("items", occurring(5), most, Fraction(1)).threshold
+        threshold = counted.find("items", occurring(5, most=most), Fraction(1)).threshold
         q = exp(-1 / float(scale))
         assert scale == most * twice
         assert twice * most * q ** (threshold - 1) / (1 + q) <= float(delta)
@@ -132,13 +133,13 @@ class TestFinding:
 
     def test_it_is_paid_for_once(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
-        counted.part(Fraction(1, 2)).find("items", occurring(5), 1, Fraction(1))
+        counted.part(Fraction(1, 2)).find("items", occurring(5), Fraction(1))
         with pytest.raises(MisuseError, match="needs a delta"):
-            counted.find("items", occurring(5), 1, Fraction(1, 2))
+            counted.find("items", occurring(5), Fraction(1, 2))
 
     def test_what_is_kept_is_what_lies_over_the_threshold(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
-        found = counted.find("items", occurring(*range(1, 200)), 2, Fraction(1))
+        found = counted.find("items", occurring(*range(1, 200), most=2), Fraction(1))
         assert 0 < len(found.itemsets) < 199
         assert found.values.min() >= found.threshold > 1
         assert found.values.tolist() == sorted(found.values, reverse=True)
@@ -146,23 +147,35 @@ class TestFinding:
 
     def test_a_floor_is_taken_off_and_put_back(self):
         counted, again = (meter("1", "1e-3", discovery_delta=Fraction("1e-3")) for _ in range(2))
-        plain = counted.find("items", occurring(30, 90, 12), 2, Fraction(1))
-        raised = again.find("items", occurring(1030, 1090, 1012, floor=1000), 2, Fraction(1))
+        plain = counted.find("items", occurring(30, 90, 12, most=2), Fraction(1))
+        raised = again.find("items", occurring(1030, 1090, 1012, floor=1000, most=2), Fraction(1))
         assert raised.threshold == plain.threshold + 1000
         assert raised.itemsets.tuples() == plain.itemsets.tuples()
         assert raised.values.tolist() == (plain.values + 1000).tolist()
 
     def test_what_may_not_be_listed_whole_is_not_looked_through(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("1e-3"))
-        with pytest.raises(MisuseError) as caught:
-            counted.find("items", occurring(5, floor=None), 2, Fraction(1))
-        assert str(caught.value) == "What is found lies above a public floor, and all that does is listed."
+        for listed in (occurring(5, floor=None), occurring(5, most=None)):
+            with pytest.raises(MisuseError) as caught:
+                counted.find("items", listed, Fraction(1))
+            assert str(caught.value) == (
+                "What is found lies above a public floor, in baskets that were cut, and all of it is listed."
+            )
         assert counted.charges == []
+
+    def test_nothing_is_chosen_from_a_list_that_is_not_public(self):
+        with pytest.raises(MisuseError) as caught:
+            meter().choose_itemsets(
+                "c", SealedList(Listed(Itemsets.singles(2), np.array([1, 0]), 0), None), 1, Fraction(1)
+            )
+        assert str(caught.value) == (
+            "Itemsets are chosen from all there are, and which items there are is not public here."
+        )
 
     def test_half_of_delta_may_stay_for_turning_rho_into_epsilon(self):
         counted = meter("1", "1e-3", discovery_delta=Fraction("5e-4"))
         assert not counted.pure
-        counted.find("items", occurring(5), 2, Fraction(1, 2))
+        counted.find("items", occurring(5, most=2), Fraction(1, 2))
         counted.count("people", NOBODY, People(), Fraction(1, 2))
         epsilon, delta = compose(counted.charges, counted.conversion)
         assert epsilon <= 1

@@ -92,6 +92,9 @@ PEEKS = {
     "by its field": lambda closed: closed.value,
     "by the engine's field": lambda closed: closed.baskets,
     "how many are listed": lambda closed: closed.counts,
+    "its state": lambda closed: closed.__getstate__(),
+    "said otherwise": lambda closed: setattr(closed, "step", 0),
+    "said no more": lambda closed: delattr(closed, "items"),
 }
 
 
@@ -109,6 +112,11 @@ def test_only_what_is_public_is_shown():
     assert SEALED.items == ITEMS
     assert (LISTED.floor, LISTED.universe) == (0, Universe(ITEMS, 1, 2))
     assert SEALED.above(0, 1, 2, 5).floor is None
+    assert LISTED.most is None
+    assert SEALED.cut(Truncation(2, 5)).above(0, 1, 2).most == 3
+    # What occurs in the data is not public: where nobody says how many items there are, the seal does not.
+    unlisted = SealedEngine(unsealed(SEALED))
+    assert unlisted.items is unlisted.above(0, 1, 2).universe is None
     with pytest.raises(TypeError):
         len(LISTED)
 
@@ -125,6 +133,9 @@ def test_the_list_is_that_of_the_engine():
     [
         (lambda: ANSWER.near(ANSWER), "One number is needed here."),
         (lambda: SEALED.above(ANSWER, 1, 2), "One number is needed here."),
+        (lambda: ANSWER.minus(-(2**63) + 8), "Numbers that answers are compared with lie within 2^61."),
+        (lambda: ANSWER.near(2**62), "Numbers that answers are compared with lie within 2^61."),
+        (lambda: ANSWER.at_least([0] * 6 + [2**62]), "Numbers that answers are compared with lie within 2^61."),
         (
             lambda: ANSWER.near(3).joined(ANSWER),
             "Only numbers that one person moves in one direction can be joined or compared.",

@@ -73,7 +73,7 @@ class Recorder(Meter):
     def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Count, and write it down."""
         heard = RecordedAnswer(unsealed(engine))
-        noisy = super().count(what, SealedEngine(heard), query, share)
+        noisy = super().count(what, SealedEngine(heard, engine.items), query, share)
         values = noisy.values
         if self.mood == "close":
             values = heard.last + self.generator.integers(-1, 2, len(values))

@@ -57,7 +57,7 @@ class Noisy:
         if self.variance == 0:
             return 0
         if self.scale is None:
-            return _gaussian_margin(sqrt(self.variance), outside)
+            return ceil(normal_point(outside) * sqrt(self.variance))
         # The noise is over m with probability q^(m + 1) / (1 + q), q = exp(-1 / scale); below -m with the same.
         rate = 1 / float(self.scale)
         log_norm = log1p(np.exp(-rate)) if rate < 700 else 0.0
@@ -69,13 +69,13 @@ class Noisy:
         return sqrt(self.variance)
 
 
-def _gaussian_margin(deviation: float, outside: float) -> int:
-    """Return the smallest m beyond which a normal variable falls with at most this probability; half a step more."""
+def normal_point(outside: float) -> float:
+    """Return how many deviations a normal variable is away from its mean with at most this probability."""
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if erfc(middle / sqrt(2)) > outside else (low, middle)
-    return ceil(high * deviation)
+    return high
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +235,8 @@ class Meter:
     ) -> list[ItemTuple]:
         """Choose so many itemsets of all there are, those that more people hold likelier, and charge the share."""
         known, universe = unsealed(listed), listed.universe
+        if universe is None:
+            raise MisuseError("Itemsets are chosen from all there are, and which items there are is not public here.")
         candidates = Candidates(
             known.counts, rest=known.bound, unlisted=universe.many - len(known.counts), itemsets=known.itemsets
         )
@@ -268,17 +270,19 @@ class Meter:
     def _others(self, listed: Itemsets, universe: Universe, many: int) -> list[ItemTuple]:
         return universe.others(listed.tuples(), many, self.below)
 
-    def find(self, what: str, listed: SealedList, most: int, share: Fraction) -> Things:
+    def find(self, what: str, listed: SealedList, share: Fraction) -> Things:
         """Add noise to the counts of what occurs, and show what passes a threshold that rare things hardly pass.
 
-        Each person adds to at most `most` of the counts. Counts are looked at above the public floor of the list, which
-        is taken off them: what is not listed has 0, and is never released. The chance that something only one person
-        holds is released is charged as delta.
+        Each person adds to at most as many counts as a cut basket has itemsets. Counts are looked at above the public
+        floor of the list, which is taken off them: what is not listed has 0, and is never released. The chance that
+        something only one person holds is released is charged as delta.
         """
-        if listed.floor is None:
-            raise MisuseError("What is found lies above a public floor, and all that does is listed.")
+        if listed.floor is None or listed.most is None:
+            raise MisuseError(
+                "What is found lies above a public floor, in baskets that were cut, and all of it is listed."
+            )
         known, floor = unsealed(listed), max(listed.floor, 0)
-        kept, noisy, threshold = self._find(what, known.counts - floor, most, share, known.itemsets)
+        kept, noisy, threshold = self._find(what, known.counts - floor, max(1, listed.most), share, known.itemsets)
         places = np.flatnonzero(kept)
         values, names = noisy.values[places] + floor, known.itemsets.take(places).tuples()
         order = sorted(range(len(places)), key=lambda place: (-values[place], len(names[place]), names[place]))

@@ -3,8 +3,8 @@
 A mechanism is given a `SealedEngine`. What that answers cannot be read, compared or turned into a number. It can be
 counted with noise by the meter, or be made the scores of a choice by functions that are declared here: some of the
 entries, sorted, no less than a public number, how near to another answer. Each of these says how far one person moves
-what comes out, so no mechanism has to claim it, and none can claim too little. What a reader has to trust is therefore
-the queries, this file, the meter and the samplers. The proofs are in `sealed.md`.
+what comes out, so no mechanism has to claim it. What a reader has to trust is therefore the queries and the engine that
+answers them, this file, the meter and the samplers. The proofs are in `sealed.md`.
 
 The seal is there for those who write mechanisms and for those who read them. It is no wall against code that means
 harm: whoever can run Python here can open anything.
@@ -26,6 +26,8 @@ from ..exact.universe import Universe
 I64 = NDArray[np.int64]
 T = TypeVar("T")
 
+# Counts and their parts are smaller by far.
+_FARTHEST = 2**61
 _CLOSED = "An exact answer is sealed: count it with a meter, or choose by it."
 
 
@@ -34,14 +36,18 @@ class _Closed(Generic[T]):
 
     __slots__ = ("__value",)
 
-    def __init__(self, value: T) -> None:
-        self.__value = value
+    def __init__(self, value: T, **public: object) -> None:
+        object.__setattr__(self, "_Closed__value", value)
+        for name, one in public.items():
+            object.__setattr__(self, name, one)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(_CLOSED)
 
     # What Python would otherwise answer without looking inside: an answer that looks like one about the data.
-    __bool__ = __eq__ = __array__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refuse
+    __bool__ = __eq__ = __array__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+    # What is said of an answer stays as it was said.
+    __setattr__ = __delattr__ = _refuse
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
@@ -74,10 +80,11 @@ class SealedAnswer(_Closed[I64]):
 
     __slots__ = ("monotone", "step")
 
+    step: int
+    monotone: bool
+
     def __init__(self, values: I64, step: int, monotone: bool) -> None:
-        super().__init__(values)
-        self.step = step
-        self.monotone = monotone
+        super().__init__(values, step=step, monotone=monotone)
 
     def __len__(self) -> int:
         """Return how many numbers these are: that is public."""
@@ -101,11 +108,11 @@ class SealedAnswer(_Closed[I64]):
 
     def minus(self, amount: int) -> SealedAnswer:
         """Return the numbers less a public one."""
-        return self._with(unsealed(self) - amount)
+        return self._with(unsealed(self) - int(_within(amount)))
 
     def at_least(self, floor: ArrayLike) -> SealedAnswer:
         """Return the numbers, or a public one where that is more; one for all of them, or one for each."""
-        return self._with(np.maximum(unsealed(self), np.asarray(floor, np.int64)))
+        return self._with(np.maximum(unsealed(self), _within(floor)))
 
     def near(self, mark: int | SealedAnswer) -> SealedAnswer:
         """Return how near each number is to a mark, the nearest having 0 and all others less.
@@ -114,7 +121,7 @@ class SealedAnswer(_Closed[I64]):
         by no more than the larger step; but which way it moves is open.
         """
         if isinstance(mark, int):
-            return SealedAnswer(-np.abs(unsealed(self) - mark), self.step, False)
+            return SealedAnswer(-np.abs(unsealed(self) - int(_within(mark))), self.step, False)
         self._both_rise(mark)
         return SealedAnswer(-np.abs(unsealed(self) - _single(mark)), max(self.step, mark.step), False)
 
@@ -132,16 +139,22 @@ class SealedList(_Closed[Listed]):
         The itemsets.
     universe
         All itemsets there are, in public: those that are not listed take part in a choice with the count of the bound.
+        None where it is not public which items there are.
     floor
         The public bound above which every itemset is listed; None where the bound depends on the data.
+    most
+        How many of all itemsets one basket can hold; None where baskets were not cut.
     """
 
-    __slots__ = ("floor", "universe")
+    __slots__ = ("floor", "most", "universe")
+    universe: Universe | None
+    floor: int | None
+    most: int | None
 
-    def __init__(self, listed: Listed, universe: Universe, floor: int | None = None) -> None:
-        super().__init__(listed)
-        self.universe = universe
-        self.floor = floor
+    def __init__(
+        self, listed: Listed, universe: Universe | None, floor: int | None = None, most: int | None = None
+    ) -> None:
+        super().__init__(listed, universe=universe, floor=floor, most=most)
 
     def falling(self, many: int) -> SealedAnswer:
         """Return the largest so many counts, and the bound in place of those below it."""
@@ -153,13 +166,24 @@ class SealedList(_Closed[Listed]):
 
 
 class SealedEngine(_Closed[Engine]):
-    """The data, as a mechanism has them: they can be asked, and the answers are sealed."""
+    """The data, as a mechanism has them: they can be asked, and the answers are sealed.
 
-    __slots__ = ("items",)
+    Parameters
+    ----------
+    engine
+        Who answers.
+    items
+        How many items there are, where that is public: what occurs in the data is not.
+    longest
+        How many items a basket has at most, where baskets were cut.
+    """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
-        self.items = engine.items
+    __slots__ = ("items", "longest")
+    items: int | None
+    longest: int | None
+
+    def __init__(self, engine: Engine, items: int | None = None, longest: int | None = None) -> None:
+        super().__init__(engine, items=items, longest=longest)
 
     def answer(self, query: Query) -> SealedAnswer:
         """Return the answer to a query. It moves as the query says."""
@@ -171,17 +195,26 @@ class SealedEngine(_Closed[Engine]):
         The bound is public, or one number under seal that one person raises by 1 at most. Where there are more than
         `limit`, it is raised as `Engine.above` says.
         """
-        universe = Universe(self.items, least, longest)
+        universe = None if self.items is None else Universe(self.items, least, longest)
+        most = None if self.longest is None else Universe(self.longest, least, longest).many
         if isinstance(bound, int):
             listed = unsealed(self).above(bound, least, longest, limit)
-            return SealedList(listed, universe, bound if limit == LARGEST else None)
+            return SealedList(listed, universe, bound if limit == LARGEST else None, most)
         if not bound.monotone or bound.step > 1:
             raise MisuseError("A bound under seal is a number that one person raises by 1 at most.")
-        return SealedList(unsealed(self).above(_single(bound), least, longest, limit), universe)
+        return SealedList(unsealed(self).above(_single(bound), least, longest, limit), universe, None, most)
 
     def cut(self, truncation: Truncation) -> SealedEngine:
         """Return the same baskets, each of them cut first."""
-        return SealedEngine(unsealed(self).cut(truncation))
+        return SealedEngine(unsealed(self).cut(truncation), self.items, truncation.longest)
+
+
+def _within(public: ArrayLike) -> I64:
+    """Return public numbers that no count can be taken out of range by."""
+    numbers = np.asarray(public, object)
+    if any(abs(int(one)) > _FARTHEST for one in numbers.ravel()):
+        raise MisuseError(f"Numbers that answers are compared with lie within 2^{_FARTHEST.bit_length() - 1}.")
+    return np.asarray(public, np.int64)
 
 
 def _single(sealed: SealedAnswer) -> int:

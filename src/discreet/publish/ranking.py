@@ -218,7 +218,7 @@ class Contest:
     @property
     def assumption(self) -> str:
         """What the noise is measured by, and has to be true of the scores."""
-        least = ", and one person more moves all that change in one direction" if self.monotone else ""
+        least = ", and one person more never lowers a score, or never raises one" if self.monotone else ""
         return f"one person changes no score by more than {shown(self.grid * FINENESS)}{least}"
 
     def query(self, places: tuple[int, ...]) -> Entries:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..baskets.core import Baskets, Codes, Vocabulary
 from ..baskets.recoding import only, rows
+from ..checks import UNBOUNDED
 from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
 from ..exact.engine import Engine, LocalEngine
@@ -61,7 +62,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     asked = replace(job.asked(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    found = _found(job, asked, SealedEngine(engine(inner)), meter)
+    found = _found(job, asked, SealedEngine(engine(inner), None if asked.items == UNBOUNDED else asked.items), meter)
     patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
     if not job.listed:
         patterns = _without_other_items(patterns)

@@ -199,9 +199,9 @@ class TestFitting:
             assert found[0].margins[place] <= plain.margins[place] * 1.001
 
     def test_a_known_number_of_people_halves_the_variance_of_an_item(self):
-        noisy = Noisy(np.full(4, 250), None, Fraction(100))
+        noisy = Noisy(np.full(4, 250), None, Fraction(10**8))
         free, told = fit_up([(0, 1)], noisy, 1, 1), fit_up([(0, 1)], noisy, 1, 1, (1000.0, 0.0))
-        assert (free.margins / told.margins) ** 2 == pytest.approx([2, 2])
+        assert (free.margins / told.margins) ** 2 == pytest.approx([2, 2], rel=0.001)
 
     def test_a_number_that_cannot_be_right_is_not_believed(self):
         noisy = Noisy(np.full(4, 250), None, Fraction(100))
@@ -384,3 +384,29 @@ def test_useful_on_a_shop():
         found = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="bases")
         missed.append(1 - len(truth & {one.items for one in found.patterns}) / 50)
     assert np.mean(missed) < 0.15
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("items", "chance", "question"),
+    [
+        (12, 0.5, {"top": 1, "lengths": (4, 4), "epsilon": "0.5"}),
+        (12, 0.5, {"top": 5, "lengths": (3, 6), "epsilon": 1}),
+        (20, 0.7, {"top": 5, "lengths": 2, "epsilon": "0.5"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["bases", "auto"])
+def test_intervals_hold_on_ties(name, items, chance, question):
+    # Everything is as frequent as everything else, so noise alone chooses. Before intervals allowed for it, 70 to 90 of
+    # 100 held. Seeds are fixed.
+    held = np.random.default_rng(3).random((400, items)) < chance
+    people = [set(np.flatnonzero(row).tolist()) for row in held]
+    true = discreet.mine(people, min_count=1, lengths=question["lengths"]).to_dict()
+    inside = []
+    for seed in range(30):
+        found = trial(people, seed=seed, items=items, people=400, mechanism=name, **question).patterns
+        inside += [
+            low <= true.get(one.items, 0) <= high for one, low, high in zip(found, found.low, found.high, strict=True)
+        ]
+    assert np.mean(inside) >= 0.93

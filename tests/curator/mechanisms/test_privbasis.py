@@ -102,7 +102,8 @@ class TestCountsFarBelowTheThreshold:
         # A rank beyond 20 has a chance of about exp(-6) each time; the seeds are fixed.
         for seed in range(20):
             meter = Meter(Budget.of(1), ADD, SimulationSource(seed))
-            held = SealedEngine(LocalEngine(discreet.read(SHOP)))
+            shop = discreet.read(SHOP)
+            held = SealedEngine(LocalEngine(shop), shop.items)
             asked = asking(count=10**6, items=held.items)
             assert PrivBasis().choose_rank(held, asked, meter, Fraction(1, 20)) <= 20
 

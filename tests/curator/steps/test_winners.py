@@ -118,6 +118,15 @@ class TestTheMostThatCanHoldIt:
         assert histogram.most(np.array([10 * weight, 5 * weight, 0.0]), query) == pytest.approx([10, 5, 0])
 
 
+def test_who_holds_too_many_to_add_anything():
+    # Of more than 1,024 members clipped to one person nothing is left: such people are in no sum, and may hold all.
+    query = Clipped(Itemsets.singles(1_100), PARTS, False)
+    assert query.weights[1_100] == 0
+    edges = edges_up_to(1_100)
+    histogram = Histogram.of(edges, np.zeros(len(edges)), 1_100, np.full(len(edges), 1_000.0))
+    assert histogram.most(np.array([0.0, 5.0]), query).tolist() == [1_000.0, 1_005.0]
+
+
 LAWS = [Noisy(np.zeros(1), Fraction(7), Fraction(98)), Noisy(np.zeros(1), None, Fraction(50))]
 
 

@@ -1,9 +1,9 @@
 """Patterns one length after the other by clipped counting, and then once more those that are in doubt.
 
 A whole family of candidates is counted at once, at the price of the few that a basket is allowed to add to, instead of
-paying for each pattern. First all items, then the likeliest pairs of those that may be frequent, and so on; most of
-the budget counts again the candidates of all lengths that noise and clipping leave near the end of the list. The proof
-is in `clipped.md`.
+paying for each pattern. First all items, then the likeliest pairs of those that may be frequent, and so on. Then those
+of all lengths are counted again that noise and clipping leave near the end of the list, and at last all that is shown.
+The proof is in `clipped.md`.
 """
 
 from __future__ import annotations
@@ -171,12 +171,14 @@ class ClippedCounting(Mechanism):
 
         Parameters
         ----------
-        engine, asked, meter
+        engine, task, meter
             As for every mechanism.
         mark
             The threshold, or about what the last of the top patterns counts: a public or a released number.
         low
             A count that it surely does not lie below.
+        holding
+            How many people hold how many items, where that was measured already.
         """
         if _items_alone(task):
             return _all_items(engine, task, meter, mark, holding)

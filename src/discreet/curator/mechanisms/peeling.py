@@ -101,7 +101,7 @@ class Peeling(Mechanism):
 
         Parameters
         ----------
-        engine, asked, meter
+        engine, task, meter
             As for every mechanism.
         mark
             About what the last of the top patterns counts, a released number; without it, it is measured.

@@ -172,4 +172,4 @@ def find(
     # not be listed, and about LISTED lie above it at most, with the shorter ones that are met on the way to them.
     floor = max(over - needed, max(people, 1) * subsets(kept, longest) // LISTED)
     cut = engine.cut(Truncation(kept, meter.secret()))
-    return meter.find(what, cut.above(floor, least, longest), most, share)
+    return meter.find(what, cut.above(floor, least, longest), share)

@@ -19,13 +19,13 @@ from ...errors import MisuseError, told
 from ...exact.query import LARGEST_BASIS, Cells, Kth, Supports
 from ...exact.universe import Universe
 from ...privacy.budget import Budget, shown
-from ...privacy.meter import Meter, Noisy, Way
+from ...privacy.meter import Meter, Noisy, Way, normal_point
 from ...privacy.sealed import SealedAnswer, SealedEngine
 from ...report.text import number_of
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Task
 from .basis_cover import Basis, cover, groups
-from .cell_estimates import Sums
+from .cell_estimates import F64, I64, Sums
 from .clipped_counting import CHOSEN, falling
 from .itemset_choice import check_top
 
@@ -44,6 +44,12 @@ PICK = "choosing items and pairs"
 PAIR = "choosing how many pairs"
 COUNT = "counting the cells"
 RANK_SHARE = Fraction(1, 20)
+LENGTHENED = (
+    "The patterns were chosen by the same noisy counts that are shown: intervals of the last ones are longer for it."
+)
+# Margins are about so many deviations; whatever lies within so many of the last one might have been shown in its place;
+# and a third of the excess kurtosis of sums of cells, about.
+NORMAL, REACH, TAILS = 1.96, 4.0, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +257,9 @@ class Basing(Mechanism):
             notes.append(f"No more than {len(order):,} itemsets of the asked lengths lie within the bases.")
         if not task.counts:
             return Found(itemsets=kept, estimates=None, facts=facts, notes=tuple(notes))
-        notes.append(CHOSEN)
+        notes.append(LENGTHENED if self.mends else CHOSEN)
+        if self.mends:
+            margins = margins * lengthened(sums.worth, sums.margins / NORMAL, order, pure=noisy.scale is not None)
         # An interval stays where it was: it is that of an estimate that errs to both sides.
         shown = falling(kept, values, float(task.crowd)) if self.mends else values
         return Found(
@@ -262,6 +270,27 @@ class Basing(Mechanism):
             facts=facts,
             notes=tuple(notes),
         )
+
+
+def lengthened(worth: F64, deviations: F64, shown: I64, *, pure: bool) -> F64:
+    """Return how many times longer the margins of those shown have to be, as the noise that is shown chose them.
+
+    What lies far above the last one was shown whatever its noise: nothing is changed there. Of M itemsets within reach
+    of the last one R are shown: those have margins of a confidence of 1 - 5 % R / M (Benjamini, Yekutieli 2005). The
+    noise of sums of cells is not independent, which they suppose: tests look at ties.
+    """
+    factors = np.ones(len(shown))
+    if not len(shown):
+        return factors
+    near = np.abs(worth - worth[shown[-1]]) <= REACH * deviations
+    reached = near[shown]
+    many, chosen = int(near.sum()), int(reached.sum())
+    if chosen:
+        point = normal_point(0.05 * chosen / many)
+        # A sum of some Laplace variables lies further out: by the first term of Cornish and Fisher.
+        further = TAILS * (point**3 - 3 * point) / 8 if pure else 0.0
+        factors[reached] = max(1.0, (point + further) / NORMAL)
+    return factors
 
 
 def _filled(found: Found, longest: int, task: Task, meter: Meter) -> Found:

@@ -49,8 +49,6 @@ STANDS_OUT = 2.5
 STEEPER = 1.4
 FLATTEST, STEEPEST = 1.7, 20.0
 USUAL = 2.0
-# Within how many deviations of an estimate an interval reaches: what 95 % of single Laplace variables need.
-DEVIATIONS = 2.12
 # The chance that some bound which comes from the histogram does not hold.
 ODDS = 0.005
 # Noise of a larger variance, in parts, is not drawn: a basket is clipped further instead.
@@ -176,14 +174,17 @@ class Histogram:
         """Return how many people can hold itemsets with these clipped sums at most, whoever they are.
 
         Those who hold the most members add the least. So the most people there can be are all of these, as many as the
-        histogram allows, then those who hold fewer, until their parts add up to the sum.
+        histogram allows, then those who hold fewer, until their parts add up to the sum. Who holds so many that nothing
+        is left of a part may always be among them.
         """
         lasts = np.array([*(edge - 1 for edge in self.edges[1:]), query.cells])
-        weights = np.maximum(query.weights[lasts[::-1]], 1) / PARTS
+        weights = query.weights[lasts[::-1]] / PARTS
         people = np.diff(self.beyond[::-1], prepend=0.0)
+        unseen = float(people[weights == 0].sum())
+        people, weights = people[weights > 0], weights[weights > 0]
         reached, crowd = (np.concatenate(([0.0], np.cumsum(column))) for column in (people * weights, people))
         over = np.maximum(sums - reached[-1], 0.0)
-        most: F64 = np.interp(sums, reached, crowd) + over
+        most: F64 = unseen + np.interp(sums, reached, crowd) + over
         return most
 
 
@@ -265,6 +266,8 @@ def count_clipped(
         The count that matters most, a released or a public number.
     histogram
         How many people hold how many of them; where it is not given, a part of the share measures it.
+    total
+        The most that a basket adds, in parts; where it is not given, the one with the least error at the mark.
     """
     if histogram is None:
         # Of a single itemset nobody holds more than one: nothing is clipped.

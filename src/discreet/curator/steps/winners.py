@@ -23,7 +23,7 @@ from ...results.itemsets import Itemsets
 from ..mechanism import Task
 from .basis_cover import Basis, cover
 from .cell_estimates import F64, fit_up
-from .clipped_counting import DEVIATIONS, LOOKING, choose_sure_total, count_clipped, held_histogram
+from .clipped_counting import LOOKING, choose_sure_total, count_clipped, held_histogram
 
 EACH = "Each pattern was counted by itself."
 SUMMED = "Counts are sums over people by which part of small sets of items they hold."
@@ -40,6 +40,8 @@ COVERED = 1_000
 GAIN = 6
 # Where the predicted error is less than this part of a count, nothing else is looked for.
 FINE = 0.02
+# Margins of sums of cells are about so many deviations.
+NORMAL = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ def count_winners(
     if by_cells < by_each:
         noisy = meter.count(what, engine, cells, share)
         estimates, margins = _cells(bases, noisy, task, itemsets)
-        return WinnerCounts(estimates, margins / DEVIATIONS, estimates - margins, estimates + margins, SUMMED)
+        return WinnerCounts(estimates, margins / NORMAL, estimates - margins, estimates + margins, SUMMED)
     noisy = meter.count(what, engine, each, share)
     counts, margin = noisy.values.astype(np.float64), noisy.margin()
     return WinnerCounts(counts, np.full(len(counts), noisy.deviation), counts - margin, counts + margin, EACH)
