@@ -151,9 +151,9 @@ class TestByMeasurement:
 
     def test_picking_longer_patterns_one_by_one_is_for_where_it_finds_them(self):
         pairs = replace(ASKED, least=2, longest=2, top=10)
-        assert auto._worth_picking(pairs, 400, meter())
-        assert not auto._worth_picking(pairs, 300, meter())
-        assert auto._worth_picking(replace(pairs, counts=False), 300, meter())
+        assert auto._worth_picking(pairs, 300, meter())
+        assert not auto._worth_picking(pairs, 200, meter())
+        assert auto._worth_picking(replace(pairs, counts=False), 200, meter())
         assert not auto._worth_picking(ASKED, 50_000, meter(delta="1e-6"))
         assert not auto._worth_picking(replace(pairs, longest=900, items=5_000), 50_000, meter())
 

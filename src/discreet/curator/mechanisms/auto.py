@@ -53,6 +53,9 @@ SHORT = 30
 SAME = 0.9
 # In dense data counts lie close together: short tops are picked one by one where people are so many times the spread.
 APART = 1_500
+# Longer patterns alone are picked out of all there are where so large a part of what a pick may miss by, or more, is
+# less than the last count.
+MISSED = Fraction(2, 3)
 # The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
 SURELY = Fraction(1, 10)
 # The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
@@ -205,7 +208,7 @@ def _worth_picking(task: Task, mark: int, meter: Meter) -> bool:
     how, top = Exponential(), task.top or 1
     share = meter.left * (how.selecting if task.counts else 1)
     missed = slack(how.way, top, universe.many, how.doubt, meter.rate(top, share, how.way))
-    return missed <= mark
+    return MISSED * missed <= mark
 
 
 def _picks(task: Task, top: int, many: int) -> int:
