@@ -78,6 +78,11 @@ class Task:
         """The most people there are, as far as public and released numbers say."""
         return self.people + self.people_margin
 
+    @property
+    def known_people(self) -> tuple[float, float] | None:
+        """How many people an engine knows and the variance of that number; None where it is of others too."""
+        return (float(self.people), (self.people_margin / 1.96) ** 2) if self.counted else None
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:

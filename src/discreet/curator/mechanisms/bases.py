@@ -107,8 +107,7 @@ class Bases(Basing):
 
     def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
         """Fit the cells to each other and to the number of people, where it is that of the people in the cells."""
-        people = (float(task.people), (task.people_margin / 1.96) ** 2) if task.counted else None
-        return fit_up(bases, noisy, task.least, self.longest(task), people)
+        return fit_up(bases, noisy, task.least, self.longest(task), task.known_people)
 
 
 def _noisy_in_one(task: Task, many: int, meter: Meter) -> bool:

@@ -25,7 +25,7 @@ from ...report.text import number_of
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Task
 from .basis_cover import Basis, cover, groups
-from .cell_estimates import F64, I64, Sums
+from .cell_estimates import F64, I64, NORMAL, Sums
 from .clipped_counting import CHOSEN, falling
 from .itemset_choice import check_top
 
@@ -47,9 +47,9 @@ RANK_SHARE = Fraction(1, 20)
 LENGTHENED = (
     "The patterns were chosen by the same noisy counts that are shown: intervals of the last ones are longer for it."
 )
-# Margins are about so many deviations; whatever lies within so many of the last one might have been shown in its place;
-# and a third of the excess kurtosis of sums of cells, about.
-NORMAL, REACH, TAILS = 1.96, 4.0, 0.1
+# Whatever lies within so many deviations of the last one might have been shown in its place; and a third of the excess
+# kurtosis of sums of cells, about.
+REACH, TAILS = 4.0, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)

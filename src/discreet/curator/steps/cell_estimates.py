@@ -27,7 +27,7 @@ F64 = NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 # The 95 % point of a normal variable.
-_NORMAL = 1.96
+NORMAL = 1.96
 # A little less than half a person.
 HALF = 0.3
 # A number of people that is further than so many deviations from what the cells say is not believed.
@@ -230,7 +230,7 @@ def _margins(noisy: Noisy, variances: F64, tails: F64) -> F64:
     The 95 % point of a sum of few Laplace variables lies further out than that of a normal one: by the first term of
     Cornish and Fisher, with the excess kurtosis of the sum, 3 for a single one.
     """
-    points = _NORMAL + (_NORMAL**3 - 3 * _NORMAL) / 24 * (3 * tails if noisy.scale is not None else 0)
+    points = NORMAL + (NORMAL**3 - 3 * NORMAL) / 24 * (3 * tails if noisy.scale is not None else 0)
     # The noise of a cell is a whole number: within m of 0 as often as a continuous one within m + 1/2, about.
     margins: F64 = np.ceil(np.maximum(points * np.sqrt(variances) - HALF, 0.0))
     return margins

@@ -22,7 +22,7 @@ from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Task
 from .basis_cover import Basis, cover
-from .cell_estimates import F64, fit_up
+from .cell_estimates import F64, NORMAL, fit_up
 from .clipped_counting import LOOKING, choose_sure_total, count_clipped, held_histogram
 
 EACH = "Each pattern was counted by itself."
@@ -40,8 +40,6 @@ COVERED = 1_000
 GAIN = 6
 # Where the predicted error is less than this part of a count, nothing else is looked for.
 FINE = 0.02
-# Margins of sums of cells are about so many deviations.
-NORMAL = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +104,8 @@ def _blank(meter: Meter, query: Query, share: Fraction) -> Noisy:
 
 def _cells(bases: list[Basis], noisy: Noisy, task: Task, itemsets: Itemsets) -> tuple[F64, F64]:
     """Return what cells say about the patterns, and 95 % margins."""
-    people = (float(task.people), (task.people_margin / 1.96) ** 2) if task.counted else None
     names = itemsets.tuples()
-    sums = fit_up(bases, noisy, min(map(len, names)), max(map(len, names)), people)
+    sums = fit_up(bases, noisy, min(map(len, names)), max(map(len, names)), task.known_people)
     place = {name: number for number, name in enumerate(sums.itemsets.tuples())}
     where = np.array([place[tuple(sorted(name))] for name in names])
     return sums.estimates[where], sums.margins[where]
