@@ -76,7 +76,7 @@ def test_what_only_the_lab_runs_has_pages_too():
     from discreet.lab.measure.measures import comparators
 
     known = [one for one in comparators().values() if isinstance(one, type) and issubclass(one, Comparator)]
-    known_pages = {one.proof for one in known} | {"ldpminer-published.md"}  # a protocol as its paper prints it
+    known_pages = {one.proof for one in known} | {"ldpminer-published.md", "reference.md"}  # protocols
     assert known_pages == {page.name for page in PAGES if page.parent.name == "comparators"}
 
 

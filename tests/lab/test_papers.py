@@ -85,6 +85,7 @@ def test_what_an_experiment_names_is_there(name):
     runs = {
         "release": {*mechanisms(), *comparators()},
         "regret": {*mechanisms()},
+        "regret-devices": {*protocols(), "reference"},
         "simulation": {*protocols(), *comparators()},
         "relations": {*protocols()},
         "overhead": {*protocols()},

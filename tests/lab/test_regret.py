@@ -15,7 +15,7 @@ from discreet.baskets.read import read
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
 from discreet.lab.data.own_data import at_points, on_data, with_line
-from discreet.lab.data.set_aside import DIGESTS
+from discreet.lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
 from discreet.lab.measure import regret as measure
 from discreet.lab.measure.measures import Run, measured
 from discreet.lab.measure.regret import ListedPatterns, WantedPatterns, judged
@@ -75,8 +75,9 @@ def test_every_mechanism_that_finds_patterns_is_a_line():
 
 def test_what_is_set_aside_is_asked_by_one_experiment_alone_and_only_by_its_name():
     using = {one.name for one in experiments().values() if {data.name for data in one.data} & set(DIGESTS)}
-    assert using == {"regret-aside"}
-    assert {data.name for data in experiment("regret-aside").data} == set(DIGESTS)
+    assert using == {"regret-aside", "regret-devices-aside"}
+    assert [data.name for data in experiment("regret-aside").data] == [*FOR_THE_CURATOR]
+    assert [data.name for data in experiment("regret-devices-aside").data] == [*FOR_DEVICES]
     assert all(one.by_name for one in of_paper("regret"))
     assert not {data.name for data in FITTED} & set(DIGESTS)
     with pytest.raises(MisuseError) as caught:
@@ -163,9 +164,9 @@ def wanted(tmp_path):
     def of(baskets, question):
         path = tmp_path / "mine.dat"
         path.write_text("\n".join(" ".join(map(str, sorted(held))) for held in baskets) + "\n")
-        measure._mined.cache_clear()
+        measure.mined.cache_clear()
         measure.loaded.cache_clear()
-        found = measure._wanted((str(path), None, ()), ReleaseQuestion.parse(question))
+        found = measure.wanted_patterns((str(path), None, ()), ReleaseQuestion.parse(question))
         if found is None:
             return None
         codes = read(path).vocabulary

@@ -150,7 +150,7 @@ def run(
     """
     from rich.markdown import Markdown
 
-    from ..lab.pages.regret import summary, worst
+    from ..lab.pages.regret import MEASURES, summary, worst
     from ..lab.pages.tables import table
     from ..lab.run.runner import run as carry_out
 
@@ -164,7 +164,7 @@ def run(
     out = console()
     for one in results:
         out.print(f"\n[bold]{one.experiment.shows}[/bold] {one.experiment.title}  ({one.experiment.name})")
-        if one.experiment.measure == "regret":
+        if one.experiment.measure in MEASURES:
             out.print(Markdown("\n".join((*summary(one), *worst(one)))))
             continue
         for metric in one.experiment.metrics:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...baskets.core import Baskets
 from ...errors import InputError, MisuseError
-from .set_aside import DRAWN, FIRST_SEED, half
+from .set_aside import DRAWN, first_seed, half
 from .set_aside import made as made_aside
 
 _UCI = "UCI, CC BY 4.0"
@@ -271,13 +271,13 @@ def origin(name: str) -> str:
         about = INFERRED[name]
         return f"{origin(about.of)} {about.people} {about.without}"
     if name in DRAWN:
-        return f"{origin(DRAWN[name].of)} {DRAWN[name].people} {FIRST_SEED}"
+        return f"{origin(DRAWN[name].of)} {DRAWN[name].people} {first_seed(name)}"
     made = _made().get(name)
     if made is None:
         return _known(name).sha256
     settings = made.keywords if isinstance(made, partial) else {}
     function = made.func if isinstance(made, partial) else made
-    first = f" {FIRST_SEED}" if name in made_aside() else ""
+    first = f" {first_seed(name)}" if name in made_aside() else ""
     return f"{fingerprint(function.__module__)} {sorted(settings.items())}{first}"
 
 
@@ -318,7 +318,7 @@ def load(name: str, *, people: int | None = None, seed: int = 0) -> Baskets:
     """
     made = _made()
     if name in (*DRAWN, *made_aside()):
-        seed += FIRST_SEED
+        seed += first_seed(name)
     if name in made:
         return made[name](seed=seed) if people is None else made[name](people=people, seed=seed)
     if name in INFERRED:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError, MisuseError, told
 from ..measure.measures import CURATOR, comparators, loaded
 from ..run.experiment import Cell, Data, Experiment, Line
-from ..run.questions import ReleaseQuestion
-from .set_aside import DIGESTS
+from ..run.questions import ReleaseQuestion, SimulationQuestion
+from .set_aside import DIGESTS, FOR_DEVICES
 
 if TYPE_CHECKING:
     from ...baskets.core import Baskets
@@ -54,7 +54,8 @@ def on_data(experiment: Experiment, data: Data) -> Experiment:
     if own:
         return replace(experiment, data=tuple(own), goals=())
     if data.name in DIGESTS:
-        raise MisuseError(f"{data.name} is set aside until constants are frozen: only regret-aside runs it, once.")
+        who = "regret-devices-aside" if data.name in FOR_DEVICES else "regret-aside"
+        raise MisuseError(f"{data.name} is set aside until constants are frozen: only {who} runs it, once.")
     _check_order(experiment, data)
     asked = dict(experiment.data[0].asked)
     told = ", ".join(f"{word} = {value}" for word, value in asked.items())
@@ -101,7 +102,8 @@ def at_points(experiment: Experiment, points: Sequence[str]) -> Experiment:
     usual = (*experiment.axis.values, *(value for one in experiment.data for value in one.values or ()))
     kind = type(usual[0])
     if experiment.axis.of == "question":
-        return _over(experiment, tuple(dict.fromkeys(str(ReleaseQuestion.parse(point)) for point in points)))
+        read = SimulationQuestion.parse if experiment.measure == "regret-devices" else ReleaseQuestion.parse
+        return _over(experiment, tuple(dict.fromkeys(str(read(point)) for point in points)))
     try:
         for point in points:
             Fraction(point)
@@ -197,6 +199,6 @@ def _check(entry: Entry, cell: Cell) -> None:
     elif cell.experiment.measure == "regret":
         if not {"top", "threshold"} & set(entry.answers):
             raise MisuseError(f"it answers {' and '.join(entry.answers)}, and top or threshold is asked.")
-    elif (cell.experiment.measure != "simulation") != hasattr(made, "how"):
+    elif (cell.experiment.measure not in ("simulation", "regret-devices")) != hasattr(made, "how"):
         found = "relations" if hasattr(made, "how") else "patterns"
         raise MisuseError(f"it finds {found}, and others are wanted.")

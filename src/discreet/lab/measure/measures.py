@@ -139,18 +139,26 @@ def simulation(run: Run) -> Numbers:
     from ...local.study.simulate import simulate
 
     asked, baskets = dict(run.asked), run.baskets
-    protocol = comparators().get(run.line.name, run.line.name)
-    if not isinstance(protocol, str):
-        protocol = protocol(**run.line.settings)
     least, most = asked.get("least", 1), asked.pop("longest", None)
     wanted = truth(run, "top", asked["top"], (least, most))
     asked.setdefault("speed", "aggregated")
-    if isinstance(protocol, str):
-        asked["settings"] = dict(run.line.settings)
-    outcome = simulate(baskets, protocol, seed=run.seed, **asked)
+    outcome = simulate(baskets, _protocol(run), seed=run.seed, **asked)
     all_true = wanted | _counts(baskets, outcome.patterns)
     scores = score(outcome.patterns, all_true, top=asked["top"], people=len(baskets)).to_dict()
     return _scored(scores, outcome.patterns, all_true)
+
+
+def _protocol(run: Run) -> Any:
+    """Return the protocol of a line with its settings, also one that only the lab runs."""
+    from ...registry import protocol
+    from ..run.questions import SimulationQuestion
+    from .regret_devices import true_top
+
+    if run.line.name == "reference":  # it is told the truth
+        top, least, epsilon = run.asked["top"], run.asked.get("least", 1), str(run.asked["epsilon"])
+        return true_top(data_key(run), SimulationQuestion(top=top, least=least, epsilon=epsilon))
+    ours = comparators().get(run.line.name)
+    return protocol(run.line.name, dict(run.line.settings)) if ours is None else ours(**run.line.settings)
 
 
 def relations(run: Run) -> Numbers:
@@ -218,9 +226,20 @@ def regret(run: Run) -> Numbers:
     return measure(run)
 
 
+def regret_devices(run: Run) -> Numbers:
+    """Run a local protocol, and measure what it misses, how far off its counts are and what intervals hold.
+
+    Asked with ``question``, the text of a :class:`discreet.lab.run.questions.SimulationQuestion`.
+    """
+    from .regret_devices import regret_devices as measure
+
+    return measure(run)
+
+
 MEASURES: Mapping[str, Callable[[Run], Numbers]] = {
     "release": release,
     "regret": regret,
+    "regret-devices": regret_devices,
     "simulation": simulation,
     "relations": relations,
     "overhead": overhead,
@@ -242,8 +261,9 @@ def comparators() -> dict[str, Callable[..., Any]]:
     from ..comparators.diffpart import DiffPart
     from ..comparators.published import PublishedLDPMiner
     from ..comparators.ran_gd import RanGD
+    from ..comparators.reference import Reference
 
-    return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart)}
+    return {one.name: one for one in (PublishedLDPMiner, DetGD, RanGD, DiffPart, Reference)}
 
 
 CURATOR = ("release", "regret")
@@ -252,11 +272,12 @@ CURATOR = ("release", "regret")
 # What only some measures run: a change there leaves the numbers of others as they are.
 _RUN_BY: Mapping[str, tuple[str, ...]] = {
     "discreet.lab.run.trial": ("release", "regret"),
-    "discreet.local.study.simulate": ("simulation", "relations"),
-    "discreet.registry.entries": ("release", "regret", "simulation", "relations"),
+    "discreet.local.study.simulate": ("simulation", "regret-devices", "relations"),
+    "discreet.registry.entries": ("release", "regret", "simulation", "regret-devices", "relations"),
     "discreet.exact.relations": ("relations",),
     "discreet.lab.measure.overhead": ("overhead",),
-    "discreet.lab.measure.regret": ("regret",),
+    "discreet.lab.measure.regret": ("regret", "regret-devices"),
+    "discreet.lab.measure.regret_devices": ("simulation", "regret-devices"),
     "discreet.lab.measure.formulas": ("formula",),
     "discreet.lab.measure.exact_values": ("from-data",),
 }

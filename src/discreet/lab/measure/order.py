@@ -97,6 +97,7 @@ def _means(results: Results, metric: Metric, panel: str, value: str) -> dict[str
     found = {
         line.label: middle(results.numbers(panel, line.label, value, metric.name))[0]
         for line in results.experiment.lines
+        if not line.cheats
     }
     # What is the same in all digits that are shown is level.
     return {line: float(shown(mean, metric)) for line, mean in found.items() if isfinite(mean)}

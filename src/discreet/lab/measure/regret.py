@@ -23,7 +23,7 @@ from ...exact.engine import LocalEngine
 from ...exact.query import Supports
 from ...results.itemsets import Itemsets
 from ...results.patterns import Patterns
-from ..run.questions import ReleaseQuestion
+from ..run.questions import ReleaseQuestion, SimulationQuestion
 from ..run.trial import trial
 from .measures import DataKey, Numbers, Run, data_key, loaded
 
@@ -33,8 +33,8 @@ DEFAULT = "auto"
 Codes: TypeAlias = tuple[int, ...]
 F64: TypeAlias = NDArray[np.float64]
 
-# How many patterns are mined at least, so that questions of one length share them, and ties at their ends are seen.
-_MINED = 1_000
+MINED = 1_000
+"""How many patterns are mined at least, so that questions of one length share them, and ties at their ends are seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +76,17 @@ def regret(run: Run) -> Numbers:
     ``answered`` is 0 where the mechanism does not answer such questions, or where the data have no such patterns.
     """
     question, key = ReleaseQuestion.parse(run.asked["question"]), data_key(run)
-    wanted = _wanted(key, question)
+    wanted = wanted_patterns(key, question)
     if wanted is None:
         return {"answered": 0.0}
-    engine = _engine(key)
+    engine = engine_of(key)
     asked: dict[str, Any] = {"top": question.top} if question.over is None else {"min_count": wanted.last}
     if run.line.settings:
         asked["settings"] = dict(run.line.settings)
     try:
         found = trial(
             run.baskets,
-            seed=_seed(run),
+            seed=seed_of(run),
             engine=lambda baskets: engine if baskets is engine.baskets else LocalEngine(baskets),
             items="public",
             mechanism=run.line.name,
@@ -99,7 +99,7 @@ def regret(run: Run) -> Numbers:
         if run.line.name == DEFAULT:
             raise
         return {"answered": 0.0}
-    return {"answered": 1.0} | judged(_listed(engine, found.patterns), wanted, rules=question.lengths is None)
+    return {"answered": 1.0} | judged(listed_patterns(engine, found.patterns), wanted, rules=question.lengths is None)
 
 
 def judged(listed: ListedPatterns, wanted: WantedPatterns, *, rules: bool) -> Numbers:
@@ -157,7 +157,8 @@ def _confidence_errors(listed: ListedPatterns, wanted: WantedPatterns) -> list[f
     return off
 
 
-def _listed(engine: LocalEngine, patterns: Patterns) -> ListedPatterns:
+def listed_patterns(engine: LocalEngine, patterns: Patterns) -> ListedPatterns:
+    """Return what was released or found beside how many people really hold it."""
     itemsets = Itemsets(patterns.offsets, patterns.codes)
     true = engine.answer(Supports(itemsets)) if len(patterns) else np.empty(0)
     nothing = np.full(len(patterns), np.nan)
@@ -175,11 +176,11 @@ def _tuples(patterns: Patterns) -> list[Codes]:
     return [tuple(codes[start:end]) for start, end in pairwise(patterns.offsets.tolist())]
 
 
-def _wanted(key: DataKey, question: ReleaseQuestion) -> WantedPatterns | None:
+def wanted_patterns(key: DataKey, question: ReleaseQuestion | SimulationQuestion) -> WantedPatterns | None:
     """Return what a question asks for in the data; None where they have no such patterns."""
     rank = question.top or question.over or 1
-    many = max(_MINED, 2 * rank)
-    found = _mined(key, question.lengths, many)
+    many = max(MINED, 2 * rank)
+    found = mined(key, question.lengths, many)
     counts = sorted(found.values(), reverse=True)
     if question.over is None:
         last = counts[:rank][-1] if counts else 0
@@ -195,7 +196,8 @@ def _wanted(key: DataKey, question: ReleaseQuestion) -> WantedPatterns | None:
 
 
 @lru_cache(maxsize=8)
-def _mined(key: DataKey, lengths: int | None, many: int) -> dict[Codes, int]:
+def mined(key: DataKey, lengths: int | tuple[int, None] | None, many: int) -> dict[Codes, int]:
+    """Return the most frequent patterns of the data, with their counts."""
     from ...exact.mine import mine
 
     found = mine(loaded(*key), top=many, lengths=lengths)
@@ -203,13 +205,13 @@ def _mined(key: DataKey, lengths: int | None, many: int) -> dict[Codes, int]:
 
 
 @lru_cache(maxsize=1)
-def _engine(key: DataKey) -> LocalEngine:
+def engine_of(key: DataKey) -> LocalEngine:
     """Return one engine for all releases from the same data: what it keeps between them are exact answers."""
     baskets: Baskets = loaded(*key)
     return LocalEngine(baskets)
 
 
-def _seed(run: Run) -> int:
+def seed_of(run: Run) -> int:
     """Return a seed of this run's own: equal seeds would give the same noise to every question and mechanism."""
     name = run.data.name if run.data else ""
     text = f"{run.seed} {name} {run.line.name} {run.asked['question']}"

@@ -19,6 +19,7 @@ from ..run.experiment import Goal
 from ..run.runner import Results
 from .claims import Claim, Verdict
 from .figures import draw
+from .regret import MEASURES as REGRETS
 from .regret import regret_page
 from .tables import column, compared, markdown, text
 
@@ -50,7 +51,7 @@ def write_page(
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.md"
-    if any(one.experiment.measure == "regret" for one in results):
+    if any(one.experiment.measure in REGRETS for one in results):
         lines = regret_page(titles()[paper], results, quick=quick)
     else:
         lines = _page(paper, results, list(claims), folder, quick)

@@ -1,65 +1,32 @@
-"""The page of regret: goals beside what was measured, then by data set and by every part of a question, then the worst.
+"""The pages of regret: goals beside what was measured, then by data set and every part of a question, then the worst.
 
-Definitions stand on the page with their reasons; `discreet.lab.measure.regret` and `regrets` compute them.
+There is one of mechanisms and one of local protocols. Definitions stand on each with their reasons (`regret_words`);
+`discreet.lab.measure.regret`, `regret_devices` and `regrets` compute them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb, exp, isfinite, log
 from statistics import fmean
 
-from ..measure.regrets import HOPELESS, SLACK, Regret, RegretRow, coverages, rows
+from ..measure.regrets import DEFAULTS, Regret, RegretRow, coverages, rows
+from ..run.questions import SimulationQuestion
 from ..run.runner import Results
+from . import regret_words
+from .regret_words import COVERED
 from .tables import markdown, text
 
-MISSED_MEAN, MISSED_WORST = 0.01, 0.04
-RATIO_MEAN, RATIO_WORST = 1.2, 2.0
-COVERED = 0.93
-"""The goals that were set: regret in the mean and at worst, and the share of 95 % intervals that hold in every row."""
+BELOW, FAR_BELOW = 0.0, 0.1
+"""How far the default may be below what could be known on any data set: at an epsilon of 1 and more, and below it."""
 
 _WORST = 10
 # What chance alone does once in so many rows is no sign that intervals are too short.
 _CHANCE = 1e-3
 # Of fewer intervals, a share says nothing.
 _FEW = 10
-
-_BEGINNING = """\
-Whoever names no mechanism gets `auto`. Here it is asked many questions about many data sets, beside every other
-mechanism that answers them. *Regret* is how much worse it does than the best of them, each number by itself.
-The definitions, with their reasons, are [at the end](#what-is-measured-and-why-so).
-
-`discreet lab run regret` runs it, and `discreet lab page --paper regret` makes this page of what is kept.
-"""
-_DEFINITIONS = f"""\
-## What is measured, and why so
-
-- **Questions**: the top 5 to 400, and all patterns over a threshold, which is the count of the pattern of rank 20, 100
-  or 400 (`over=100`). Patterns have 1, 2, 3 or any number of items. Epsilon is 0.1, 0.5, 1 or 2, pure or with a delta
-  of 1e-6. `regret` asks each data set 40 of these 320 questions, in which every two levels of different parameters
-  meet; eight data sets cover all.
-- **Mechanisms**: all of the registry that answer such a question, with their default settings and a public list of
-  items. How many people there are is not public.
-- **Misses**: the share of the true top that is not in the release. Whatever as many people hold as the last one of the
-  top is right, so ties are held against nobody. Over a threshold it is one minus the F-score, since whoever lists
-  everything misses nothing.
-- **Error of counts**: the relative error over the patterns that are wanted, found or not. Whoever finds only the easy
-  ones would look precise otherwise. Of a pattern that it does not list, a release says that no more people hold it
-  than the last one listed, or than the threshold: that number is taken for its count. An error of less than one person
-  counts as one person.
-- **Rivals in counts** are the mechanisms that miss at most {SLACK:g} more than `auto` does. Where even the best misses
-  more than {HOPELESS:g}, everybody counts noise, and errors of counts are not compared.
-- **Confidences**: the mean error over rules with one item on the right, made of the wanted patterns. A rule that cannot
-  be read off the release counts as 0. There are rules only where patterns of any length are asked for.
-- **Intervals**: the share of the 95 % intervals of all listed patterns, also wrong ones, that hold the true count.
-  *By chance* is the probability that so few hold if each held with {COVERED:g}, independently of the others.
-- **Regret**: the best of several noisy numbers looks better than it is. So half of the runs say which mechanism is the
-  best, and the other half by how much, and the other way round. A small regret may then come out below none: whoever
-  chooses by a few runs may choose wrongly too. *By the same runs* is the other end: the mean if all runs choose and all
-  runs tell, which is too much. Which mechanism is named as the best goes by all runs. *Beyond doubt* means by more than
-  two standard errors of these runs.
-"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +37,7 @@ class _Number:
     of: Callable[[RegretRow], Regret | None]
     ratio: bool
     digits: int
+    goals: tuple[float, float] | None = None  # in the mean, and at worst
 
     def there(self, every: Iterable[RegretRow]) -> list[tuple[RegretRow, Regret]]:
         """Return the rows that have this number, with it."""
@@ -90,16 +58,80 @@ class _Number:
         return (log(one.by) - log(goal) if self.ratio else one.by - goal) > 2 * one.doubt
 
 
-_MISSED = _Number("misses", lambda row: row.missed, ratio=False, digits=3)
-_MEDIAN = _Number("median error of counts", lambda row: row.median, ratio=True, digits=4)
-_HIGH = _Number("90th percentile of errors of counts", lambda row: row.high, ratio=True, digits=4)
-_CONFIDENCE = _Number("error of confidences", lambda row: row.confidence, ratio=False, digits=3)
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """What is compared on a page, and what it says around that."""
+
+    beginning: str
+    definitions: str
+    numbers: tuple[_Number, ...]  # the first is what is missed; those without a goal are means alone
+    groups: tuple[tuple[str, Callable[[RegretRow], str]], ...]
+    told: Callable[[int, int, int], str]
+
+
+def _told(rows: int, seeds: int, compared: int) -> str:
+    return (
+        f"{rows:,} rows, a question about a data set each, {seeds} runs per mechanism. Errors of counts are"
+        f" compared in {compared:,} of them; in the others everybody misses more than half.\n"
+    )
+
+
+def _told_of_devices(rows: int, seeds: int, compared: int) -> str:
+    return (
+        f"{rows:,} rows, a question about a data set each, {seeds} runs per protocol. Errors of counts are"
+        f" compared in {compared:,} of them; in the others no two protocols find enough of the same.\n"
+    )
+
+
+_BY_QUESTION: tuple[tuple[str, Callable[[RegretRow], str]], ...] = (
+    ("data", lambda row: row.data),
+    ("question", lambda row: row.question.wanted),
+)
+_HIGH = "90th percentile of errors of counts"
+_KINDS = {
+    "regret": _Kind(
+        beginning=regret_words.CURATOR_BEGINNING,
+        definitions=regret_words.CURATOR_DEFINITIONS,
+        numbers=(
+            _Number("misses", lambda row: row.missed, ratio=False, digits=3, goals=(0.01, 0.04)),
+            _Number("median error of counts", lambda row: row.median, ratio=True, digits=4, goals=(1.2, 2.0)),
+            _Number(
+                "90th percentile of errors of counts", lambda row: row.high, ratio=True, digits=4, goals=(1.2, 2.0)
+            ),
+            _Number("error of confidences", lambda row: row.confidence, ratio=False, digits=3),
+        ),
+        groups=(
+            *_BY_QUESTION,
+            ("items", lambda row: str(row.question.lengths or "any")),
+            ("ε", lambda row: row.question.epsilon),
+            ("δ", lambda row: getattr(row.question, "delta", "0")),
+        ),
+        told=_told,
+    ),
+    "regret-devices": _Kind(
+        beginning=regret_words.DEVICES_BEGINNING,
+        definitions=regret_words.DEVICES_DEFINITIONS,
+        numbers=(
+            _Number("NCR", lambda row: row.missed, ratio=False, digits=3, goals=(0.01, 0.04)),
+            _Number("error on common hits", lambda row: row.common, ratio=True, digits=4, goals=(1.0, 1.0)),
+        ),
+        groups=(
+            *_BY_QUESTION,
+            ("items", lambda row: "two and more" if row.question.lengths else "any"),
+            ("ε", lambda row: row.question.epsilon),
+        ),
+        told=_told_of_devices,
+    ),
+}
+MEASURES = tuple(_KINDS)
+"""The measures whose experiments have a page of this kind."""
 
 
 def regret_page(title: str, results: Sequence[Results], *, quick: bool) -> Iterator[str]:
     """Yield the lines of the page: every experiment that was run, and then what is measured and why so."""
+    kind = _kind(results[0])
     yield f"# {title}\n"
-    yield _BEGINNING
+    yield kind.beginning
     if quick:
         yield "**Quick setting**: three repeats and three questions of each data set.\n"
     told: set[tuple[str, str]] = set()
@@ -112,22 +144,14 @@ def regret_page(title: str, results: Sequence[Results], *, quick: bool) -> Itera
         else:
             yield f"## {one.experiment.shows}\n"
             yield f"*Not run yet*: {one.experiment.title} (`discreet lab run {one.experiment.name}`).\n"
-    yield _DEFINITIONS
+    yield kind.definitions
 
 
 def summary(results: Results) -> Iterator[str]:
     """Yield the table of goals: what was measured of each, and in how many rows it is not met."""
-    every = rows(results)
-    lines = [
-        *_goals(every, _MISSED, (MISSED_MEAN, MISSED_WORST)),
-        *_goals(every, _MEDIAN, (RATIO_MEAN, RATIO_WORST)),
-        *_goals(every, _HIGH, (RATIO_MEAN, RATIO_WORST)),
-    ]
-    if several := [found for _, found in _CONFIDENCE.there(every)]:
-        upper = _CONFIDENCE.by_the_same_runs(several)
-        lines.append(
-            ["regret in the error of confidences, mean", "", f"{_CONFIDENCE.mean(several):.3f}", f"{upper:.3f}", ""]
-        )
+    every, kind = rows(results), _kind(results)
+    lines = [line for number in kind.numbers for line in _goals(every, number)]
+    lines += _reference_goals(every)
     if shares := [row for row in every if row.intervals >= _FEW]:
         least = min(row.covered for row in shares)
         under = [row for row in shares if row.covered < COVERED]
@@ -141,25 +165,29 @@ def summary(results: Results) -> Iterator[str]:
                 f"below in {len(under)} of {len(shares)} rows, beyond chance in {sure}" if under else "**reached**",
             ]
         )
-    yield from markdown(["`auto`", "goal", "measured", "by the same runs", ""], lines)
+    yield from markdown([_ours(results), "goal", "measured", "by the same runs", ""], lines)
 
 
 def worst(results: Results) -> Iterator[str]:
     """Yield the worst rows of each number."""
-    every = rows(results)
-    for number in (_MISSED, _MEDIAN, _HIGH):
+    every, ours = rows(results), _ours(results)
+    for number in _kind(results).numbers:
+        if number.goals is None:
+            continue
         several = sorted(number.there(every), key=lambda one: -one[1].by)[:_WORST]
+        beside = not number.ratio and any(row.reference is not None for row, _ in several)
         yield f"**The worst in {number.label}:**\n"
         yield from markdown(
-            ["data", "question", "`auto`", "best", "", "ratio" if number.ratio else "regret"],
+            ["data", "question", ours, "best", "", "ratio" if number.ratio else "regret", *["reference"] * beside],
             (
                 [
                     row.data,
                     f"`{row.question}`",
-                    f"{one.ours:.{number.digits}f}",
-                    f"{one.best:.{number.digits}f}",
+                    f"{_as_told(one.ours, row, number):.{number.digits}f}",
+                    f"{_as_told(one.best, row, number):.{number.digits}f}",
                     one.line,
                     _shown(one, number),
+                    *[_share(row)] * beside,
                 ]
                 for row, one in several
             ),
@@ -174,8 +202,25 @@ def worst(results: Results) -> Iterator[str]:
     )
 
 
+def _kind(results: Results) -> _Kind:
+    return _KINDS[results.experiment.measure]
+
+
+def _ours(results: Results) -> str:
+    return f"`{DEFAULTS[results.experiment.measure]}`"
+
+
+def _as_told(number: float, row: RegretRow, of: _Number) -> float:
+    """Return a number as its table tells it: what is lost of the cumulative rank as what is reached of it."""
+    return 1 - number if isinstance(row.question, SimulationQuestion) and not of.ratio else number
+
+
+def _share(row: RegretRow) -> str:
+    return "" if row.reference is None else f"{1 - row.reference:.3f}"
+
+
 def _section(results: Results) -> Iterator[str]:
-    every = rows(results)
+    every, kind = rows(results), _kind(results)
     seeds = len({row.seed for row in results.rows})
     yield f"## {results.experiment.shows}: {results.experiment.title}\n"
     yield f"{results.experiment.says}\n"
@@ -183,20 +228,14 @@ def _section(results: Results) -> Iterator[str]:
         command = f"`discreet lab run {results.experiment.name}`"
         yield f"**Not all was run**: {results.missing:,} runs are missing ({command}).\n"
     yield from (f"*Not run*: {text(failed)}\n" for failed in results.failed)
-    told = len(_MEDIAN.there(every))
-    yield (
-        f"{len(every):,} rows, a question about a data set each, {seeds} runs per mechanism. Errors of counts are"
-        f" compared in {told:,} of them; in the others everybody misses more than half.\n"
-    )
+    yield kind.told(len(every), seeds, len(kind.numbers[1].there(every)))
     yield from summary(results)
+    yield from _beside_the_reference(every)
     yield "In groups: the mean regret, for errors of counts the geometric mean of ratios, and the worst row of each.\n"
-    yield from _grouped("data", every, lambda row: row.data)
-    yield from _grouped("question", every, lambda row: row.question.wanted)
-    yield from _grouped("items", every, lambda row: str(row.question.lengths or "any"))
-    yield from _grouped("ε", every, lambda row: row.question.epsilon)
-    yield from _grouped("δ", every, lambda row: row.question.delta)
+    for label, by in kind.groups:
+        yield from _grouped(label, every, by, kind)
     yield from worst(results)
-    yield "**Intervals of every mechanism:**\n"
+    yield f"**Intervals of every {'protocol' if kind is _KINDS['regret-devices'] else 'mechanism'}:**\n"
     yield from markdown(
         ["", "intervals", "hold the true count", "in the worst row"],
         (
@@ -206,12 +245,16 @@ def _section(results: Results) -> Iterator[str]:
     )
 
 
-def _goals(every: Sequence[RegretRow], number: _Number, goals: tuple[float, float]) -> Iterator[list[str]]:
+def _goals(every: Sequence[RegretRow], number: _Number) -> Iterator[list[str]]:
     """Yield the lines of one number: its mean, and its worst row."""
     several = [found for _, found in number.there(every)]
     if not several:
         return
-    mean, most = number.mean(several), max(one.by for one in several)
+    mean, upper, goals = number.mean(several), number.by_the_same_runs(several), number.goals
+    if goals is None:
+        yield [f"regret in the {number.label}, mean", "", f"{mean:.3f}", f"{upper:.3f}", ""]
+        return
+    most = max(one.by for one in several)
     over = sum(one.by > goals[1] for one in several)
     sure = sum(number.surely_over(one, goals[1]) for one in several)
     what = f"{number.label}, times the best's" if number.ratio else f"regret in {number.label}"
@@ -219,7 +262,7 @@ def _goals(every: Sequence[RegretRow], number: _Number, goals: tuple[float, floa
         f"{what}, {'geometric ' if number.ratio else ''}mean",
         f"at most {goals[0]:g}",
         f"{mean:.3f}",
-        f"{number.by_the_same_runs(several):.3f}",
+        f"{upper:.3f}",
         "**reached**" if mean <= goals[0] else f"{mean - goals[0]:.3f} over",
     ]
     yield [
@@ -231,33 +274,79 @@ def _goals(every: Sequence[RegretRow], number: _Number, goals: tuple[float, floa
     ]
 
 
-def _grouped(label: str, every: Sequence[RegretRow], by: Callable[[RegretRow], str]) -> Iterator[str]:
+def _by_set(every: Sequence[RegretRow]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return by data set and epsilon what the default and the reference have of the cumulative rank, in the mean."""
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in every:
+        if row.reference is not None:
+            place = (row.data, row.question.epsilon)
+            groups.setdefault(place, []).append((1 - row.missed.ours, 1 - row.reference))
+    return {place: (fmean(a for a, _ in some), fmean(b for _, b in some)) for place, some in groups.items()}
+
+
+def _reference_goals(every: Sequence[RegretRow]) -> Iterator[list[str]]:
+    """Yield how far the default is below the reference on the worst data set, at high epsilons and at low ones."""
+    found = _by_set(every)
+    for low, told, goal in ((False, "of 1 and more", BELOW), (True, "below 1", FAR_BELOW)):
+        below = [known - ours for (_, epsilon), (ours, known) in found.items() if (Fraction(epsilon) < 1) is low]
+        if below:
+            over = sum(one > goal for one in below)
+            yield [
+                f"NCR below the reference at an epsilon {told}, on the worst data set",
+                f"at most {goal:g}",
+                f"{max(below):.2f}",
+                "",
+                f"over on {over} of {len(below)}; mean {fmean(below):.3f}" if over else "**reached**",
+            ]
+
+
+def _beside_the_reference(every: Sequence[RegretRow]) -> Iterator[str]:
+    """Yield the cumulative rank of the default beside that of the reference, for every data set and epsilon."""
+    found = _by_set(every)
+    if not found:
+        return
+    epsilons = sorted({epsilon for _, epsilon in found}, key=Fraction)
+    yield "NCR of `adept` / of the reference, the mean over the questions of a data set at an epsilon:\n"
+    lines = []
+    for data in dict.fromkeys(place[0] for place in found):
+        cells = [found.get((data, epsilon)) for epsilon in epsilons]
+        lines.append([data, *(f"{one[0]:.2f} / {one[1]:.2f}" if one else "" for one in cells)])
+    yield from markdown(["data", *(f"ε = {epsilon}" for epsilon in epsilons)], lines)
+
+
+def _grouped(label: str, every: Sequence[RegretRow], by: Callable[[RegretRow], str], kind: _Kind) -> Iterator[str]:
     """Yield a table with a line for each group of rows."""
     groups: dict[str, list[RegretRow]] = {}
     for row in every:
         groups.setdefault(by(row), []).append(row)
     if len(groups) < 2:
         return
-    head = [label, "rows"]
-    for number in (_MISSED, _MEDIAN, _HIGH):
-        head += [number.label, "worst"]
-    head += [_CONFIDENCE.label, "intervals hold", "worst"]
+    beside = any(row.reference is not None for row in every)
+    head = [label, "rows", *["NCR", "reference"] * beside]
+    for number in kind.numbers:
+        head += [f"regret in {number.label}" if beside and not number.ratio else number.label]
+        head += ["worst"] if number.goals else []
+    head += ["intervals hold", "worst"]
     lines = []
     for name, some in groups.items():
-        line = [name, str(len(some))]
-        for number in (_MISSED, _MEDIAN, _HIGH):
+        line = [name, str(len(some)), *_ranks(some) * beside]
+        for number in kind.numbers:
             several = [found for _, found in number.there(some)]
             digits = 2 if number.ratio else 3
-            line += (
-                [f"{number.mean(several):.{digits}f}", f"{max(one.by for one in several):.2f}"] if several else ["", ""]
-            )
-        several = [found for _, found in _CONFIDENCE.there(some)]
-        line.append(f"{_CONFIDENCE.mean(several):.3f}" if several else "")
+            line.append(f"{number.mean(several):.{digits}f}" if several else "")
+            if number.goals:
+                line.append(f"{max(one.by for one in several):.2f}" if several else "")
         shares = [row for row in some if row.intervals >= _FEW]
         held = sum(row.held for row in shares) / sum(row.intervals for row in shares) if shares else 0.0
         line += [f"{held:.3f}", f"{min(row.covered for row in shares):.2f}"] if shares else ["", ""]
         lines.append(line)
     yield from markdown(head, lines)
+
+
+def _ranks(some: Sequence[RegretRow]) -> list[str]:
+    """Return the mean cumulative rank of the default and of the reference."""
+    known = [1 - row.reference for row in some if row.reference is not None]
+    return [f"{fmean(1 - row.missed.ours for row in some):.3f}", f"{fmean(known):.3f}" if known else ""]
 
 
 def _shown(one: Regret, number: _Number) -> str:

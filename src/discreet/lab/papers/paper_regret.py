@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..data.set_aside import DIGESTS
+from ..data.set_aside import FOR_THE_CURATOR
 from ..run.experiment import Axis, Data, Experiment, Line, Metric
 from ..run.questions import every_question, some_questions
 from .paper_ours import ASIDE, CURATOR
@@ -74,6 +74,6 @@ EXPERIMENTS = (
         shows="Regret on the sets aside",
         title="data that are set aside: run once, after constants are frozen",
         says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
-        data=tuple(Data(name=name, values=some_questions(turn)) for turn, name in enumerate(DIGESTS)),
+        data=tuple(Data(name=name, values=some_questions(turn)) for turn, name in enumerate(FOR_THE_CURATOR)),
     ),
 )

@@ -70,12 +70,15 @@ class Line:
         Its settings.
     asked
         What is asked of this line and not of others, such as the neighbours.
+    cheats
+        Whether it is told what nobody may know: it is shown beside the others, and never called the best.
     """
 
     label: str
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)
+    cheats: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,7 +109,7 @@ class Adept(Protocol):
         line, (share, *later) = Partition(), self.parts
         near = (FIRST_NEAR, FIRST_FREQUENCY)
         of = CandidateList(items=wanted.items)
-        told = yield from self._round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
+        told = yield from self.ask_round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
         largest = longest(wanted.top, wanted.least)
         picture = PatternBeliefs(
             told.evidence,
@@ -125,7 +125,7 @@ class Adept(Protocol):
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
             asked = self._asked(picture, chance)
             near, about = (picture.near, picture.near), f"patterns {number}"
-            told = yield from self._round(CandidateList(itemsets=tuple(asked)), line, share, wanted, near, about)
+            told = yield from self.ask_round(CandidateList(itemsets=tuple(asked)), line, share, wanted, near, about)
             picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
         return learnt(picture, facts)
@@ -137,7 +137,7 @@ class Adept(Protocol):
         # Where nothing is uncertain any more, the top itself is asked about, for its counts.
         return picture.uncertain(chance, MOST_ASKED, MOST_HELD) or picture.best(min(picture.top, MOST_ASKED), MOST_HELD)
 
-    def _round(
+    def ask_round(
         self,
         of: CandidateList,
         line: Partition,

@@ -1,0 +1,70 @@
+"""The regret of the default among devices: how much worse `adept` does than the best of all local protocols.
+
+`regret-devices` asks a quarter of all questions of each data set; two sets side by side have every top with every
+epsilon, and four have all questions. `regret-devices-full` asks all of them. `regret-devices-aside` is about the sets
+aside, and is run once, after the constants are frozen. `reference` cheats: it shows what could be known, and is
+nobody's rival. Nothing here says what the numbers mean: `measure.regret_devices` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..data.set_aside import FOR_DEVICES
+from ..run.experiment import Axis, Data, Experiment, Line, Metric
+from ..run.questions import every_simulation, some_simulations
+from .paper_ours import ASIDE, KNOWN, LOCAL
+
+TITLE = "Regret among devices: the default beside the best protocol"
+
+PROTOCOLS = ("adept", "svsm", "svsm-better", "fp-tree")
+FITTED = (
+    *(replace(data, label=data.label.removesuffix(ASIDE)) for data in LOCAL),
+    Data(name="mushroom"),
+    Data(name="chess"),
+    Data(name="connect"),
+    Data(name="OnlineRetail_baskets", label="OnlineRetail baskets", people=399_200),
+    Data(name="bulk-buyers"),
+)
+"""Everybody has looked at these by now, so constants may be fitted on all of them."""
+
+REGRET_DEVICES = Experiment(
+    name="regret-devices",
+    paper="regret-devices",
+    shows="Regret among devices",
+    title="the default beside the best protocol, on the data that constants may be fitted on",
+    says="A quarter of all questions of each data set; two sets side by side have every top with every epsilon.",
+    data=tuple(replace(data, values=some_simulations(turn)) for turn, data in enumerate(FITTED)),
+    lines=(
+        *(Line(label=f"`{name}`", name=name) for name in PROTOCOLS),
+        KNOWN,
+    ),
+    axis=Axis(of="question", label="question", values=some_simulations(0)),
+    measure="regret-devices",
+    metrics=(
+        Metric(name="missed", label="lost of the NCR", share=True, digits=3),
+        Metric(name="covered", label="intervals that hold the true count", share=True, digits=3),
+    ),
+    repeats=4,
+    by_name=True,
+)
+EXPERIMENTS = (
+    REGRET_DEVICES,
+    replace(
+        REGRET_DEVICES,
+        name="regret-devices-full",
+        shows="Regret among devices, all questions",
+        title="all questions about the same data: takes hours",
+        says="Every top with both lengths and every epsilon.",
+        data=FITTED,
+        axis=Axis(of="question", label="question", values=every_simulation()),
+    ),
+    replace(
+        REGRET_DEVICES,
+        name="regret-devices-aside",
+        shows="Regret among devices on the sets aside",
+        title="data that are set aside: run once, after constants are frozen",
+        says="Sets that nothing was fitted on or tried on. Who runs this earlier has no sets aside any more.",
+        data=tuple(Data(name=name, values=some_simulations(turn)) for turn, name in enumerate(FOR_DEVICES)),
+    ),
+)
