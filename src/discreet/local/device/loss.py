@@ -31,7 +31,7 @@ def _weight(oracle: Mapping[str, Any]) -> int:
     return int(digits)
 
 
-def whole(value: object) -> bool:
+def whole(value: Any) -> bool:
     """Return whether this is a whole number, and not one that passes for it."""
     return type(value) is int
 

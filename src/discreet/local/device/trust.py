@@ -44,13 +44,13 @@ OTHERWISE = "The question's oracle is made for other answers than the question h
 TOO_LONG = "The question is longer than a device reads."
 
 
-def parsed(text: Mapping[str, Any] | bytes | str) -> Mapping[str, Any]:
+def parsed(text: Mapping[str, Any] | bytes | str, *, most: int = MOST_QUESTION) -> Mapping[str, Any]:
     """Return a question as read from the text that came; its length is looked at before anything else."""
     if not isinstance(text, bytes | str):
         return text
     if isinstance(text, str):
         text = text.encode(errors="surrogatepass")  # it is bytes that are counted
-    if len(text) > MOST_QUESTION:
+    if len(text) > most:
         raise ValueError(TOO_LONG)
     try:
         question: Mapping[str, Any] = json.loads(
@@ -93,18 +93,15 @@ def check(
     losses
         The oracles that are known, by name: those of the format where nothing is given.
     """
-    allowed, failing_allowed = _limits(max_epsilon, max_delta)
+    _limits(max_epsilon, max_delta)
     if not isinstance(question, Mapping):
         raise ValueError(UNWRITTEN)
     _check_size(question)
     spoken = question.get("format")
     if not whole(spoken) or spoken != 1:
         raise ValueError(f"This device speaks format 1, and the question is in format {spoken!s:.40}.")
-    epsilon, delta = _number(question, "epsilon"), _number(question, "delta", "0")
-    if epsilon > allowed:
-        raise ValueError(_refusal("epsilon", epsilon, allowed))
-    if delta > failing_allowed:
-        raise ValueError(_refusal("delta", delta, failing_allowed))
+    epsilon, delta = number_of(question, "epsilon"), number_of(question, "delta", "0")
+    within("question", epsilon, delta, max_epsilon, max_delta)
     try:
         _check_answers(question)
         lost, failed = ratio(question["oracle"], losses), failing(question["oracle"])
@@ -112,6 +109,15 @@ def check(
         raise ValueError(UNWRITTEN) from None
     if lost > grown_at_least(epsilon) or failed > delta:
         raise ValueError("The question's probabilities give away more than the epsilon it states.")
+
+
+def within(what: str, epsilon: Fraction, delta: Fraction, max_epsilon: Limit, max_delta: Limit) -> None:
+    """Refuse what asks for more than the owner of the device gives."""
+    allowed, failing_allowed = _limits(max_epsilon, max_delta)
+    if epsilon > allowed:
+        raise ValueError(_refusal(what, "epsilon", epsilon, allowed))
+    if delta > failing_allowed:
+        raise ValueError(_refusal(what, "delta", delta, failing_allowed))
 
 
 def _limits(max_epsilon: Limit, max_delta: Limit) -> tuple[Fraction, Fraction]:
@@ -160,11 +166,11 @@ def _check_size(question: Mapping[str, Any]) -> None:
         level = inner
 
 
-def _refusal(name: str, asked: Fraction, given: Fraction) -> str:
-    return f"The question asks for {name} {float(asked):g}, and this device gives at most {float(given):g}."
+def _refusal(what: str, name: str, asked: Fraction, given: Fraction) -> str:
+    return f"The {what} asks for {name} {float(asked):g}, and this device gives at most {float(given):g}."
 
 
-def _number(question: Mapping[str, Any], name: str, default: str | None = None) -> Fraction:
+def number_of(question: Mapping[str, Any], name: str, default: str | None = None) -> Fraction:
     """Return epsilon or delta, which travel as text: a decimal number or a fraction."""
     text = question.get(name, default)
     try:

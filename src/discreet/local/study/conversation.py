@@ -7,7 +7,7 @@ else: no data, clock, network or randomness, so the same estimates make it ask t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -111,6 +111,10 @@ class Ask:
 
     def text(self) -> str:
         """Return everything about the round as one line, by which a replay knows it."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         told = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
         return json.dumps(told, separators=(",", ":"), sort_keys=True)
 
@@ -224,10 +228,65 @@ class Learnt:
 Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
 
 
-def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
-    """Lead a conversation to its end, and return what was learnt with all estimates in order.
+class Conversation:
+    """A conversation that is alive: which rounds wait for an answer, and what was learnt where none does.
 
     An oracle without a proof page of its own is not asked through, whatever the protocol's page says of it.
+
+    Parameters
+    ----------
+    talk
+        A protocol that has begun.
+    reports
+        How many questions a person may be asked. One, but for forms kept for comparison (X4).
+    """
+
+    def __init__(self, talk: Talk, *, reports: int = 1) -> None:
+        self._talk, self._reports = talk, reports
+        self._before: list[Estimate] = []
+        self._asked: Ask | tuple[Ask, ...] = ()
+        self._answers: dict[str, Estimate] = {}
+        self.learnt: Learnt | None = None
+        self._send(None)
+
+    @property
+    def open(self) -> tuple[Ask, ...]:
+        """The rounds that wait for an answer; none where the conversation has ended."""
+        return tuple(one for one in _as_tuple(self._asked) if one.text() not in self._answers)
+
+    @property
+    def heard(self) -> tuple[Estimate, ...]:
+        """The rounds that were answered, in the order in which they were asked."""
+        now = (self._answers.get(one.text()) for one in _as_tuple(self._asked))
+        return (*self._before, *(one for one in now if one is not None))
+
+    def hear(self, estimate: Estimate) -> None:
+        """Take the answer to a round that waits for it; with the last of those, the protocol asks on, or ends."""
+        if estimate.ask.text() not in {one.text() for one in self.open}:
+            raise MisuseError(f"The round {estimate.ask.name!r} does not wait for an answer.")
+        self._answers[estimate.ask.text()] = estimate
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self.learnt is None and not self.open:
+            answers = self.heard[len(self._before) :]
+            self._before += answers
+            self._send(answers if isinstance(self._asked, tuple) else answers[0])
+
+    def _send(self, answer: Any) -> None:
+        self._answers = {}
+        try:
+            self._asked = self._talk.send(answer)
+        except StopIteration as end:
+            self._asked, self.learnt = (), end.value
+            return
+        for one in _several(self._asked, self._before, self._reports):
+            proven(type(one.oracle))
+        self._go_on()  # where nothing is asked, nothing is waited for
+
+
+def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
+    """Lead a conversation to its end, and return what was learnt with all estimates in order.
 
     Parameters
     ----------
@@ -236,44 +295,17 @@ def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -
     hear
         Puts one question to the people and returns what their reports say.
     reports
-        How many questions a person may be asked. One, but for forms kept for comparison (X4).
+        As for :class:`Conversation`.
     """
-    heard: list[Estimate] = []
-    answer: Any = None
-    while True:
-        try:
-            asked = talk.send(answer)
-        except StopIteration as end:
-            return end.value, tuple(heard)
-        several = _several(asked, heard, reports)
-        for one in several:
-            proven(type(one.oracle))
-        answers = tuple(hear(one) for one in several)
-        heard += answers
-        answer = answers if isinstance(asked, tuple) else answers[0]
+    led = Conversation(talk, reports=reports)
+    while led.learnt is None:
+        for one in led.open:
+            led.hear(hear(one))
+    return led.learnt, led.heard
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Standing:
-    """How far a conversation has come.
-
-    Parameters
-    ----------
-    heard
-        The rounds that were answered, in the order in which they were asked.
-    open
-        The rounds that wait for an answer; none where the conversation has ended.
-    learnt
-        What it ended with, or None.
-    """
-
-    heard: tuple[Estimate, ...]
-    open: tuple[Ask, ...]
-    learnt: Learnt | None
-
-
-def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Standing:
-    """Take a conversation up again from the answers that were stored, and return how far it has come.
+def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Conversation:
+    """Take a conversation up again from the answers that were stored, and return it as far as it has come.
 
     The same estimates make a protocol ask the same things, byte for byte. Where it asks anything else than what was
     answered, it is not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
@@ -285,39 +317,32 @@ def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1)
     stored
         What :meth:`Estimate.stored` gave for each round that was answered, in any order.
     reports
-        As for :func:`converse`.
+        As for :class:`Conversation`.
     """
     left = {one["ask"]: one for one in stored}
-    heard: list[Estimate] = []
-    answer: Any = None
-    while True:
-        try:
-            asked = talk.send(answer)
-        except StopIteration as end:
-            _used_up(left)
-            return Standing(heard=tuple(heard), open=(), learnt=end.value)
-        several = _several(asked, heard, reports)
-        known = {one.text(): left.pop(one.text(), None) for one in several}
-        answers = tuple(_told(one, known[one.text()]) for one in several if known[one.text()] is not None)
-        heard += answers
-        waiting = tuple(one for one in several if known[one.text()] is None)
-        if waiting:
-            _used_up(left)
-            return Standing(heard=tuple(heard), open=waiting, learnt=None)
-        answer = answers if isinstance(asked, tuple) else answers[0]
+    led = Conversation(talk, reports=reports)
+    while known := [one for one in led.open if one.text() in left]:
+        for one in known:
+            led.hear(_told(one, left.pop(one.text())))
+    _used_up(left)
+    return led
 
 
-def _several(asked: Ask | tuple[Ask, ...], heard: list[Estimate], reports: int) -> tuple[Ask, ...]:
+def _as_tuple(asked: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
+    return asked if isinstance(asked, tuple) else (asked,)
+
+
+def _several(asked: Ask | tuple[Ask, ...], heard: Sequence[Estimate], reports: int) -> tuple[Ask, ...]:
     """Return the rounds that are asked at once; a person who would be asked too often stops the conversation (X4)."""
-    several = asked if isinstance(asked, tuple) else (asked,)
+    several = _as_tuple(asked)
     if most_asked([*(one.ask for one in heard), *several]) > reports:
         raise MisuseError(f"The round {several[0].name!r} asks people again who have answered already.")
     return several
 
 
-def _told(ask: Ask, stored: Mapping[str, Any] | None) -> Estimate:
-    supports = np.asarray(stored["supports"] if stored else (), np.int64)
-    if stored is None or supports.shape != (ask.oracle.kept,):
+def _told(ask: Ask, stored: Mapping[str, Any]) -> Estimate:
+    supports = np.asarray(stored["supports"], np.int64)
+    if supports.shape != (ask.oracle.kept,):
         raise InputError(
             f"The stored answer to the round {ask.name!r} has not the numbers that such a round adds up to."
         )

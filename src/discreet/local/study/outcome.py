@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from ...baskets.core import Vocabulary, starts
 from ...checks import positive
 from ...privacy.guarantee import Guarantee
 from ...results.patterns import Patterns
-from .conversation import Estimate, Learnt, Related
+from .conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from ...report.charts import Chart
     from ...results.rules import Rules
     from ...results.shown import View
+    from ..protocol import Protocol
 
 _WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
+_NAMED = 5  # rounds that a note names one by one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """What :func:`discreet.simulate` returns.
+    """What :func:`discreet.simulate` returns, and what a study ends with.
 
     Parameters
     ----------
@@ -208,3 +210,72 @@ def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns
         low=low,
         high=high,
     )
+
+
+def concluded(
+    plan: Protocol,
+    wanted: Wanted,
+    learnt: Learnt,
+    heard: Sequence[Estimate],
+    vocabulary: Vocabulary,
+    people: int,
+    *,
+    asked: Mapping[str, Any],
+    simulated: bool,
+) -> Outcome:
+    """Return the outcome of a conversation that has ended, with what is to be said about it.
+
+    Parameters
+    ----------
+    plan, wanted
+        The protocol, and what was wanted of it.
+    learnt, heard
+        What it ended with, and all that was heard.
+    vocabulary, people
+        The items, and how many people counts are out of.
+    asked
+        What was asked for beside what was wanted.
+    simulated
+        Whether the reports came from a seeded source.
+    """
+    everything = as_patterns(learnt, vocabulary, people)
+    notes, related, found = list(learnt.notes), None, "patterns"
+    if learnt.related is None:
+        best = everything.where(lengths=(wanted.least, None))[: wanted.top]
+        many = len(best)
+    else:
+        best, related, found = everything, as_rules(learnt.related, vocabulary, people), "relations"
+        many = len(related)
+    if many < wanted.top:
+        notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
+    silent = [repr(one.ask.name) for one in heard if not one.people]
+    if silent:
+        more = f" and {len(silent) - _NAMED:,} rounds more" if len(silent) > _NAMED else ""
+        notes.append(
+            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
+            "nothing is known of it."
+        )
+    return Outcome(
+        patterns=best,
+        learnt=everything,
+        guarantee=promised([one.ask for one in heard], plan.public),
+        protocol=plan.name,
+        asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), **asked},
+        settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
+        rounds=tuple(map(Round.of, heard)),
+        reports=most_asked([one.ask for one in heard]),
+        facts=dict(learnt.facts),
+        notes=tuple(notes),
+        simulated=simulated,
+        relations=related,
+    )
+
+
+def told_with(outcome: Outcome) -> Outcome:
+    """Return an outcome whose patterns or relations carry all the rest with them, into files too."""
+    about = outcome.to_dict()
+    patterns = replace(outcome.patterns, about=about)
+    if outcome.relations is None:
+        return replace(outcome, patterns=patterns)
+    items = {"patterns": outcome.patterns.to_arrow().to_pylist()}
+    return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))

@@ -8,7 +8,7 @@ law, and then the outcome says it is marginal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -26,14 +26,13 @@ from ...registry import protocol as protocol_of
 from ...wording import hinted
 from ..oracle import Answered, Counts
 from ..protocol import Protocol
-from .conversation import Ask, Estimate, Learnt, Wanted, converse, most_asked, promised
-from .outcome import Outcome, Round, as_patterns, as_rules
+from .conversation import Ask, Estimate, Learnt, Wanted, converse
+from .outcome import Outcome, Round, concluded, told_with
 from .seeded_words import seed_of
 
 Speed: TypeAlias = Literal["person", "aggregated"]
 
 _BLOCK = 1 << 15  # people whose reports are made at a time
-_NAMED = 5  # rounds that a note names one by one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,52 +148,29 @@ def simulate(
         return one
 
     learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
-    everything = as_patterns(learnt, baskets.vocabulary, len(baskets))
-    notes, related, found = list(learnt.notes), None, "patterns"
-    if learnt.related is None:
-        best = everything.where(lengths=(wanted.least, None))[: wanted.top]
-        many = len(best)
-    else:
-        best, related, found = everything, as_rules(learnt.related, baskets.vocabulary, len(baskets)), "relations"
-        many = len(related)
-    if many < wanted.top:
-        notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
-    silent = [repr(one.ask.name) for one in heard if not one.people]
-    if silent:
-        more = f" and {len(silent) - _NAMED:,} rounds more" if len(silent) > _NAMED else ""
-        notes.append(
-            f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
-            "nothing is known of it."
-        )
+    outcome = concluded(
+        plan,
+        wanted,
+        learnt,
+        heard,
+        baskets.vocabulary,
+        len(baskets),
+        asked={"seed": seed, "speed": speed},
+        simulated=True,
+    )
     compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
     if compared:
-        notes.append(
+        note = (
             f"No device answers through {' or '.join(compared)}, kept for comparison: with these settings the protocol "
             "is simulated only, and no study can run it."
         )
-    outcome = Outcome(
-        patterns=best,
-        learnt=everything,
-        guarantee=promised([one.ask for one in heard], plan.public),
-        protocol=plan.name,
-        asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), "seed": seed, "speed": speed},
-        settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
-        rounds=tuple(map(Round.of, heard)),
-        reports=most_asked([one.ask for one in heard]),
-        facts=dict(learnt.facts),
-        notes=tuple(notes),
-        marginal=speed == "aggregated" and not all(one.ask.oracle.joint for one in heard),
-        relations=related,
-        scores=_scores(baskets, plan, best, everything, related, wanted) | _filtered(baskets, plan, learnt)
-        if score
-        else {},
-    )
-    about = outcome.to_dict()
-    patterns = replace(best, about=about)
-    if outcome.relations is None:
-        return replace(outcome, patterns=patterns)
-    items = {"patterns": best.to_arrow().to_pylist()}
-    return replace(outcome, patterns=patterns, relations=replace(outcome.relations, about=about | items))
+        outcome = replace(outcome, notes=(*outcome.notes, note))
+    scores = {}
+    if score:
+        scores = _scores(baskets, plan, outcome.patterns, outcome.learnt, outcome.relations, wanted)
+        scores |= _filtered(baskets, plan, learnt)
+    marginal = speed == "aggregated" and not all(one.ask.oracle.joint for one in heard)
+    return told_with(replace(outcome, marginal=marginal, scores=scores))
 
 
 def _scores(

@@ -1,0 +1,281 @@
+"""What a study does next, decided from what is stored: no clock, no network, no store, no random source.
+
+`StudyCore` holds a study's conversation. It is shown the rounds as they are stored, and says which steps follow from
+them; whoever called it carries them out, stores what came of it, and asks again. All steps may be carried out twice,
+and by several servers at once: each is stored on the condition that it has not been already. After a restart the
+conversation is taken up from the stored rounds, and has to ask the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from io import BytesIO
+from math import ceil
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, MisuseError
+from ..local.device.loss import WORD
+from ..local.oracle import Counts
+from ..local.oracle_steps.packing import Words, unpack
+from ..local.oracle_steps.reading import ReportColumns
+from ..local.study.conversation import Ask, Conversation, Estimate
+from ..local.study.outcome import Outcome, concluded, told_with
+from .states import RoundState
+from .study_file import StudyPlan
+
+Screen: TypeAlias = Callable[[Ask, ReportColumns], NDArray[np.bool_]]
+
+_BLOCK = 1 << 15  # reports that are added up at a time
+_HOUR = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRound:
+    """A round as it is stored.
+
+    Parameters
+    ----------
+    number, state
+        Its number, from 0, and where it is.
+    ask
+        What the protocol asks for, as `Ask.text` writes it.
+    question, signature
+        The signed question, once it is open.
+    closes
+        When it closes, in seconds of the system's clock, or None.
+    people
+        How many reports were taken.
+    heard
+        What they add up to, as `heard_text` writes it, once it is released.
+    """
+
+    number: int
+    state: RoundState
+    ask: str
+    question: str | None = None
+    signature: str | None = None
+    closes: int | None = None
+    people: int = 0
+    heard: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftRound:
+    """Store a round that the protocol asks for."""
+
+    number: int
+    ask: Ask
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRound:
+    """Sign and publish the question of a round."""
+
+    number: int
+    ask: Ask
+    closes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloseRound:
+    """Take no more reports to a round."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddUp:
+    """Add up the reports of a round that is closed, and release it."""
+
+    number: int
+    ask: Ask
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScrubRound:
+    """Delete the reports of a round that is released."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclude:
+    """Store what the study ends with."""
+
+    result: str
+
+
+Step: TypeAlias = DraftRound | OpenRound | CloseRound | AddUp | ScrubRound | Conclude
+
+
+class StudyCore:
+    """One study: its plan, and its conversation as far as it has come."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        self.plan = plan
+        self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports)
+        self.asks: list[Ask] = []
+        self._heard: set[int] = set()
+        self._ask_on()
+
+    def steps(self, rounds: Sequence[StoredRound], now: float, *, concluded: bool) -> list[Step]:
+        """Return what follows from the rounds that are stored; nothing, where people are waited for.
+
+        Parameters
+        ----------
+        rounds
+            All rounds of the study that are stored, in the order of their numbers.
+        now
+            The time, in seconds of the system's clock.
+        concluded
+            Whether the study's result is stored.
+        """
+        self._take_up(rounds)
+        known = {one.number: one for one in rounds}
+        steps: list[Step] = [
+            DraftRound(number=number, ask=ask) for number, ask in enumerate(self.asks) if number not in known
+        ]
+        for one in rounds:
+            step = self._next(one, now)
+            if step is not None:
+                steps.append(step)
+        if self.conversation.learnt is not None and not concluded:
+            steps.append(Conclude(result=self.result()))
+        return steps
+
+    def _next(self, one: StoredRound, now: float) -> Step | None:
+        ask = self.asks[one.number]
+        if one.state is RoundState.DRAFTED:
+            hours = self.plan.hours
+            closes = None if self.plan.close != "deadline" or hours is None else ceil(now + hours * _HOUR)
+            return OpenRound(number=one.number, ask=ask, closes=closes)
+        if one.state is RoundState.OPEN:
+            full = (quota := self.quota(one.number)) is not None and one.people >= quota
+            late = one.closes is not None and now >= one.closes
+            return CloseRound(number=one.number) if full or late else None
+        if one.state is RoundState.CLOSED:
+            return AddUp(number=one.number, ask=ask)
+        if one.state is RoundState.RELEASED and self.plan.scrub == "release":
+            return ScrubRound(number=one.number)
+        return None
+
+    def quota(self, number: int) -> int | None:
+        """Return at how many reports a round closes, where it closes by a quota."""
+        if self.plan.close != "quota" or self.plan.people is None:
+            return None
+        who = self.asks[number].who
+        return max(1, ceil(self.plan.people * Fraction(who.stop - who.start, WORD)))
+
+    def _take_up(self, rounds: Sequence[StoredRound]) -> None:
+        """Hear what was released; every round has to be the one that the protocol asks for."""
+        for one in sorted(rounds, key=lambda one: one.number):
+            if one.number >= len(self.asks) or self.asks[one.number].text() != one.ask:
+                raise InputError(
+                    f"Round {one.number} of the study {self.plan.name!r} is not what its protocol asks for after the "
+                    "answers that are stored: go on with the settings and the version of discreet that it was begun "
+                    "with."
+                )
+            if one.heard is not None and one.number not in self._heard:
+                self.conversation.hear(heard_estimate(self.asks[one.number], one.heard))
+                self._heard.add(one.number)
+                self._ask_on()
+
+    def _ask_on(self) -> None:
+        """Give the rounds that are asked for now their numbers, in the order in which they are."""
+        known = {ask.text() for ask in self.asks}
+        fresh = [ask for ask in self.conversation.open if ask.text() not in known]
+        for ask in fresh:
+            if ask.oracle.epsilon > Fraction(self.plan.epsilon) or ask.oracle.delta > Fraction(self.plan.delta):
+                raise MisuseError(
+                    f"The round {ask.name!r} asks for epsilon {ask.oracle.epsilon} and delta {ask.oracle.delta}, and "
+                    f"the study promises {self.plan.epsilon} and {self.plan.delta}: raise delta, or use other settings."
+                )
+            if not ask.oracle.live:
+                raise MisuseError(f"No device answers through {ask.oracle.name}: use other settings.")
+        self.asks += fresh
+
+    def outcome(self) -> Outcome:
+        """Return what the study ends with; counts are out of those who took part."""
+        learnt, heard = self.conversation.learnt, self.conversation.heard
+        if learnt is None:
+            raise MisuseError(f"The study {self.plan.name!r} has not ended: some of its rounds are not released.")
+        people = sum(one.people for one in heard)
+        made = concluded(
+            self.plan.led,
+            self.plan.wanted,
+            learnt,
+            heard,
+            self.plan.vocabulary,
+            people,
+            asked={"study": self.plan.name},
+            simulated=False,
+        )
+        return told_with(made)
+
+    def result(self) -> str:
+        """Return the result as the text that is stored and handed out: JSON, as `discreet` reads it back."""
+        from ..results.files import write
+
+        text = BytesIO()
+        write(self.outcome().found, text, "json")
+        return text.getvalue().decode()
+
+
+def add_up(ask: Ask, blocks: Iterable[Words], screen: Screen | None = None) -> tuple[Estimate, int]:
+    """Return what packed reports add up to, and how many were left out by a screen: memory stays flat.
+
+    Parameters
+    ----------
+    ask
+        The round that was answered.
+    blocks
+        The reports, a few at a time.
+    screen
+        Says which reports of a block are kept; all, where there is none.
+    """
+    people = flagged = 0
+    supports: Counts = np.zeros(ask.oracle.kept, np.int64)
+    for words in _joined(blocks):
+        columns = unpack(ask.oracle, words)
+        many = len(words)
+        if screen is not None:
+            kept = screen(ask, columns)
+            columns = {name: column[kept] for name, column in columns.items()}
+            many = int(np.count_nonzero(kept))
+        flagged += len(words) - many
+        people += many
+        supports += ask.oracle.supports(columns)
+    return Estimate(ask, people, supports), flagged
+
+
+def _joined(blocks: Iterable[Words]) -> Iterable[Words]:
+    """Yield blocks together, as many as are added up at a time."""
+    waiting: list[Words] = []
+    for words in blocks:
+        waiting.append(words)
+        if sum(map(len, waiting)) >= _BLOCK:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def heard_text(estimate: Estimate, flagged: int = 0) -> str:
+    """Return what a round adds up to as text, to be stored."""
+    told = {"people": estimate.people, "flagged": flagged, "supports": estimate.supports.tolist()}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def heard_estimate(ask: Ask, text: str) -> Estimate:
+    """Return the estimate that a text was made of."""
+    told: dict[str, Any] = json.loads(text)
+    supports = np.asarray(told["supports"], np.int64)
+    if supports.shape != (ask.oracle.kept,):
+        raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
+    return Estimate(ask, int(told["people"]), supports)

@@ -1,0 +1,79 @@
+"""Why a service does not do what it is asked: a fixed list, with the status, the title and the byte in a batch.
+
+What is told is the reason and a few words, never what was sent. Refused reports are counted by reason.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from ..errors import DiscreetError
+
+
+class Reason(StrEnum):
+    """Why something is refused, as it stands in a problem document."""
+
+    MALFORMED = "malformed"
+    TOO_LARGE = "too-large"
+    UNAUTHORISED = "unauthorised"
+    FORBIDDEN = "forbidden"
+    UNKNOWN_PLACE = "unknown-place"
+    UNKNOWN_STUDY = "unknown-study"
+    UNKNOWN_ROUND = "unknown-round"
+    WRONG_STUDY = "wrong-study"
+    ROUND_CLOSED = "round-closed"
+    TOKEN_UNKNOWN = "token-unknown"  # noqa: S105
+    TOKEN_SPENT = "token-spent"  # noqa: S105
+    REPORT_IMPOSSIBLE = "report-impossible"
+    NOT_FOR_ANYONE = "not-for-anyone"
+    NOT_RELEASED = "not-released"
+    STUDY_EXISTS = "study-exists"
+    PLAN_REFUSED = "plan-refused"
+    TOO_MANY = "too-many"
+    BUSY = "busy"
+    STORE_FAILED = "store-failed"
+
+
+class Refusal(NamedTuple):
+    """What is answered for a reason: the status, the title, and the byte for one report of a batch, if it has one."""
+
+    status: int
+    title: str
+    code: int | None = None
+
+
+COUNTED, ALREADY_COUNTED = 0, 1
+OUTCOMES = {COUNTED: "counted", ALREADY_COUNTED: "already-counted"}
+
+REFUSALS: dict[Reason, Refusal] = {
+    Reason.MALFORMED: Refusal(400, "What was sent is not written as it should be"),
+    Reason.TOO_LARGE: Refusal(413, "What was sent is longer than is taken"),
+    Reason.UNAUTHORISED: Refusal(401, "A bearer token of an operator is needed"),
+    Reason.FORBIDDEN: Refusal(403, "The operator's token is not for this"),
+    Reason.UNKNOWN_PLACE: Refusal(404, "There is nothing at this place"),
+    Reason.UNKNOWN_STUDY: Refusal(404, "There is no study of this name"),
+    Reason.UNKNOWN_ROUND: Refusal(404, "The study has no such round"),
+    Reason.WRONG_STUDY: Refusal(409, "The reports are of another study"),
+    Reason.ROUND_CLOSED: Refusal(409, "The round takes no reports any more", 2),
+    Reason.TOKEN_UNKNOWN: Refusal(403, "The token is none of this study's", 3),
+    Reason.TOKEN_SPENT: Refusal(409, "The token was spent on another report", 4),
+    Reason.REPORT_IMPOSSIBLE: Refusal(422, "No device makes such a report to this question", 5),
+    Reason.NOT_FOR_ANYONE: Refusal(403, "The study is for those who were given a token"),
+    Reason.NOT_RELEASED: Refusal(404, "The study has no result yet"),
+    Reason.STUDY_EXISTS: Refusal(409, "There is another study of this name"),
+    Reason.PLAN_REFUSED: Refusal(422, "The study cannot be opened"),
+    Reason.TOO_MANY: Refusal(429, "Too many requests: try again later"),
+    Reason.BUSY: Refusal(503, "The service is busy: try again"),
+    Reason.STORE_FAILED: Refusal(503, "The store cannot be reached: try again"),
+}
+CODES: dict[Reason, int] = {reason: one.code for reason, one in REFUSALS.items() if one.code is not None}
+REASONS: dict[int, Reason] = {code: reason for reason, code in CODES.items()}
+
+
+class RefusedRequest(DiscreetError):  # noqa: N818
+    """A request is refused for a reason of the list; `detail` says more where there is more to say."""
+
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(detail or f"{REFUSALS[reason].title}.")
+        self.reason, self.detail = reason, detail

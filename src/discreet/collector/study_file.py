@@ -1,0 +1,369 @@
+"""What an operator writes to open a study: `study.toml`, read and checked before anybody is asked.
+
+Every field that is off is told with its line, what is allowed and what to type. What is read is a `StudyPlan`: public
+values only, in a form that travels to a service elsewhere and is kept with the study.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+
+from ..checks import is_whole
+from ..errors import DiscreetError, InputError, MisuseError
+from ..local.study.conversation import Wanted
+from ..registry import protocol as protocol_of
+
+if TYPE_CHECKING:
+    from ..baskets.core import Vocabulary
+    from ..local.protocol import Protocol
+
+Closing: TypeAlias = Literal["quota", "deadline", "hand"]
+Scrubbing: TypeAlias = Literal["release", "hand"]
+TakingPart: TypeAlias = Literal["tokens", "anyone"]
+
+MOST_ITEMS = 1_000_000
+MOST_PEOPLE = 1_000_000_000
+MOST_HOURS = 10_000
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
+_NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices read it
+_FIELDS = (
+    "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "who", "scrub", "rounds",
+    "settings",
+)  # fmt: skip
+_ROUNDS = ("close", "people", "hours")
+_HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"'-]+)\s*\]\s*(#.*)?$")
+_KEY = re.compile(r"\s*([A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')\s*=")
+
+TEMPLATE = """\
+# A study for discreet. `discreet study check {path}` says whether it can be opened.
+
+name = "breakfast"                       # small letters, digits and dashes: the study's place on the service
+title = "What goes together at breakfast"
+asks = "Which of these did you have for breakfast this week?"    # in words that a participant understands
+
+protocol = "adept"                       # one of `discreet mechanisms --kind protocol` that a study can run
+top = 20                                 # how many patterns are wanted
+epsilon = "1"                            # what one person's one report may give away; less protects more
+
+# The public list of items: a list, or the name of a file with one per line. It cannot change once the study is open.
+items = ["bread", "butter", "cheese", "coffee", "eggs", "honey", "jam", "juice", "milk", "muesli", "tea", "yoghurt"]
+
+who = "tokens"                           # who may take part: whoever holds a token of yours; or "anyone"
+scrub = "release"                        # raw reports are deleted when a round is released; or "hand"
+
+[rounds]
+close = "quota"                          # a round closes at its share of so many people; or "deadline", or "hand"
+people = 20000
+# hours = 24                             # with "deadline": so long after it opened
+
+[settings]                               # settings of the protocol, by name
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan:
+    """A study as it was asked for: public values, and nothing that changes while it runs.
+
+    Parameters
+    ----------
+    name, title, asks
+        Its place on a service, what it is called, and what is asked in words that a participant understands.
+    protocol, settings
+        The protocol by name, and its settings.
+    top, least
+        How many patterns are wanted, and of how many items at least.
+    epsilon, delta
+        What one report may give away, and the probability with which that may fail, as they were written.
+    items
+        The public list, in the order of the numbers that travel.
+    who
+        Who may take part: holders of a token, or anyone.
+    close, people, hours
+        How a round closes: at its share of so many people, so many hours after it opened, or by hand.
+    scrub
+        Whether raw reports go when a round is released, or when an operator says so.
+    """
+
+    name: str
+    title: str
+    asks: str
+    protocol: str
+    top: int
+    epsilon: str
+    items: tuple[str, ...]
+    least: int = 1
+    delta: str = "0"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    who: TakingPart = "tokens"
+    close: Closing = "hand"
+    people: int | None = None
+    hours: float | None = None
+    scrub: Scrubbing = "release"
+
+    def __post_init__(self) -> None:
+        for name, flaw in _FLAWS.items():
+            told = flaw(getattr(self, name))
+            if told:
+                raise MisuseError(f"{name} {told}")
+        if self.close == "quota" and self.people is None:
+            raise MisuseError('people is missing: with close = "quota", say people = 20000.')
+        if self.close == "deadline" and self.hours is None:
+            raise MisuseError('hours is missing: with close = "deadline", say hours = 24.')
+        _ = self.led  # a protocol or a setting that there is not
+        self.led.check(self.wanted)
+        if not self.led.live or self.led.reports != 1:
+            raise MisuseError(
+                f"protocol {self.protocol!r} is simulated only: no device answers for it. `discreet mechanisms --kind "
+                "protocol` says which a study can run."
+            )
+
+    @cached_property
+    def led(self) -> Protocol:
+        """The protocol that leads the study."""
+        made: Protocol = protocol_of(self.protocol, self.settings)
+        return made
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """What is wanted of the protocol."""
+        return Wanted(items=len(self.items), top=self.top, epsilon=Fraction(self.epsilon), least=self.least)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The items as results name them."""
+        from ..baskets.core import Vocabulary
+        from ..baskets.recoding import as_items
+
+        return Vocabulary(as_items(list(self.items)))
+
+    @property
+    def pairs(self) -> str:
+        """What makes a relation, where the protocol is about relations."""
+        return str(getattr(self.led, "how", "none"))
+
+    def to_json(self) -> str:
+        """Return the plan as text, from which :meth:`from_json` makes the same."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the plan of a text; anything but what :meth:`to_json` writes is refused."""
+        try:
+            fields = json.loads(text)
+            return cls(**{**fields, "items": tuple(fields["items"])})
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            if isinstance(error, DiscreetError):
+                raise
+            raise MisuseError("This is no plan of a study: send what `discreet study open` sends.") from None
+
+
+def _text(most: int, example: str) -> Callable[[Any], str]:
+    def flaw(value: Any) -> str:
+        if isinstance(value, str) and 0 < len(value.strip()) <= most and value.isprintable():
+            return ""
+        return f"is one line of text of up to {most} letters, such as {example}."
+
+    return flaw
+
+
+def _whole(least: int, most: int, example: str) -> Callable[[Any], str]:
+    def flaw(value: Any) -> str:
+        if is_whole(value) and least <= value <= most:
+            return ""
+        return f"is a whole number from {least:,} to {most:,}, such as {example}; {value!r:.40} was given."
+
+    return flaw
+
+
+def _one_of(kind: Any) -> Callable[[Any], str]:
+    words = " or ".join(f'"{word}"' for word in get_args(kind))
+    return lambda value: "" if value in get_args(kind) else f"is {words}; {value!r:.40} was given."
+
+
+def _fraction(allowed: str, good: Callable[[Fraction], bool]) -> Callable[[Any], str]:
+    def flaw(value: Any) -> str:
+        try:
+            if isinstance(value, str) and _NUMBER.fullmatch(value) and good(Fraction(value)):
+                return ""
+        except ZeroDivisionError:
+            pass
+        return f"is {allowed}, in quotes; {value!r:.40} was given."
+
+    return flaw
+
+
+def _items(value: Any) -> str:
+    if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_ITEMS:
+        return f"is a list of 1 to {MOST_ITEMS:,} names, or the name of a file with one per line."
+    strange = next((one for one in value if not isinstance(one, str) or not one.strip() or not one.isprintable()), None)
+    if strange is not None:
+        return f"has {strange!r:.40}, which is no name of an item: a name is one line of text, in quotes."
+    twice = len(value) - len(set(value))
+    if twice:
+        seen: set[str] = set()
+        first = next(one for one in value if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+        return f"has {first!r:.40} twice: write each item once."
+    return ""
+
+
+def _hours(value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is None or (number and 0 < value <= MOST_HOURS):
+        return ""
+    return f"is a number over 0 and up to {MOST_HOURS:,}, such as 24; {value!r:.40} was given."
+
+
+_FLAWS: dict[str, Callable[[Any], str]] = {
+    "name": lambda value: (
+        ""
+        if isinstance(value, str) and _NAME.fullmatch(value)
+        else f'is up to 63 small letters, digits and dashes, such as "breakfast"; {value!r:.70} was given.'
+    ),
+    "title": _text(200, '"What goes together at breakfast"'),
+    "asks": _text(2000, '"Which of these did you have this week?"'),
+    "protocol": _text(60, '"adept"'),
+    "top": _whole(1, 100_000, "20"),
+    "least": _whole(1, 2, "1"),
+    "epsilon": _fraction('a number over 0 and up to 20 such as "1" or "0.5"', lambda one: 0 < one <= 20),
+    "delta": _fraction('a number from 0 to below 1 such as "0"', lambda one: 0 <= one < 1),
+    "items": _items,
+    "who": _one_of(TakingPart),
+    "scrub": _one_of(Scrubbing),
+    "close": _one_of(Closing),
+    "people": lambda value: "" if value is None else _whole(1, MOST_PEOPLE, "20000")(value),
+    "hours": _hours,
+    "settings": lambda value: "" if isinstance(value, Mapping) else "is a table: [settings], and name = value below.",
+}
+
+
+def read_study(path: Path | str) -> StudyPlan:
+    """Read a study from its file; an `InputError` says in which line something is off, and what to type.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "study.toml"
+    ...     _ = file.write_text(TEMPLATE.format(path=file))
+    ...     plan = read_study(file)
+    >>> plan.name, plan.top, len(plan.items), plan.close
+    ('breakfast', 20, 12, 'quota')
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: `discreet study new {path}` writes one to begin with.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not written as TOML is: {error}.") from None
+    return _Reading(path, text, found).plan()
+
+
+class _Reading:
+    """One file being read: its values, and the lines that they stand in."""
+
+    def __init__(self, path: Path, text: str, found: Mapping[str, Any]) -> None:
+        self.path, self.found, self.lines = path, found, _lines(text)
+        self.last = max(1, len(text.splitlines()))
+
+    def plan(self) -> StudyPlan:
+        self._only(self.found, _FIELDS, "")
+        rounds, settings = (self._table(name) for name in ("rounds", "settings"))
+        self._only(rounds, _ROUNDS, "rounds.")
+        given: dict[str, Any] = {
+            name: value for name, value in self.found.items() if name not in ("rounds", "settings")
+        }
+        for name in ("name", "title", "asks", "protocol", "top", "epsilon", "items"):
+            if name not in given:
+                # Asked with nothing, a check says what is allowed.
+                raise self._off("", f"{name} is missing. It {_FLAWS[name](None)}")
+        for name in ("epsilon", "delta"):
+            if is_whole(given.get(name)):
+                given[name] = str(given[name])  # a whole number has one meaning, with quotes or without
+        given["items"] = self._items(given["items"])
+        given |= rounds
+        for name, value in given.items():
+            told = _FLAWS[name](value)
+            if told:
+                raise self._off(f"rounds.{name}" if name in _ROUNDS else name, f"{name} {told}")
+        try:
+            return StudyPlan(**given, settings=settings)
+        except DiscreetError as error:
+            raise self._off(self._named(str(error)), str(error)) from None
+
+    def _table(self, name: str) -> dict[str, Any]:
+        table = self.found.get(name, {})
+        if not isinstance(table, dict):
+            raise self._off(name, f"{name} is a table: write [{name}] in a line of its own, and its fields below.")
+        return table
+
+    def _only(self, found: Mapping[str, Any], known: tuple[str, ...], within: str) -> None:
+        from difflib import get_close_matches
+
+        for name in found:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                meant = f" Did you mean {near[0]}?" if near else ""
+                where = f"[{within.rstrip('.')}] has" if within else "A study has"
+                raise self._off(within + name, f"{where} no field {name!r:.40}; there are {', '.join(known)}.{meant}")
+
+    def _items(self, given: Any) -> tuple[str, ...]:
+        from ..baskets.recoding import as_items, from_file
+
+        if isinstance(given, str):
+            try:
+                labels = from_file(self.path.parent / given, "items")
+            except InputError as error:
+                told = str(error).partition(" For the items found")[0]
+                raise self._off("items", f"{told} items is a list, or the name of a file with one per line.") from None
+        elif isinstance(given, list):
+            plain = [str(one) if is_whole(one) else one for one in given]
+            told = _items(tuple(plain))
+            if told:
+                raise self._off("items", f"items {told}")
+            labels = as_items(plain)
+        else:
+            raise self._off("items", f"items {_items(given)}")
+        ordered = sorted(labels, key=lambda label: (isinstance(label, str), label))
+        return tuple(map(str, ordered))
+
+    def _named(self, message: str) -> str:
+        """Return the field that a message is about, as far as it names one that is there."""
+        words = re.findall(r"[a-z_]+", message)
+        for word in words:
+            for name in (f"settings.{word}", f"rounds.{word}", word):
+                if name in self.lines:
+                    return name
+        return "protocol" if "protocol" in self.lines else ""
+
+    def _off(self, name: str, message: str) -> InputError:
+        line = self.lines.get(name) or self.lines.get(name.partition(".")[0]) or self.last
+        return InputError(f"{self.path}, line {line}: {message}")
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Return the line of each field, with its table before it."""
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = header[1] + "."
+            found.setdefault(header[1], number)
+        elif key := _KEY.match(line):
+            found.setdefault(table + key[1].strip("\"'"), number)
+    return found

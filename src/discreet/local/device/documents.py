@@ -1,0 +1,166 @@
+"""What a service signs, as a device reads it: a study, and its questions. Standard library only.
+
+Everything is checked here that can be told from the texts and from what the device remembers, before it looks at its
+basket. Each refusal is a `ValueError` that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+from .ed25519 import verified
+from .limits import MOST_QUESTION
+from .loss import WORD, whole
+from .trust import Limit, number_of, parsed, within
+
+Seen: TypeAlias = tuple[int, int, int, str]  # a round, whom it asks, and the hash of its question
+
+MOST_QUESTIONS = 4096  # that are asked at once
+MOST_STUDY = 8 * MOST_QUESTION  # bytes: a list of items is longer than what is asked about it
+STUDY, QUESTION = b"discreet study 1\n", b"discreet question 1\n"
+
+_HEX = re.compile("([0-9a-f]{2})*")
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
+UNSIGNED = "The {what} is not signed by the key of this study."
+OTHER_FORMAT = "The {what} is not written as format 1 has it."
+
+
+class StudyText(NamedTuple):
+    """A study that was checked: its id, what it is called and asks, its items and limits, and its key."""
+
+    id: str
+    text: str
+    key: str
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    told: Mapping[str, Any]
+
+
+class QuestionText(NamedTuple):
+    """A question that was checked: its round, whom it asks, until when, the hash of its text, and what is asked."""
+
+    round: int
+    start: int
+    stop: int
+    expires: int | None
+    hash: str
+    question: Mapping[str, Any]
+
+
+def study_of(answer: Any, name: str, *, key: str | None, max_epsilon: Limit, max_delta: Limit = 0) -> StudyText:
+    """Return a study from the answer of a service, or refuse it.
+
+    Parameters
+    ----------
+    answer
+        What came, read from JSON.
+    name
+        The study that was asked for.
+    key
+        The key it has to be signed with, as hexadecimal digits; None to take that which comes with it, once.
+    max_epsilon, max_delta
+        What the owner of the device allows.
+    """
+    text, signature, given = (_field(answer, one, "study") for one in ("study", "signature", "key"))
+    if key is not None and given != key:
+        raise ValueError("The study comes with another key than this device knows for it.")
+    if not _signed(given, STUDY, text, signature):
+        raise ValueError(UNSIGNED.format(what="study"))
+    told = _read(text, "study")
+    epsilon, delta = number_of(told, "epsilon"), number_of(told, "delta", "0")
+    items = told.get("items")
+    if (
+        told.get("name") != name
+        or _NAME.fullmatch(name) is None
+        or told.get("key") != given
+        or told.get("pairs") not in ("none", "given", "after", "together")
+        or not isinstance(items, list)
+        or not all(isinstance(one, str) for one in items)
+    ):
+        raise ValueError(OTHER_FORMAT.format(what="study"))
+    within("study", epsilon, delta, max_epsilon, max_delta)
+    return StudyText(sha256(text.encode()).hexdigest()[:32], text, given, name, epsilon, delta, told)
+
+
+def questions_of(answer: Any, study: StudyText, seen: Collection[Seen] = ()) -> tuple[str, list[QuestionText]]:
+    """Return the state of a study and its questions, each signed and of this study, or refuse them all.
+
+    Rounds that have a number of devices in common, or two questions under one round, are refused: somebody would be
+    asked twice. So are those that do not fit to what was `seen`: round, who and hash of each question before.
+    """
+    state = _field(answer, "state", "answer")
+    listed = answer.get("questions") if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list) or len(listed) > MOST_QUESTIONS:
+        raise ValueError(OTHER_FORMAT.format(what="answer"))
+    known = {one[3] for one in seen}
+    asked = [_question(one, study, known) for one in listed]
+    _apart(seen, asked)
+    return state, asked
+
+
+def _question(one: Any, study: StudyText, known: set[str]) -> QuestionText:
+    text, signature = (_field(one, name, "question") for name in ("question", "signature"))
+    digest = sha256(text.encode(errors="replace")).hexdigest()
+    # A text that was checked before need not be checked again, which takes longest of all.
+    if digest not in known and not _signed(study.key, QUESTION, text, signature):
+        raise ValueError(UNSIGNED.format(what="question"))
+    told = _read(text, "question")
+    who, expires = told.get("who"), told.get("expires")
+    number: Any = told.get("round")
+    if told.get("study") != study.id:
+        raise ValueError("The question belongs to another study.")
+    if (
+        not isinstance(who, list)
+        or len(who) != 2
+        or not all(map(whole, who))
+        or not 0 <= who[0] < who[1] <= WORD
+        or not whole(number)
+        or not 0 <= int(number) < WORD
+        or not (expires is None or whole(expires))
+        or not isinstance(told.get("question"), Mapping)
+    ):
+        raise ValueError(OTHER_FORMAT.format(what="question"))
+    asked = told["question"]
+    if number_of(asked, "epsilon") > study.epsilon or number_of(asked, "delta", "0") > study.delta:
+        raise ValueError("The question asks for more than its study says.")
+    return QuestionText(number, who[0], who[1], expires, digest, asked)
+
+
+def _apart(seen: Iterable[Seen], asked: list[QuestionText]) -> None:
+    known: dict[int, Seen] = {one[0]: one for one in seen}
+    for one in asked:
+        mine = (one.round, one.start, one.stop, one.hash)
+        if known.setdefault(one.round, mine) != mine:
+            raise ValueError("A round of the study asks something else than it did before.")
+    intervals = sorted((start, stop) for _, start, stop, _ in known.values())
+    if any(stop > start for (_, stop), (start, _) in pairwise(intervals)):
+        raise ValueError("Two rounds of the study ask the same people.")
+
+
+def _field(answer: Any, name: str, what: str) -> str:
+    value = answer.get(name) if isinstance(answer, Mapping) else None
+    if not isinstance(value, str):
+        raise ValueError(OTHER_FORMAT.format(what=what))
+    return value
+
+
+def _signed(key: str, purpose: bytes, text: str, signature: str) -> bool:
+    if _HEX.fullmatch(key) is None or _HEX.fullmatch(signature) is None:
+        return False
+    return verified(bytes.fromhex(key), purpose + text.encode(errors="replace"), bytes.fromhex(signature))
+
+
+def _read(text: str, what: str) -> Mapping[str, Any]:
+    try:
+        told = parsed(text, most=MOST_STUDY if what == "study" else MOST_QUESTION)
+        if not isinstance(told, Mapping) or not whole(told.get("format")) or told["format"] != 1:
+            raise ValueError
+    except ValueError:
+        raise ValueError(OTHER_FORMAT.format(what=what)) from None
+    return told

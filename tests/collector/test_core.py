@@ -1,0 +1,222 @@
+"""A study without a service: what follows from stored rounds, for every protocol, after a restart at any point."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet import registry
+from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.collector.core import (
+    AddUp,
+    CloseRound,
+    Conclude,
+    DraftRound,
+    OpenRound,
+    ScrubRound,
+    StoredRound,
+    StudyCore,
+    add_up,
+    heard_text,
+)
+from discreet.collector.states import RoundState
+from discreet.collector.study_file import StudyPlan
+from discreet.errors import InputError, MisuseError
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.packing import pack
+from discreet.local.oracles.olh import OLH
+from discreet.local.study.conversation import Ask
+from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study.simulate import SimulatedPeople
+
+LIVE = [name for name, one in registry.protocols().items() if one.kind.live and one.package == "discreet"]
+ITEMS = tuple("abcdefghij")
+
+
+def plan_of(name: str = "adept", **more: object) -> StudyPlan:
+    settings = {"items": 4, "support": 6} if "support" in registry.protocols()[name].kind.__dataclass_fields__ else {}
+    given = {
+        "name": "study", "title": "A study", "asks": "What?", "protocol": name, "top": 3, "epsilon": "2",
+        "items": ITEMS, "settings": settings,
+    }  # fmt: skip
+    return StudyPlan(**{**given, **more})
+
+
+def crowd(people: int = 1500) -> SimulatedPeople:
+    generator = np.random.default_rng(3)
+    rows = [sorted(generator.choice(len(ITEMS), generator.integers(0, 5), replace=False)) for _ in range(people)]
+    codes = np.array([item for row in rows for item in row], np.int32)
+    baskets = Baskets(starts([len(row) for row in rows]), codes, Vocabulary(list(ITEMS)))
+    return SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
+
+
+class Shell:
+    """Carries steps out in memory, as a service would in a store."""
+
+    def __init__(self, plan: StudyPlan, people: SimulatedPeople) -> None:
+        self.plan, self.core, self.people, self.numbers = plan, StudyCore(plan), people, people.numbers()
+        self.rounds: dict[int, StoredRound] = {}
+        self.result: str | None = None
+        self.texts: list[str] = []
+
+    def stored(self) -> list[StoredRound]:
+        return [self.rounds[number] for number in sorted(self.rounds)]
+
+    def steps(self) -> list[object]:
+        return self.core.steps(self.stored(), 0.0, concluded=self.result is not None)
+
+    def do(self, step: object) -> None:
+        if isinstance(step, DraftRound):
+            self.rounds[step.number] = StoredRound(number=step.number, state=RoundState.DRAFTED, ask=step.ask.text())
+        elif isinstance(step, OpenRound):
+            self.move(step.number, RoundState.OPEN)
+        elif isinstance(step, AddUp):
+            estimate = self.people.hear(step.ask, self.numbers)
+            self.move(step.number, RoundState.RELEASED, heard=heard_text(estimate))
+        elif isinstance(step, ScrubRound):
+            self.move(step.number, RoundState.SCRUBBED)
+        elif isinstance(step, Conclude):
+            assert self.result is None
+            self.result = step.result
+        else:
+            self.move(step.number, RoundState.CLOSED)
+
+    def move(self, number: int, state: RoundState, **more: object) -> None:
+        self.rounds[number] = replace(self.rounds[number], state=state, **more)
+
+    def close_all(self) -> None:
+        for one in self.stored():
+            if one.state is RoundState.OPEN:
+                self.move(one.number, RoundState.CLOSED)
+
+
+def said(steps: list[object]) -> list[str]:
+    return [
+        f"{type(step).__name__} {getattr(step, 'number', '')} "
+        f"{step.ask.text() if hasattr(step, 'ask') else getattr(step, 'result', '')}"
+        for step in steps
+    ]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
+    shell = Shell(plan_of(name), crowd())
+    restarts = 0
+    while shell.result is None:
+        steps = shell.steps()
+        again = StudyCore(shell.plan).steps(shell.stored(), 0.0, concluded=False)
+        assert said(again) == said(steps)
+        restarts += 1
+        if not steps:
+            shell.close_all()
+        for step in steps:
+            shell.do(step)
+    assert restarts > 3
+    assert {one.state for one in shell.stored()} <= {RoundState.RELEASED, RoundState.SCRUBBED}
+    told = json.loads(shell.result)
+    assert told["guarantee"]["model"] == "local"
+    assert told["simulated"] is False
+    assert told["protocol"] == name
+    while steps := shell.steps():
+        for step in steps:
+            shell.do(step)
+    assert {one.state for one in shell.stored()} == {RoundState.SCRUBBED}
+    assert StudyCore(shell.plan).steps(shell.stored(), 0.0, concluded=True) == []
+
+
+def test_rounds_that_the_protocol_does_not_ask_for_stop_it():
+    shell = Shell(plan_of(), crowd())
+    for step in shell.steps():
+        shell.do(step)
+    strange = replace(shell.rounds[0], ask=shell.rounds[0].ask.replace('"name"', '"Name"'))
+    with pytest.raises(InputError) as error:
+        StudyCore(shell.plan).steps([strange], 0.0, concluded=False)
+    assert str(error.value) == (
+        "Round 0 of the study 'study' is not what its protocol asks for after the answers that are stored: go on with "
+        "the settings and the version of discreet that it was begun with."
+    )
+    with pytest.raises(InputError):
+        StudyCore(plan_of(top=2, epsilon="1")).steps(shell.stored(), 0.0, concluded=False)
+    heard = replace(shell.rounds[0], heard='{"people":3,"supports":[1]}')
+    with pytest.raises(InputError, match="is not what such a round adds up to"):
+        StudyCore(shell.plan).steps([heard], 0.0, concluded=False)
+
+
+class TestHowRoundsClose:
+    def opened(self, **more: object) -> tuple[StudyCore, StoredRound, list[object]]:
+        core = StudyCore(plan_of(**more))
+        (draft, *_) = core.steps([], 100.0, concluded=False)
+        one = StoredRound(number=0, state=RoundState.DRAFTED, ask=draft.ask.text())
+        (step, *_) = [step for step in core.steps([one], 100.0, concluded=False) if isinstance(step, OpenRound)]
+        return core, replace(one, state=RoundState.OPEN, closes=step.closes), step
+
+    def closing(self, core: StudyCore, one: StoredRound, now: float = 100.0) -> bool:
+        steps = core.steps([one], now, concluded=False)
+        return any(isinstance(step, CloseRound) for step in steps)
+
+    def test_by_a_quota(self):
+        core, one, step = self.opened(close="quota", people=1000)
+        quota = core.quota(0)
+        who = core.asks[0].who
+        assert quota == -(-1000 * (who.stop - who.start) // 2**32)
+        assert step.closes is None
+        assert not self.closing(core, replace(one, people=quota - 1), 1e12)
+        assert self.closing(core, replace(one, people=quota))
+
+    def test_by_a_deadline(self):
+        core, one, step = self.opened(close="deadline", hours=0.5)
+        assert step.closes == 100 + 1800
+        assert not self.closing(core, replace(one, people=10**6), 1899.9)
+        assert self.closing(core, one, 1900.0)
+
+    def test_by_hand(self):
+        core, one, step = self.opened(close="hand", people=10)
+        assert core.quota(0) is None
+        assert step.closes is None
+        assert not self.closing(core, replace(one, people=10**6), 1e12)
+
+
+def test_reports_may_be_kept_until_an_operator_says_so():
+    shell = Shell(plan_of(scrub="hand"), crowd())
+    while shell.result is None:
+        steps = shell.steps()
+        for step in steps:
+            shell.do(step)
+        if not steps:
+            shell.close_all()
+    assert {one.state for one in shell.stored()} == {RoundState.RELEASED}
+    assert shell.steps() == []
+
+
+def test_adding_up_in_blocks_is_adding_up():
+    ask = StudyCore(plan_of("svim")).asks[0]
+    people = 1000
+    answered = Answered(
+        offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
+    )
+    columns = ask.oracle.reports(answered, 3)
+    words = pack(ask.oracle, columns)
+    estimate, flagged = add_up(ask, (words[at : at + 7] for at in range(0, people, 7)))
+    assert (estimate.people, flagged) == (people, 0)
+    assert estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
+    half, flagged = add_up(ask, [words], lambda ask, columns: np.arange(people) % 2 == 0)
+    assert (half.people, flagged) == (500, 500)
+    assert add_up(ask, [])[0].people == 0
+
+
+def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():
+    core = StudyCore(plan_of())
+    oracle = OLH.sampled(Fraction(2), 10, pad=3, delta=Fraction(1, 100))
+    risky = Ask(name="which", who=core.asks[0].who, question=Which(CandidateList(10)), oracle=oracle)
+    core.conversation._asked = (risky,)
+    with pytest.raises(MisuseError, match="and the study promises 2 and 0: raise delta, or use other settings"):
+        core._ask_on()
+
+
+def test_an_unfinished_study_has_no_outcome():
+    with pytest.raises(MisuseError, match="has not ended: some of its rounds are not released"):
+        StudyCore(plan_of()).outcome()

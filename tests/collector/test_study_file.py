@@ -1,0 +1,147 @@
+"""`study.toml`: what is off is told with its line, what is allowed and what to type."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet.collector.study_file import TEMPLATE, StudyPlan, read_study
+from discreet.errors import InputError, MisuseError
+
+GOOD = """\
+name = "breakfast"
+title = "Breakfast"
+asks = "What did you have?"
+protocol = "svsm"
+top = 5
+epsilon = "1/2"
+items = ["tea", "bread", "milk", "jam"]
+
+[rounds]
+close = "quota"
+people = 1000
+
+[settings]
+candidates = 3
+"""
+
+
+def read(folder, text=GOOD):
+    (folder / "study.toml").write_text(text)
+    return read_study(folder / "study.toml")
+
+
+def off(folder, old, new):
+    assert old in GOOD
+    with pytest.raises(InputError) as error:
+        read(folder, GOOD.replace(old, new))
+    return str(error.value).replace(str(folder / "study.toml"), "study.toml").replace(str(folder), "")
+
+
+def test_a_study_is_read(tmp_path):
+    plan = read(tmp_path)
+    assert plan.items == ("bread", "jam", "milk", "tea")
+    assert (plan.people, plan.close, plan.who, plan.scrub, plan.pairs) == (1000, "quota", "tokens", "release", "none")
+    assert plan.led.name == "svsm"
+    assert (plan.wanted.items, plan.wanted.top) == (4, 5)
+    assert StudyPlan.from_json(plan.to_json()) == plan
+
+
+def test_the_template_is_a_study(tmp_path):
+    assert read(tmp_path, TEMPLATE.format(path="study.toml")).name == "breakfast"
+
+
+def test_items_may_be_in_a_file_and_may_be_numbers(tmp_path):
+    (tmp_path / "items.txt").write_text("10\n9\n\n100\n")
+    plan = read(tmp_path, GOOD.replace('["tea", "bread", "milk", "jam"]', '"items.txt"'))
+    assert plan.items == ("9", "10", "100")
+    assert list(plan.vocabulary) == [9, 10, 100]
+    assert read(tmp_path, GOOD.replace('["tea", "bread", "milk", "jam"]', "[9, 100, 10]")).items == plan.items
+
+
+def test_an_epsilon_may_be_a_whole_number(tmp_path):
+    assert read(tmp_path, GOOD.replace('"1/2"', "1")).epsilon == "1"
+
+
+def test_relations_say_what_makes_a_pair(tmp_path):
+    text = GOOD.replace('"svsm"', '"pairs"').replace("candidates = 3", 'how = "after"\nitems = 3\nsupport = 6')
+    assert read(tmp_path, text).pairs == "after"
+
+
+EPSILON = 'epsilon is a number over 0 and up to 20 such as "1" or "0.5", in quotes;'
+TITLE = 'is one line of text of up to 200 letters, such as "What goes together at breakfast".'
+LIST = '["tea", "bread", "milk", "jam"]'
+OFF = [
+    ('name = "breakfast"', 'name = "Lunch"', 1,
+     "name is up to 63 small letters, digits and dashes, such as \"breakfast\"; 'Lunch' was given."),
+    ('title = "Breakfast"', "title = 7", 2, f"title {TITLE}"),
+    ('title = "Breakfast"\n', "", 13, f"title is missing. It {TITLE}"),
+    ("top = 5", 'top = "5"', 5, "top is a whole number from 1 to 100,000, such as 20; '5' was given."),
+    ("top = 5", "tops = 5", 5,
+     "A study has no field 'tops'; there are name, title, asks, protocol, top, least, epsilon, delta, items, who, "
+     "scrub, rounds, settings. Did you mean top?"),
+    ('"1/2"', "0.5", 6, f"{EPSILON} 0.5 was given."),
+    ('"1/2"', '"0"', 6, f"{EPSILON} '0' was given."),
+    ('"1/2"', '"1e9"', 6, f"{EPSILON} '1e9' was given."),
+    ('"1/2"', '"1/0"', 6, f"{EPSILON} '1/0' was given."),
+    ('"1/2"', '"1"\ndelta = "2"', 7, "delta is a number from 0 to below 1 such as \"0\", in quotes; '2' was given."),
+    ('"milk"', '"tea"', 7, "items has 'tea' twice: write each item once."),
+    ('"milk"', "[1]", 7, "items has [1], which is no name of an item: a name is one line of text, in quotes."),
+    (LIST, "[]", 7, "items is a list of 1 to 1,000,000 names, or the name of a file with one per line."),
+    (LIST, "7", 7, "items is a list of 1 to 1,000,000 names, or the name of a file with one per line."),
+    (LIST, '"none.txt"', 7,
+     "There is no file /none.txt with a list of items. items is a list, or the name of a file with one per line."),
+    ('"quota"', '"never"', 10, "close is \"quota\" or \"deadline\" or \"hand\"; 'never' was given."),
+    ("people = 1000", "", 10, 'people is missing: with close = "quota", say people = 20000.'),
+    ('"quota"', '"deadline"', 10, 'hours is missing: with close = "deadline", say hours = 24.'),
+    ("people = 1000", "people = 1000\nhours = -1", 12,
+     "hours is a number over 0 and up to 10,000, such as 24; -1 was given."),
+    ("people = 1000", "peoples = 1000", 11,
+     "[rounds] has no field 'peoples'; there are close, people, hours. Did you mean people?"),
+    ("top = 5", 'top = 5\nwho = "me"', 6, "who is \"tokens\" or \"anyone\"; 'me' was given."),
+    ("[settings]\ncandidates = 3", "settings = 3", 13,
+     "[rounds] has no field 'settings'; there are close, people, hours."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "told"), OFF)
+def test_what_is_off_is_told_with_its_line(tmp_path, old, new, line, told):
+    assert off(tmp_path, old, new) == f"study.toml, line {line}: {told}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [("candidates = 3", "candidate = 3", 14), ("candidates = 3", 'candidates = "few"', 14), ('"svsm"', '"swsm"', 4)],
+)
+def test_what_the_protocol_refuses_has_its_line_too(tmp_path, old, new, line):
+    assert off(tmp_path, old, new).startswith(f"study.toml, line {line}: ")
+
+
+def test_what_is_simulated_only_cannot_be_a_study(tmp_path):
+    with pytest.raises(InputError) as error:
+        read(tmp_path, GOOD.replace('"svsm"', '"ldpminer"').replace("candidates = 3", ""))
+    assert "line 4: protocol 'ldpminer' is simulated only: no device answers for it." in str(error.value)
+
+
+def test_what_is_no_toml_and_what_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"study.toml is not written as TOML is: .*line 1"):
+        read(tmp_path, "name = \n")
+    with pytest.raises(InputError, match=r"There is no file .*: `discreet study new"):
+        read_study(tmp_path / "other.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        read_study(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"items": 3}', '{"items": ["a"], "strange": 1}', "\xff"])
+def test_what_travels_is_looked_at_too(text):
+    with pytest.raises(MisuseError):
+        StudyPlan.from_json(text)
+
+
+def test_a_plan_from_elsewhere_is_checked_like_a_file(tmp_path):
+    plan = json.loads(read(tmp_path).to_json())
+    for change in ({"epsilon": "64"}, {"items": ["a", "a"]}, {"name": "../x"}, {"settings": 7}, {"who": "me"}):
+        with pytest.raises(MisuseError):
+            StudyPlan.from_json(json.dumps({**plan, **change}))

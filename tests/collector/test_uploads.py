@@ -1,0 +1,129 @@
+"""What travels in: batches down to the bytes, one report as JSON, and the reasons of a refusal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.collector.reasons import CODES, COUNTED, REFUSALS, Reason, RefusedRequest
+from discreet.collector.states import TRANSITIONS, RoundEvent, RoundState, after, before
+from discreet.collector.uploads import MOST_BATCH, MOST_ONE, ReportBatch, one_report, upload_of
+from discreet.errors import MisuseError
+from discreet.local.device.client import client
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from vectors.reading import cases
+
+PAGE = Path(__file__).parents[2] / "docs" / "wire.md"
+ASK = Ask.of("which", Who(0, 9), Which(CandidateList(5)), "olh", Fraction(1))
+
+
+@pytest.mark.parametrize("case", cases("batches"), ids=lambda case: case.get("what", ""))
+def test_vectors(case):
+    body = bytes.fromhex(case["batch"])
+    if "refused" in case:
+        with pytest.raises(RefusedRequest) as error:
+            ReportBatch.read(body)
+        assert error.value.reason is Reason.MALFORMED
+        return
+    batch = ReportBatch.read(body)
+    assert (batch.study.hex(), batch.round, len(batch.rows)) == (case["study"], case["round"], len(case["reports"]))
+    for row, told in zip(batch.rows, case["reports"], strict=True):
+        assert row[:16].tobytes().hex() == told["token"]
+        assert row[16:32].tobytes().hex() == told["key"]
+        assert np.frombuffer(row[32:].tobytes(), "<u4").tolist() == told["words"]
+    assert batch.written() == body
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(body):
+    with contextlib.suppress(RefusedRequest):
+        assert ReportBatch.read(b"DSCB" + body).written() == b"DSCB" + body
+
+
+def test_each_report_of_a_batch_has_its_own_outcome():
+    words = np.array([[3, 4, 0], [2, 4, 0], [3, 4, 9]], np.uint32)
+    tokens, keys = [bytes([at]) * 16 for at in range(3)], [bytes([at + 9]) * 16 for at in range(3)]
+    upload = ReportBatch.of(bytes(16), 0, tokens, keys, words).upload(ASK)
+    bad = CODES[Reason.REPORT_IMPOSSIBLE]
+    assert upload.codes.tolist() == [COUNTED, bad, bad]
+    assert upload.words.tolist() == words.tolist()
+    assert upload.tokens == [sha256(token).digest() for token in tokens]
+    assert len(set(upload.keys)) == 3
+    with pytest.raises(RefusedRequest, match="A report to this round has 3 words, and the batch has 2"):
+        ReportBatch.of(bytes(16), 0, tokens, keys, words[:, :2]).upload(ASK)
+
+
+def test_one_and_many_are_the_same():
+    report = json.loads(client(ASK.form, [1], max_epsilon=1))
+    token, key = bytes(range(16)), bytes(range(16, 32))
+    body = json.dumps({"round": 4, "token": token.hex(), "key": key.hex(), "report": report}).encode()
+    one = upload_of(ASK, *one_report(body))
+    many = ReportBatch.of(bytes(16), 4, [token], [key], one.words).upload(ASK)
+    assert (one.round, one.tokens, one.keys) == (many.round, many.tokens, many.keys)
+    assert one.words.tolist() == many.words.tolist()
+
+
+def sent(**changes: object) -> bytes:
+    return json.dumps({"round": 0, "token": "0" * 32, "key": "0" * 32, "report": {}, **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{}", b"7", b"\xff", b'{"round":0}', b"[" * 5000, sent(token="0" * 31), sent(key="G" * 32),
+     sent(round=True), sent(round=-1), sent(round=1 << 32), sent(token=7)],
+)  # fmt: skip
+def test_what_is_no_report_is_refused(body):
+    with pytest.raises(RefusedRequest) as error:
+        one_report(body)
+    assert error.value.reason is Reason.MALFORMED
+
+
+def test_lengths_are_looked_at_first():
+    for read, most in ((one_report, MOST_ONE), (ReportBatch.read, MOST_BATCH)):
+        with pytest.raises(RefusedRequest) as error:
+            read(b"x" * (most + 1))
+        assert error.value.reason is Reason.TOO_LARGE
+
+
+def test_impossible_reports_are_refused_with_few_words():
+    with pytest.raises(RefusedRequest) as error:
+        upload_of(ASK, 0, "0" * 32, "0" * 32, {"seed": [2, 2], "value": 0})
+    assert (error.value.reason, str(error.value)) == (
+        Reason.REPORT_IMPOSSIBLE,
+        "No device makes such a report to this question.",
+    )
+
+
+def test_every_reason_has_an_answer_and_codes_differ():
+    assert set(REFUSALS) == set(Reason)
+    assert len(set(CODES.values())) == len(CODES)
+    assert not {0, 1} & set(CODES.values())
+    assert all(400 <= one.status < 600 for one in REFUSALS.values())
+
+
+def test_every_reason_is_on_the_page():
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| (\d*) \|", PAGE.read_text().replace("| |", "|  |"), re.MULTILINE)
+    told = {reason: (int(status), int(code) if code else None) for reason, status, code in rows}
+    assert told == {str(reason): (one.status, one.code) for reason, one in REFUSALS.items()}
+    assert f"{MOST_ONE:,} bytes for one report, {MOST_BATCH:,} for a batch" in PAGE.read_text()
+
+
+def test_rounds_go_one_way():
+    order = [RoundState.DRAFTED, RoundState.OPEN, RoundState.CLOSED, RoundState.RELEASED, RoundState.SCRUBBED]
+    assert list(RoundState) == order
+    assert [after(before(event), event) for event in RoundEvent] == order[1:]
+    for state in RoundState:
+        for event in RoundEvent:
+            if (state, event) not in TRANSITIONS:
+                with pytest.raises(MisuseError, match=f"A round that is {state} cannot {event}: it has to be"):
+                    after(state, event)

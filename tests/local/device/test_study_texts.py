@@ -1,0 +1,81 @@
+"""What a device makes of a study and its questions: the golden vectors, and signatures beside another library's."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from random import Random
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from discreet.local.device.documents import MOST_QUESTIONS, questions_of, study_of
+from discreet.local.device.ed25519 import _ORDER, verified
+from vectors import make_studies
+from vectors.reading import FOLDER, cases
+
+
+def test_the_script_writes_what_is_there():
+    for name, text in make_studies.files().items():
+        assert (FOLDER / name).read_text() == text
+
+
+@pytest.mark.parametrize("case", cases("studies"), ids=lambda case: case["what"])
+def test_devices_do_as_every_case_says(case):
+    told = make_studies.decided({key: value for key, value in case.items() if key not in ("id", "rounds", "refused")})
+    assert told == case
+    if "id" in case:
+        assert case["id"] == sha256(case["study"]["study"].encode()).hexdigest()[:32]
+
+
+def test_what_was_seen_is_not_checked_again_but_compared(monkeypatch):
+    case = next(case for case in cases("studies") if case["what"] == "questions")
+    study = study_of(case["study"], "breakfast", key=None, max_epsilon=1)
+    _, first = questions_of(case["questions"], study)
+    seen = [(one.round, one.start, one.stop, one.hash) for one in first]
+    monkeypatch.setattr("discreet.local.device.documents.verified", lambda *_: False)
+    assert questions_of(case["questions"], study, seen)[1] == first
+    with pytest.raises(ValueError, match="is not signed"):
+        questions_of(case["questions"], study, seen[:1])
+
+
+def test_too_many_questions_are_not_looked_at():
+    case = next(case for case in cases("studies") if case["what"] == "questions")
+    study = study_of(case["study"], "breakfast", key=None, max_epsilon=1)
+    with pytest.raises(ValueError, match="The answer is not written as format 1 has it"):
+        questions_of({"state": "open", "questions": [{}] * (MOST_QUESTIONS + 1)}, study)
+
+
+class TestSignatures:
+    def test_good_and_changed_ones_beside_another_library(self):
+        chance = Random(1)
+        for size in (0, 1, 31, 200):
+            private = Ed25519PrivateKey.from_private_bytes(chance.randbytes(32))
+            key, message = private.public_key().public_bytes_raw(), chance.randbytes(size)
+            signature = private.sign(message)
+            assert verified(key, message, signature)
+            for place in chance.sample(range(64), 4):
+                broken = bytearray(signature)
+                broken[place] ^= 1 << chance.randrange(8)
+                assert verified(key, message, bytes(broken)) is accepted(key, message, bytes(broken))
+            assert not verified(key, message + b"x", signature)
+
+    def test_a_scale_beyond_the_order_is_refused(self):
+        private = Ed25519PrivateKey.from_private_bytes(bytes(32))
+        key, signature = private.public_key().public_bytes_raw(), private.sign(b"once")
+        scale = int.from_bytes(signature[32:], "little") + _ORDER
+        assert not verified(key, b"once", signature[:32] + scale.to_bytes(32, "little"))
+
+    @pytest.mark.parametrize(
+        "key", [b"", bytes(31), bytes(33), b"\xff" * 32, b"\x02" + bytes(31), b"\1" + bytes(30) + b"\x80"]
+    )
+    def test_what_is_no_key_signs_nothing(self, key):
+        assert not verified(key, b"", bytes(64))
+
+
+def accepted(key: bytes, message: bytes, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""Reports as words: the golden vectors, and back and forth for whatever devices send."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import MisuseError
+from discreet.local.device.client import ANSWERS
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.packing import good, pack, unpack, width
+from vectors.make_studies import packed_oracles
+from vectors.reading import cases
+
+BY_FORM = {json.dumps(oracle.form): oracle for oracle in packed_oracles()}
+
+
+def test_every_oracle_that_devices_answer_for_is_packed():
+    assert {oracle.name for oracle in packed_oracles()} == set(ANSWERS)
+    for name in ("oue", "hr"):
+        with pytest.raises(MisuseError, match=f"No device answers through {name}"):
+            width(oracles()[name].make(Fraction(1), 10))
+
+
+@pytest.mark.parametrize("case", cases("packed"), ids=lambda case: case["oracle"]["oracle"])
+def test_vectors(case):
+    oracle = BY_FORM[json.dumps(case["oracle"])]
+    words = np.array([case["words"]], np.uint32)
+    assert words.shape[1] == width(oracle)
+    assert good(oracle, words).tolist() == ["refused" not in case]
+    columns = unpack(oracle, words)
+    if "refused" in case:
+        # What is no report as words is none as JSON either; a third kind beside points and signs cannot be written.
+        assert oracle.flaw(oracle.written(columns, 0)) or case["words"] == [2, 0]
+        return
+    assert json.dumps(oracle.written(columns, 0), separators=(",", ":")) == case["report"]
+    assert pack(oracle, oracle.read([case["report"].encode()]).columns).tolist() == [case["words"]]
+
+
+@pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)
+def test_what_is_packed_adds_up_to_the_same(oracle):
+    people = 50
+    answered = Answered(
+        offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % oracle.size, people=np.arange(people)
+    )
+    columns = oracle.reports(answered, 7)
+    words = pack(oracle, columns)
+    assert (words.dtype, words.shape) == (np.uint32, (people, width(oracle)))
+    assert good(oracle, words).all()
+    again = unpack(oracle, words)
+    assert {name: one.dtype for name, one in again.items()} == {name: one.dtype for name, one in columns.items()}
+    assert oracle.supports(again).tolist() == oracle.supports(columns).tolist()
+    assert pack(oracle, again).tolist() == words.tolist()
+
+
+def test_another_width_is_another_oracle_s():
+    oracle = oracles()["olh"].make(Fraction(1), 10)
+    with pytest.raises(MisuseError) as error:
+        good(oracle, np.zeros((4, 2), np.uint32))
+    assert str(error.value) == "A report of olh has 3 words; (4, 2) were given."

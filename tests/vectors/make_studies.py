@@ -1,0 +1,216 @@
+"""Write the golden vectors of studies: `python tests/vectors/make_studies.py`. As frozen as those of `make.py`.
+
+`packed` has reports as words, `batches` the bytes that many of them travel in, and `studies` the signed texts of a
+study and its questions, good ones and bad ones. `docs/wire.md` says how the files are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.collector.documents import question_document, study_document, study_id
+from discreet.collector.signing import Signer
+from discreet.collector.study_file import StudyPlan
+from discreet.collector.uploads import ReportBatch
+from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.packing import pack, width
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study.seeded_words import SeededWords, seed_of
+
+Case = dict[str, Any]
+HERE = Path(__file__).parent / "v1"
+SIGNER = Signer(bytes(range(32)))
+PLAN = StudyPlan(
+    name="breakfast",
+    title="What goes together at breakfast – Frühstück",
+    asks="Which of these did you have this week?",
+    protocol="adept",
+    top=3,
+    epsilon="1",
+    items=("bread", "butter", "käse"),
+)
+
+
+def packed_oracles() -> list[Any]:
+    """Return an oracle of each kind that devices answer for, and those whose words are the largest."""
+    live = [kind for kind in oracles().values() if kind.live]
+    made: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
+    made += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
+    return made + [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
+
+
+def bad_words(oracle: Any) -> Iterator[list[int]]:
+    """Yield words that are no report of an oracle."""
+    last, wide = (1 << 32) - 1, width(oracle)
+    if oracle.name in ("olh", "wheel"):
+        yield [2, 5, 0]  # an even seed
+    if oracle.name == "olh":
+        yield [3, 5, oracle.buckets]
+    if oracle.name == "hm":
+        yield from ([2, 0], [0, 2], [1, oracle.pm.points])
+        if not oracle.choose:
+            yield [1, 0]
+    if oracle.name in ("subset", "privset"):
+        yield [*range(wide - 1), oracle.symbols_in_all]
+        if wide > 1:
+            yield [1, 0, *range(2, wide)]
+            yield [0, 0, *range(2, wide)]
+    if oracle.name in ("grr", "duchi", "pm"):
+        yield [{"grr": lambda: oracle.symbols_in_all, "duchi": lambda: 2, "pm": lambda: oracle.points}[oracle.name]()]
+        yield [last]
+
+
+def packed() -> list[Case]:
+    """Return reports and their words, and words that are no reports."""
+    found: list[Case] = []
+    for number, oracle in enumerate(packed_oracles()):
+        for basket in range(4):
+            stream = SeededWords(seed_of(2, f"packed {number} {basket}"), 0)
+            one = 3 * basket - 4 if isinstance(oracle, tuple(means().values())) else [basket % oracle.size]
+            report = oracle.randomise(one, stream.take)
+            words = pack(oracle, oracle.columns([report]))[0].tolist()
+            found.append({"oracle": oracle.form, "report": _compact(report), "words": words})
+        found += [{"oracle": oracle.form, "words": words, "refused": True} for words in bad_words(oracle)]
+    return found
+
+
+def batches() -> list[Case]:
+    """Return batches and what is in them."""
+    found = []
+    for wide, many in ((1, 0), (1, 1), (3, 2)):
+        rows = [
+            {
+                "token": bytes([7 * at + 1] * 16).hex(),
+                "key": bytes([9 * at + 2] * 16).hex(),
+                "words": [(at + 1) * (1 << 28) + place for place in range(wide)],
+            }
+            for at in range(many)
+        ]
+        tokens, keys = ([bytes.fromhex(row[name]) for row in rows] for name in ("token", "key"))
+        words = np.array([row["words"] for row in rows], np.uint32).reshape(many, wide)
+        batch = ReportBatch.of(bytes(range(16)), 3, tokens, keys, words)
+        text = {"study": bytes(range(16)).hex(), "round": 3, "words": wide, "reports": rows}
+        found.append({**text, "batch": batch.written().hex()})
+    last = found[-1]["batch"]
+    broken = {
+        "another magic": f"00{last[2:]}",
+        "another format": f"{last[:8]}02{last[10:]}",
+        "a byte too few": last[:-2],
+        "a byte too many": f"{last}00",
+        "no header": last[:40],
+        "no words": found[0]["batch"][:56] + "00000000" + found[0]["batch"][64:],
+        "more than there are": f"{last[:64]}ffffffff{last[72:]}",
+    }
+    return found + [{"what": what, "batch": text, "refused": True} for what, text in broken.items()]
+
+
+def asked(start: int, stop: int, number: int, *, epsilon: str = "1", expires: int | None = None) -> Case:
+    """Return a signed question to some of the people."""
+    ask = Ask.of("which", Who(start, stop), Which(CandidateList(3)), "grr", Fraction(epsilon))
+    made = question_document(ask, study_id(study_document(PLAN, SIGNER).text), number, expires, SIGNER)
+    return {"question": made.text, "signature": made.signature}
+
+
+def signed(purpose: bytes, told: Case, signer: Signer = SIGNER) -> tuple[str, str]:
+    """Return any text with its signature."""
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return text, signer.sign(purpose + text.encode())
+
+
+def studies() -> list[Case]:
+    """Return what a service answers, and what a device makes of it."""
+    made, half = study_document(PLAN, SIGNER), 1 << 31
+    good = {"study": made.text, "signature": made.signature, "key": SIGNER.key}
+    other = Signer(bytes(32))
+    foreign, words = study_document(PLAN, other), json.loads(made.text)
+
+    def changed(**fields: Any) -> Case:
+        text, signature = signed(STUDY, {**words, **fields})
+        return {**good, "study": text, "signature": signature}
+
+    def changed_question(**fields: Any) -> Case:
+        text, signature = signed(QUESTION, {**json.loads(asked(0, half, 0)["question"]), **fields})
+        return {"question": text, "signature": signature}
+
+    first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
+    seen = [0, 0, half, "00" * 32]
+    cases: dict[str, Case] = {
+        "a study": {},
+        "a study whose key is known": {"key": SIGNER.key},
+        "another key than is known": {"key": other.key},
+        "signed by another key": {"study": {**good, "signature": foreign.signature}},
+        "a signature of something else": {"study": {**good, "signature": SIGNER.sign(b"else")}},
+        "a letter changed": {"study": {**good, "study": made.text.replace("adept", "Adept")}},
+        "signed as a question": {"study": {**good, "signature": signed(QUESTION, words)[1]}},
+        "no signature": {"study": {"study": made.text, "key": SIGNER.key}},
+        "a signature that is no hex": {"study": {**good, "signature": "zz" * 64}},
+        "over what the owner allows": {"max_epsilon": "1/2"},
+        "a delta": {"study": changed(delta="0.001")},
+        "a delta that the owner allows": {"study": changed(delta="0.001"), "max_delta": "0.001"},
+        "another format": {"study": changed(format=2)},
+        "another name": {"name": "lunch"},
+        "a key inside that is another": {"study": changed(key=other.key)},
+        "items that are numbers": {"study": changed(items=[1, 2, 3])},
+        "pairs that there are not": {"study": changed(pairs="near")},
+        "an exponent": {"study": changed(epsilon="1e0")},
+        "questions": {"questions": {"state": "open", "questions": [first, second]}},
+        "no question": {"questions": {"state": "waiting", "questions": []}},
+        "rounds that overlap": {"questions": {"state": "open", "questions": [first, asked(half - 1, half + 9, 1)]}},
+        "one round twice": {"questions": {"state": "open", "questions": [first, asked(half, half + 9, 0)]}},
+        "the same question twice": {"questions": {"state": "open", "questions": [first, first]}},
+        "a round that was another": {"questions": {"state": "open", "questions": [first]}, "seen": [seen]},
+        "an overlap with an earlier round": {
+            "questions": {"state": "open", "questions": [second]},
+            "seen": [[0, half - 9, half + 9, "00" * 32]],
+        },
+        "beside an earlier round": {"questions": {"state": "open", "questions": [second]}, "seen": [seen]},
+        "a question signed as a study": {
+            "questions": {"state": "open", "questions": [{**first, "signature": signed(STUDY, words)[1]}]}
+        },
+        "a question of another study": {
+            "questions": {"state": "open", "questions": [changed_question(study="00" * 16)]}
+        },
+        "a question over its study": {"questions": {"state": "open", "questions": [asked(0, half, 0, epsilon="2")]}},
+        "who the wrong way round": {"questions": {"state": "open", "questions": [changed_question(who=[9, 3])]}},
+        "who beyond": {"questions": {"state": "open", "questions": [changed_question(who=[0, (1 << 32) + 1])]}},
+        "a round below 0": {"questions": {"state": "open", "questions": [changed_question(round=-1)]}},
+        "no state": {"questions": {"questions": []}},
+    }
+    return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
+
+
+def decided(case: Case) -> Case:
+    """Return a case with what a device makes of it."""
+    limits = {"max_epsilon": case.get("max_epsilon", "1"), "max_delta": case.get("max_delta", "0")}
+    try:
+        study = study_of(case["study"], case["name"], key=case.get("key"), **limits)
+        if "questions" not in case:
+            return {**case, "id": study.id}
+        _, found = questions_of(case["questions"], study, [tuple(one) for one in case.get("seen", [])])
+        return {**case, "id": study.id, "rounds": [[one.round, one.start, one.stop, one.expires] for one in found]}
+    except ValueError as error:
+        return {**case, "refused": str(error)}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def files() -> dict[str, str]:
+    """Return what each file holds."""
+    cases = {"packed": packed(), "batches": batches(), "studies": studies()}
+    lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
+    return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
+
+
+if __name__ == "__main__":
+    for name, text in files().items():
+        (HERE / name).write_text(text)
