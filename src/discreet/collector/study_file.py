@@ -114,9 +114,9 @@ class StudyPlan:
             if told:
                 raise MisuseError(f"{name} {told}")
         if self.close == "quota" and self.people is None:
-            raise MisuseError('people is missing: with close = "quota", say people = 20000.')
+            raise MisuseError('The field people is missing: with close = "quota", say people = 20000.')
         if self.close == "deadline" and self.hours is None:
-            raise MisuseError('hours is missing: with close = "deadline", say hours = 24.')
+            raise MisuseError('The field hours is missing: with close = "deadline", say hours = 24.')
         _ = self.led  # a protocol or a setting that there is not
         self.led.check(self.wanted)
         if not self.led.live or self.led.reports != 1:

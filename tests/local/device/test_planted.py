@@ -72,7 +72,7 @@ PLANTED = {
 }  # fmt: skip
 # Limits that do not hold, or that are other ones, and what the cases are about that tell.
 UNLIMITED = {
-    "questions of any length": ("trust", "if len(text) > MOST_QUESTION:", "if False:", "bytes: "),
+    "questions of any length": ("trust", "if len(text) > most:", "if False:", "bytes: "),
     "any number of numbers": ("trust", "if left < 0:", "if False:", "numbers"),
     "any item": ("trust", "if items and not 0 <= min(items) <= max(items) <= MOST_ITEM:", "if False:", "an item"),
     "any number of cells": ("trust", "<= MOST_CELLS:", "<= 99:", "cells"),
