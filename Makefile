@@ -11,11 +11,12 @@ TESTS := -m pytest -n 2 -m "not slow"
 # What also runs with kernels as plain Python; tests of the compiler itself say how each of their programs runs.
 PLAIN := tests/kernels tests/exact/test_mine.py --ignore tests/kernels/test_jit.py
 
-.PHONY: demo test quick coverage matrix hooks news release lint bench evidence docs soak lock install clean help
+.PHONY: demo test quick clients coverage matrix hooks news release lint bench evidence docs soak lock install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
 	@echo "make test   set everything up and run all tests (make soak: the long ones)"
+	@echo "make clients   build the TypeScript client, where Node is"
 	@echo "make quick  the tests of a minute      make hooks   run them, ruff and mypy before each commit"
 	@echo "make lint   ruff and mypy      make docs   the documentation      make lock   renew what make test installs"
 	@echo "make coverage   what tests reach      make matrix   every Python, and the lowest versions of what we need"
@@ -48,10 +49,14 @@ demo: $(BASE)
 	$(BIN)/discreet demo
 
 # Kernels are compiled once here and kept: each of pytest's workers would compile them anew.
-test: install lint
+test: install lint clients
 	$(BIN)/discreet warmup
 	$(BIN)/python $(TESTS)
 	DISCREET_JIT=0 $(BIN)/python $(TESTS) $(PLAIN)
+
+# Where there is no Node the tests of it are skipped.
+clients:
+	@sh tests/clients/build.sh
 
 # Which tests these are is said in tests/quick.txt and nowhere else.
 quick: install
@@ -59,7 +64,7 @@ quick: install
 
 # As `make test` runs them; the floor is in pyproject.toml. Programs that may write no file, or whose system calls fail, cannot
 # be watched: tests of them fail here (status 1), and `make test` says whether they pass.
-coverage: install
+coverage: install clients
 	$(BIN)/coverage erase
 	$(BIN)/coverage run $(TESTS) || [ $$? -eq 1 ]
 	DISCREET_JIT=0 $(BIN)/coverage run $(TESTS) $(PLAIN) || [ $$? -eq 1 ]
@@ -83,7 +88,7 @@ release: install
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python tests/shipping.py
 
-soak: install
+soak: install clients
 	$(BIN)/python -m pytest -m slow
 
 # Newer versions within the ranges of pyproject.toml, for this Python and this kind of machine.

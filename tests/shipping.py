@@ -65,8 +65,9 @@ def sdist_faults(files: Collection[str], wanted: Collection[str]) -> list[str]:
     needed = {f"src/{name}" for name in wanted}
     needed |= {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CITATION.cff"}
     needed |= {"tests/quick.txt", "requirements.lock", "docs/index.md", "changes/README.md"}
+    needed |= {f"clients/typescript/{name}" for name in ("package.json", "package-lock.json", "src/client.ts")}
     told = [f"The sdist lacks {name}." for name in sorted(needed - set(files))]
-    made = re.compile(r"(^|/)(\.venv|\.matrix|dist|_build|__pycache__|\.git|demo|lab-results)/")
+    made = re.compile(r"(^|/)(\.venv|\.matrix|node_modules|dist|_build|__pycache__|\.git|demo|lab-results)/")
     return told + [f"The sdist has {name}, which was made on this machine." for name in files if made.search(name)]
 
 

@@ -286,7 +286,9 @@ def fits(question, oracle):
         return
     need(oracle["oracle"] not in ("duchi", "pm", "hm"))
     if ask == "prefix":
-        items([*question["order"], question["length"]])
+        items(question["order"])
+        items([question["length"]])
+        need(isinstance(of, list))
         for one in of:
             items(one)
         size = len(of) + 1
@@ -311,6 +313,7 @@ def fits(question, oracle):
             size = len(bins)
         if ask == "valued":
             need(pairs is not None and not is_whole(of) and question["absent"] in (True, False))
+            need(all(len(one) == 2 for one in of))
             size = 2 * len(of)
     need(size == oracle["size"])
     need(oracle["pad"] == 1 if ask in ("how-many", "prefix", "cells") else True)
@@ -321,8 +324,9 @@ def projection(question):
     of, left, right, low, high = (question[name] for name in ("of", "left", "right", "low", "high"))
     need(isinstance(left, list) and isinstance(right, list) and len(left) == len(right))
     if question["pairs"] == "folded":
-        need(is_whole(of) and 1 <= of <= len(left) ** 2)
+        need(is_whole(of) and 1 <= of <= min(len(left) ** 2, 2_147_483_648))
     else:
+        need(isinstance(of, list))
         lists = [tuple(one) if isinstance(one, list) else (one,) for one in of]
         items([item for one in lists for item in one])
         need(all(lists) and len(set(lists)) == len(lists) == len(left))

@@ -424,6 +424,9 @@ def bad() -> list[Case]:
         "high": 36,
         "oracle": means()["duchi"].make(Fraction(grr["epsilon"])).form,
     }
+    prefix = questions("subset")[5].form
+    relations = Relations(Items((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
+    valued = Ask.of("", WHO, Valued(relations), "grr", Fraction(1), pad=2).form
     cases: list[tuple[str, Case]] = [
         ("another format", {**grr, "format": 2}),
         ("a question that is not known", {**grr, "ask": "why"}),
@@ -456,7 +459,13 @@ def bad() -> list[Case]:
         ("very many values that may meet", {**failing, "oracle": {**failing["oracle"], "share": 1 << 13}}),
         ("a delta the device does not give", failing),
         ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),
+        ("an order that is an empty text", {**prefix, "order": ""}),
+        ("prefixes that are an empty object", {**prefix, "of": {}, "oracle": {**prefix["oracle"], "size": 1}}),
+        ("entries of a projection that are an empty text", {**number, "of": "", "left": [], "right": []}),
+        ("three items as a key with its value", {**valued, "of": [[1, 2], [2, 1, 4], [4, 1]]}),
     ]
+    folded = {**number, "pairs": "folded", "of": MOST_SYMBOLS + 1}
+    sides = {"left": [0, 46_341], "right": [0, 46_341]}
     plain = json.dumps(grr)
     texts = [
         ("a field that is there twice", plain.replace('"of": 70', '"of": 71, "of": 70')),
@@ -476,6 +485,7 @@ def bad() -> list[Case]:
     return (
         [refused("an epsilon its owner does not give", {"question": grr, "max_epsilon": "0.499999"})]
         + [refused(what, {"question": question}) for what, question in cases]
+        + [refused("more items than may be folded", {"question": folded, "lists": sides})]
         + [refused(what, {"text": text}) for what, text in texts]
     )
 

@@ -41,6 +41,7 @@ _DIGITS = 17  # of the largest whole number that every language holds, and its s
 
 UNWRITTEN = "The question is not written as format 1 has it."
 OTHERWISE = "The question's oracle is made for other answers than the question has."
+NO_PAIRS = "The question's relations are not pairs."
 TOO_LONG = "The question is longer than a device reads."
 
 
@@ -210,13 +211,11 @@ def _candidates(question: Mapping[str, Any]) -> int:
         if not 0 < of <= MOST_SYMBOLS:
             raise ValueError(BEYOND)
         return int(of)
-    if not isinstance(of, list):
-        raise ValueError(UNWRITTEN)
-    for one in of:
+    for one in _list(of):
         if isinstance(one, list):
             _items(one)
         if "pairs" in question and (not isinstance(one, list) or len(one) < 2):
-            raise ValueError("The question's relations are not pairs.")
+            raise ValueError(NO_PAIRS)
     _items([one for one in of if not isinstance(one, list)])
     return len(of)
 
@@ -231,8 +230,9 @@ def _bins(question: Mapping[str, Any]) -> int:
 
 
 def _prefixes(question: Mapping[str, Any]) -> int:
-    _items([*question["order"], question["length"]])
-    for one in question["of"]:
+    _items(question["order"])
+    _items([question["length"]])
+    for one in _list(question["of"]):
         _items(one)
     return len(question["of"]) + 1
 
@@ -248,19 +248,24 @@ def _valued(question: Mapping[str, Any]) -> int:
     # Every relation is a pair, whose first item may be held without it.
     if "pairs" not in question or whole(question["of"]) or type(question["absent"]) is not bool:
         raise ValueError(UNWRITTEN)
-    return 2 * _candidates(question)
+    candidates = _candidates(question)
+    if any(len(one) != 2 for one in question["of"]):
+        raise ValueError(NO_PAIRS)
+    return 2 * candidates
 
 
 def _projection(question: Mapping[str, Any]) -> int:
     of, left, right = question["of"], question["left"], question["right"]
-    if not isinstance(left, list) or not isinstance(right, list):
-        raise ValueError(UNWRITTEN)
+    for weights in (left, right):
+        _list(weights)
     if question["pairs"] == "folded":
         # Items in rows of as many as there are weights: all of them have a place.
         if not whole(of) or not 0 < of <= len(left) ** 2 or len(left) != len(right):
             raise ValueError(UNWRITTEN)
+        if of > MOST_SYMBOLS:
+            raise ValueError(BEYOND)
     else:
-        chains = [one if isinstance(one, list) else [one] for one in of]
+        chains = [one if isinstance(one, list) else [one] for one in _list(of)]
         for chain in chains:
             _items(chain)
         if not all(chains) or not len(chains) == len(set(map(tuple, chains))) == len(left) == len(right):
@@ -275,10 +280,15 @@ def _projection(question: Mapping[str, Any]) -> int:
     return 1
 
 
-def _items(items: Any) -> None:
-    if not isinstance(items, list):
+def _list(entries: Any) -> list[Any]:
+    """Return a list; an empty text or object would pass for an empty one."""
+    if not isinstance(entries, list):
         raise ValueError(UNWRITTEN)
-    if not set(map(type, items)) <= {int}:
+    return entries
+
+
+def _items(items: Any) -> None:
+    if not set(map(type, _list(items))) <= {int}:
         raise ValueError("The question's numbers are not whole.")
     if items and not 0 <= min(items) <= max(items) <= MOST_ITEM:
         raise ValueError(BEYOND)

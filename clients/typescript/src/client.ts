@@ -1,0 +1,177 @@
+/**
+ * What runs on a device: one question, one basket, one randomised report.
+ *
+ * With `answering`, `draws`, `trust`, `loss` and `limits` beside it, this file does what `docs/wire.md` says, as the Python
+ * files of these names do: the same question, basket and random bytes give the same report. Probabilities are integers
+ * over a power of two that come with the question; a device computes no exponentials to answer, and it refuses a question
+ * whose numbers lose more than they claim, or that would keep it busy. Items are numbers: places in the study's public
+ * list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and cannot be told
+ * apart by it.
+ */
+
+import { type Pair, held, wholeNumbers } from "./answering.js";
+import { Draws, type Seed, type Take, mixed, secure } from "./draws.js";
+import type { Fields } from "./json.js";
+import { type Oracle, WORD, weightOf } from "./loss.js";
+import { type Limit, check, parsed } from "./trust.js";
+
+/** A report before it is written: its fields, in the order in which they are. */
+export type Report =
+  | { value: number }
+  | { seed: Seed; value: number }
+  | { values: number[] }
+  | { seed: Seed; point: number }
+  | { sign: number }
+  | { point: number }
+  | { pm: Report }
+  | { duchi: Report };
+type Answer = (oracle: Oracle, values: readonly number[], draws: Draws) => Report;
+
+/** Pad to the given length with dummies, and sample one (PS of Wang, Li, Jha 2018). Dummies follow the values. */
+function sampled(oracle: Oracle, values: readonly number[], draws: Draws): number {
+  const drawn = draws.below(Math.max(values.length, oracle.pad));
+  return drawn < values.length ? values[drawn]! : oracle.size + ((drawn - values.length) % oracle.dummies);
+}
+
+/** Return the own value for the first place, and the others in order for those after it. */
+function ownFirst(own: number, place: number): number {
+  return place === 0 ? own : place - Number(place <= own);
+}
+
+const value: Answer = (oracle, values, draws) => {
+  const symbol = sampled(oracle, values, draws);
+  return { value: ownFirst(symbol, draws.place(weightOf(oracle), 1, oracle.size + oracle.dummies - 1)) };
+};
+
+const hashed: Answer = (oracle, values, draws) => {
+  const symbol = sampled(oracle, values, draws);
+  const seed = draws.seed();
+  const bucket = bucketOf(oracle, seed, symbol);
+  return { seed, value: ownFirst(bucket, draws.place(weightOf(oracle), 1, oracle.buckets - 1)) };
+};
+
+/** Return the bucket that a symbol falls into: the product has up to 64 bits. */
+export function bucketOf({ buckets }: Oracle, seed: Seed, symbol: number): number {
+  return Number((BigInt(mixed(seed, symbol)) * BigInt(buckets)) >> 32n);
+}
+
+const subset: Answer = (oracle, values, draws) => {
+  const size = oracle.size + oracle.dummies;
+  const own = oracle.oracle === "subset" ? [sampled(oracle, values, draws)] : draws.some(oracle.pad, values);
+  if (oracle.oracle === "privset") {
+    for (let dummy = oracle.size; own.length < oracle.pad; dummy++) own.push(dummy); // distinct dummies
+  }
+  const mine = new Set(own);
+  let chosen: Set<number>;
+  if (draws.chance(oracle.hit)) {
+    let met: number;
+    do {
+      // One held value and any others; kept once in as many times as it was met, so that every set is as likely.
+      chosen = draws.filled(new Set([own[draws.below(own.length)]!]), oracle.many, size);
+      met = [...chosen].filter((one) => mine.has(one)).length;
+    } while (draws.below(met) !== 0);
+  } else {
+    chosen = draws.filled(new Set(), oracle.many, size, mine);
+  }
+  return { values: [...chosen].sort((one, other) => one - other) };
+};
+
+/** Return the union of the arcs that begin at each start, as stretches in order, which may be empty. */
+export function stretchesOf(starts: readonly number[], arc: number): Pair[] {
+  const sorted = [...starts].sort((one, other) => one - other);
+  // What passes the end begins the circle.
+  let end = sorted.length > 0 ? Math.max(sorted[sorted.length - 1]! + arc - WORD, 0) : 0;
+  const stretches: Pair[] = [[0, end]];
+  for (const start of sorted) {
+    const begin = Math.max(start, end);
+    end = Math.max(Math.min(start + arc, WORD), end);
+    stretches.push([begin, end]);
+  }
+  return stretches;
+}
+
+const wheel: Answer = (oracle, values, draws) => {
+  const own = draws.some(oracle.pad, values);
+  const seed = draws.seed();
+  const stretches = stretchesOf(own.map((one) => mixed(seed, one)), oracle.arc);
+  const inside = stretches.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  let point = draws.place(weightOf(oracle), inside, WORD - inside);
+  let missed = point - inside;
+  for (const [begin, end] of stretches) {
+    if (missed >= begin) missed += end - begin;
+    if (0 <= point && point < end - begin) return { seed, point: begin + point };
+    point -= end - begin;
+  }
+  return { seed, point: missed };
+};
+
+const sign: Answer = (oracle, values, draws) => ({
+  sign: Number(draws.chance(WORD / 2 + oracle.slope * clipped(oracle, values))),
+});
+
+const piece: Answer = (oracle, values, draws) => {
+  const { span, step, window, points } = oracle;
+  const start = (clipped(oracle, values) + span) * step;
+  const drawn = draws.place(weightOf(oracle), window, points - window);
+  return { point: drawn < window ? start + drawn : drawn - window + window * Number(drawn - window >= start) };
+};
+
+const either: Answer = (oracle, values, draws) =>
+  draws.chance(oracle.choose) ? { pm: piece(oracle.pm, values, draws) } : { duchi: sign(oracle.duchi, values, draws) };
+
+/** Return the number to report: whatever was computed, it is within the range. */
+function clipped({ span }: Oracle, values: readonly number[]): number {
+  return Math.min(Math.max(values[0]!, -span), span);
+}
+
+export const ANSWERS: ReadonlyMap<string, Answer> = new Map([
+  ["grr", value],
+  ["olh", hashed],
+  ["subset", subset],
+  ["privset", subset],
+  ["wheel", wheel],
+  ["duchi", sign],
+  ["pm", piece],
+  ["hm", either],
+]);
+
+/** What the owner of a device allows, and what it holds beside its items. */
+export interface Options {
+  /**
+   * The most epsilon this device gives away, a finite number over 0: a question that asks for more is refused. It is for
+   * the owner of the device to say, and never for whoever asks, so nothing stands in for it.
+   */
+  readonly maxEpsilon: Limit;
+  /** The largest probability (delta) of giving away more than that; by default only questions without one are answered. */
+  readonly maxDelta?: Limit;
+  /** The relations that the device was given, as pairs of items. */
+  readonly given?: Iterable<Pair>;
+  /** The pairs (a, b) of items where b came later than a. */
+  readonly after?: Iterable<Pair>;
+  /** Where random bytes come from: the system's secure source. Anything else is for tests. */
+  readonly take?: Take;
+}
+
+/**
+ * Return this device's one report to a question, as the bytes to send. A `Refused` says why there is none.
+ *
+ * The question is the bytes or the text that came, or what `parsed` read from them. The basket has the numbers of the
+ * items held; those that the question does not know are ignored.
+ */
+export function client(question: Fields | Uint8Array | string, basket: Iterable<number>, options: Options): Uint8Array {
+  const asked = check(parsed(question), options.maxEpsilon, options.maxDelta);
+  // Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
+  const items = wholeNumbers(basket);
+  const [given, after] = [pairsOf(options.given), pairsOf(options.after)];
+  const values = held(asked, items, asked.pairs === "after" ? after : given);
+  const report = ANSWERS.get(asked.oracle.oracle)!(asked.oracle, values, new Draws(options.take ?? secure));
+  return new TextEncoder().encode(JSON.stringify(report));
+}
+
+function pairsOf(pairs: Iterable<Pair> = []): Pair[] {
+  return [...pairs].map((pair) => {
+    const both = wholeNumbers(pair);
+    if (both.length !== 2) throw new TypeError("A relation is a pair of two items: this device has others.");
+    return [both[0]!, both[1]!];
+  });
+}

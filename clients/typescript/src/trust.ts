@@ -1,0 +1,239 @@
+/**
+ * Which questions a device answers: well-formed ones, whose oracle fits, that give away no more than is allowed.
+ *
+ * A device that stopped, or reported what nobody else can, because of what it holds would tell it. So everything that
+ * could go wrong is looked for here, in the question alone, before the basket is.
+ */
+
+import { OWN, type Question } from "./answering.js";
+import { type Fraction, fraction, isOver, shown, written } from "./fractions.js";
+import { type Fields, type Json, Refused, decoded, field, isFields, parse } from "./json.js";
+import {
+  MOST_CELLS,
+  MOST_DEPTH,
+  MOST_DIGITS,
+  MOST_EPSILON,
+  MOST_ITEM,
+  MOST_NUMBERS,
+  MOST_QUESTION,
+  MOST_RANGE,
+  MOST_SYMBOLS,
+  MOST_WEIGHT,
+} from "./limits.js";
+import { BEYOND, UNWHOLE, UNWRITTEN, checkLoss, isWhole } from "./loss.js";
+
+/** An epsilon or delta that the owner of a device writes; the number 0.1 is one tenth. */
+export type Limit = number | bigint | string;
+
+const MEANS: Json[] = ["duchi", "pm", "hm"];
+// No exponents: a few letters of them would make numbers that keep a device busy.
+const WRITTEN = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}([./][0-9]{1,${MOST_DIGITS}})?$`);
+// What the owner of a device writes may have a short one.
+const OWNED = new RegExp(`${WRITTEN.source.slice(0, -1)}([eE][+-]?[0-9]{1,2})?$`);
+
+const OTHERWISE = "The question's oracle is made for other answers than the question has.";
+const NO_PAIRS = "The question's relations are not pairs.";
+export const TOO_LONG = "The question is longer than a device reads.";
+
+/** Return a question as read from the text that came; its length is looked at before anything else. */
+export function parsed(text: Fields | Uint8Array | string, depth: number = MOST_DEPTH): Json {
+  if (typeof text !== "string" && !(text instanceof Uint8Array)) return text;
+  // It is bytes that are counted; and half of a character is no text, in a string either.
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+  if (bytes.length > MOST_QUESTION) throw new Refused(TOO_LONG);
+  const whole = decoded(bytes);
+  const question = whole === undefined || (typeof text === "string" && whole !== text) ? undefined : parse(whole, depth);
+  if (question === undefined) throw new Refused(UNWRITTEN);
+  return question;
+}
+
+/** Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for. */
+export function check(given: Json, maxEpsilon: Limit, maxDelta: Limit = 0): Question {
+  const allowed = limit(maxEpsilon);
+  if (allowed === undefined || allowed[0] <= 0n) {
+    throw new TypeError(
+      "maxEpsilon is the largest epsilon this device gives away, a finite number over 0 such as 1 or '0.5'; " +
+        `${String(maxEpsilon).slice(0, 40)} was given.`,
+    );
+  }
+  const failingAllowed = limit(maxDelta);
+  if (failingAllowed === undefined || failingAllowed[0] < 0n || failingAllowed[0] >= failingAllowed[1]) {
+    throw new TypeError(
+      "maxDelta is the largest delta this device accepts, a number from 0 to below 1 such as 0 or '1e-6'; " +
+        `${String(maxDelta).slice(0, 40)} was given.`,
+    );
+  }
+  if (!isFields(given)) throw new Refused(UNWRITTEN);
+  checkSize(given);
+  const spoken = field(given, "format");
+  if (spoken !== 1) {
+    const told = typeof spoken === "object" ? "of another kind" : String(spoken).slice(0, 40);
+    throw new Refused(`This device speaks format 1, and the question is in format ${told}.`);
+  }
+  const [epsilon, delta] = [promised(given, "epsilon"), promised(given, "delta", "0")];
+  if (isOver(epsilon, allowed)) throw new Refused(refusal("epsilon", epsilon, allowed));
+  if (isOver(delta, failingAllowed)) throw new Refused(refusal("delta", delta, failingAllowed));
+  checkAnswers(given);
+  checkLoss(field(given, "oracle"), epsilon, delta);
+  return given as unknown as Question;
+}
+
+/** Return the finite number that the owner of the device wrote, exactly; undefined for anything else. */
+function limit(given: Limit): Fraction | undefined {
+  if (typeof given === "bigint") return [given, 1n];
+  if (typeof given !== "number" && typeof given !== "string") return undefined;
+  return OWNED.test(String(given)) ? written(String(given)) : undefined;
+}
+
+/** Refuse a question with more in it than a device looks at: its lists are counted before they are gone through. */
+function checkSize(question: Fields): void {
+  let left = MOST_NUMBERS;
+  let level: (Json[] | Fields)[] = [question];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === MOST_DEPTH) throw new Refused(UNWRITTEN);
+    const inner: (Json[] | Fields)[] = [];
+    for (const one of level) {
+      if (Array.isArray(one)) left -= one.length;
+      if (left < 0) throw new Refused(TOO_LONG);
+      for (const entry of Array.isArray(one) ? one : Object.values(one)) {
+        if (typeof entry === "object" && entry !== null) inner.push(entry);
+      }
+    }
+    level = inner;
+  }
+}
+
+function refusal(name: string, asked: Fraction, given: Fraction): string {
+  return `The question asks for ${name} ${shown(asked)}, and this device gives at most ${shown(given)}.`;
+}
+
+/** Return epsilon or delta, which travel as text: a decimal number or a fraction. */
+export function promised(question: Fields, name: "epsilon" | "delta", otherwise?: string): Fraction {
+  const text = Object.hasOwn(question, name) ? question[name] : otherwise;
+  const number = typeof text === "string" && WRITTEN.test(text) ? written(text) : undefined;
+  if (number === undefined) throw new Refused(UNWRITTEN);
+  const [over, under] = number;
+  const fits = name === "epsilon" ? over > 0n && !isOver(number, fraction(BigInt(MOST_EPSILON), 1n)) : over >= 0n && over < under;
+  if (!fits) throw new Refused(`The question's ${name} is out of range.`);
+  return number;
+}
+
+/** Refuse a question that stops some baskets from answering, or has answers its oracle has no place for. */
+function checkAnswers(question: Fields): void {
+  const ask = needed(question, "ask");
+  const oracle = needed(question, "oracle");
+  if (typeof ask !== "string" || !isFields(oracle)) throw new Refused(UNWRITTEN);
+  const kind = KINDS.get(ask);
+  if (kind === undefined) throw new Refused(`This device does not know the question '${ask.slice(0, 38)}'.`);
+  if (Object.hasOwn(question, "pairs") && !kind.pairs.includes(question["pairs"]!)) throw new Refused(UNWRITTEN);
+  const values = kind.values(question);
+  let fits: boolean;
+  if (ask === "projection") {
+    fits = MEANS.includes(needed(oracle, "oracle"));
+  } else {
+    fits = values === needed(oracle, "size");
+    // Whoever holds none of them answers with a dummy, or with no arc of the wheel at all.
+    if (ask === "which" || ask === "valued") fits &&= oracle["oracle"] === "wheel" || needed(oracle, "dummies") !== 0;
+    else fits &&= needed(oracle, "pad") === 1;
+  }
+  if (!fits) throw new Refused(OTHERWISE);
+}
+
+function needed(fields: Fields, name: string): Json {
+  const value = field(fields, name);
+  if (value === undefined) throw new Refused(UNWRITTEN);
+  return value;
+}
+
+function list(value: Json): Json[] {
+  if (!Array.isArray(value)) throw new Refused(UNWRITTEN);
+  return value;
+}
+
+function items(value: Json): number[] {
+  const some = list(value);
+  if (!some.every(isWhole)) throw new Refused(UNWHOLE);
+  if (!some.every((item) => 0 <= item && item <= MOST_ITEM)) throw new Refused(BEYOND);
+  return some;
+}
+
+function candidates(question: Fields): number {
+  const of = needed(question, "of");
+  const related = Object.hasOwn(question, "pairs");
+  if (isWhole(of)) {
+    if (related) throw new Refused(UNWRITTEN);
+    if (of <= 0 || of > MOST_SYMBOLS) throw new Refused(BEYOND);
+    return of;
+  }
+  for (const one of list(of)) {
+    if (Array.isArray(one)) items(one);
+    if (related && (!Array.isArray(one) || one.length < 2)) throw new Refused(NO_PAIRS);
+  }
+  items(list(of).filter((one) => !Array.isArray(one)));
+  return list(of).length;
+}
+
+function bins(question: Fields): number {
+  candidates(question);
+  const least = items(needed(question, "bins"));
+  if (least.length === 0) throw new Refused(UNWRITTEN);
+  if (least[0] !== 0 || !least.every((one, at) => at === 0 || one > least[at - 1]!)) throw new Refused(OTHERWISE);
+  return least.length;
+}
+
+function prefixes(question: Fields): number {
+  items(needed(question, "order"));
+  items([needed(question, "length")]);
+  const of = list(needed(question, "of"));
+  of.forEach(items);
+  return of.length + 1;
+}
+
+function cells(question: Fields): number {
+  const of = items(needed(question, "of"));
+  if (of.length < 1 || of.length > MOST_CELLS) throw new Refused(OTHERWISE);
+  return 2 ** of.length;
+}
+
+function valued(question: Fields): number {
+  // Every relation is a pair, whose first item may be held without it.
+  const whole = isWhole(needed(question, "of"));
+  if (!Object.hasOwn(question, "pairs") || whole || typeof field(question, "absent") !== "boolean") {
+    throw new Refused(UNWRITTEN);
+  }
+  const many = candidates(question);
+  if (!list(question["of"]!).every((one) => list(one).length === 2)) throw new Refused(NO_PAIRS);
+  return 2 * many;
+}
+
+function projection(question: Fields): number {
+  const of = needed(question, "of");
+  const [left, right] = [list(needed(question, "left")), list(needed(question, "right"))];
+  if (needed(question, "pairs") === "folded") {
+    // Items in rows of as many as there are weights: all of them have a place.
+    if (!isWhole(of) || of <= 0 || of > left.length ** 2 || left.length !== right.length) throw new Refused(UNWRITTEN);
+    if (of > MOST_SYMBOLS) throw new Refused(BEYOND);
+  } else {
+    const chains = list(of).map((one) => items(Array.isArray(one) ? one : [one]).join());
+    if (chains.includes("") || new Set(chains).size !== chains.length) throw new Refused(UNWRITTEN);
+    if (left.length !== chains.length || right.length !== chains.length) throw new Refused(UNWRITTEN);
+  }
+  const [low, high] = [needed(question, "low"), needed(question, "high")];
+  const weights = [...left, ...right];
+  if (!weights.every(isWhole) || !isWhole(low) || !isWhole(high)) throw new Refused(UNWHOLE);
+  if (!weights.every((one) => Math.abs(one) <= MOST_WEIGHT) || Math.max(Math.abs(low), Math.abs(high)) > MOST_RANGE) {
+    throw new Refused("The question's weights or range are beyond what a device computes with.");
+  }
+  if (low > high) throw new Refused(OTHERWISE);
+  return 1;
+}
+
+/** How many values each question may be answered with, and what pairs it may name. */
+const KINDS: ReadonlyMap<string, { values: (question: Fields) => number; pairs: Json[] }> = new Map([
+  ["which", { values: candidates, pairs: ["together", ...OWN] }],
+  ["how-many", { values: bins, pairs: ["together", ...OWN] }],
+  ["prefix", { values: prefixes, pairs: [] }],
+  ["cells", { values: cells, pairs: [] }],
+  ["valued", { values: valued, pairs: ["together", ...OWN] }],
+  ["projection", { values: projection, pairs: ["together", ...OWN, "folded"] }],
+]);

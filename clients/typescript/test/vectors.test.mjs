@@ -1,0 +1,76 @@
+// Wire format 1 is frozen: the golden vectors that the Python device is held to, read where they lie.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { ANSWERS, client } from "../dist/client.js";
+import { Draws } from "../dist/draws.js";
+import { Refused } from "../dist/json.js";
+
+const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
+const STUDIES = ["packed.json", "batches.json", "studies.json"]; // of what travels around questions
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".json") && !STUDIES.includes(name));
+// With fewer files than these, something was not read.
+assert.ok(FILES.length >= 13);
+
+/** Return a source of given bytes, and how many of them are left. */
+function source(text) {
+  let left = Buffer.from(text, "hex");
+  const take = (count) => {
+    assert.ok(count <= left.length, "more bytes are used than there are");
+    const taken = left.subarray(0, count);
+    left = left.subarray(count);
+    return taken;
+  };
+  return { take, left: () => left.length };
+}
+
+/** Return the question of a case: as it is written, with its long lists filled in, or as text of so many bytes. */
+function askedIn(given) {
+  if ("text" in given) return new TextEncoder().encode(given.text);
+  const question = { ...given.question };
+  for (const [name, [start, stop]] of Object.entries(given.lists ?? {})) {
+    question[name] = Array.from({ length: stop - start }, (_, at) => start + at);
+  }
+  return "bytes" in given ? new TextEncoder().encode(JSON.stringify(question).padEnd(given.bytes)) : question;
+}
+
+function told(given) {
+  const bytes = source(given.random ?? "");
+  const options = { maxEpsilon: given.max_epsilon ?? 64, maxDelta: given.max_delta ?? 0 };
+  for (const name of ["given", "after"]) if (name in given) options[name] = given[name];
+  if (!("most_bytes" in given)) options.take = bytes.take;
+  const report = new TextDecoder().decode(client(askedIn(given), given.basket ?? [1], options));
+  assert.equal(bytes.left(), 0, "bytes are left over");
+  return report;
+}
+
+for (const name of FILES) {
+  test(`devices do as every case of ${name} says`, () => {
+    const cases = JSON.parse(readFileSync(new URL(name, FOLDER), "utf8"));
+    assert.ok(cases.length > 0);
+    cases.forEach((given, number) => {
+      const where = `${name} ${number} (${given.what ?? ""})`;
+      if ("number" in given) {
+        const bytes = source(given.random);
+        const report = ANSWERS.get(given.oracle.oracle)(given.oracle, [given.number], new Draws(bytes.take));
+        assert.equal(JSON.stringify(report), given.report, where);
+        assert.equal(bytes.left(), 0, where);
+      } else if ("refused" in given) {
+        assert.throws(() => told(given), (error) => {
+          // The same words, but for how Python writes what is true.
+          assert.equal(error.message, given.refused.replace("True", "true"), where);
+          return error instanceof Refused;
+        });
+      } else if ("most_bytes" in given) {
+        assert.ok(told(given).length <= given.most_bytes, where);
+      } else {
+        assert.equal(told(given), given.report, where);
+        if (!("bytes" in given)) {
+          // As text, it is the same question.
+          assert.equal(told({ ...given, text: JSON.stringify(askedIn(given)) }), given.report, where);
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,111 @@
+"""Random questions, baskets and byte streams for two devices: good ones, ones with odd numbers, and broken ones."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import isqrt
+from random import Random
+from typing import Any
+
+from discreet.local.device.loss import WORD
+from discreet.local.oracle_steps.choice import means
+from discreet.local.study.conversation import Ask
+from discreet.local.study.pair_questions import (
+    Folded,
+    HowManyRelations,
+    Items,
+    Projection,
+    Relations,
+    Valued,
+    WhichRelations,
+)
+from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
+from faults.mutating import mutants
+from faults.test_questions import changed
+from vectors.make import LIVE, WHO
+
+Form = dict[str, Any]
+EPSILONS = ("1/10", "0.5", "1", "2", "7/3", "5")
+
+
+def asked(chance: Random) -> bytes:
+    """Return the text of a question: half of them as a collector asks, the others with something odd in them."""
+    form = _as_asked(chance)
+    kind = chance.randrange(10)
+    if kind in (5, 6):
+        form = _odd(form, chance)
+    if kind in (7, 8):
+        form = changed(form, chance)
+    text = json.dumps(form, indent=chance.choice((None, None, 1))).encode()
+    return text if kind < 9 else next(mutants(text, chance.getrandbits(32), 1))
+
+
+def held(chance: Random) -> tuple[list[int], list[list[int]], list[list[int]]]:
+    """Return a basket, and the pairs that its device was given and has in time."""
+    basket = chance.sample(range(20), chance.choice((0, 0, 1, 2, 5, 12, 20)))
+    basket += chance.sample((0, 1, -1, 69, 70, 71, 999, 1 << 31, 1 << 40), chance.choice((0, 1, 3)))
+    given, after = ([[chance.randrange(8), chance.randrange(8)] for _ in range(chance.choice((0, 2, 9)))] for _ in "ab")
+    return basket, given, after
+
+
+def stream(chance: Random, words: int = 600) -> bytes:
+    """Return random bytes; words at the ends of what there is are as likely as all others together, now and then."""
+    if chance.random() < 0.6:
+        return chance.randbytes(4 * words)
+    ends = (0, 1, (1 << 31) - 1, 1 << 31, WORD - 2, WORD - 1)
+    some = (chance.choice(ends) if chance.random() < 0.5 else chance.getrandbits(32) for _ in range(words))
+    return b"".join(word.to_bytes(4, "little") for word in some)
+
+
+def _as_asked(chance: Random) -> Form:
+    epsilon, how = Fraction(chance.choice(EPSILONS)), chance.choice(("together", "given", "after"))
+    items = tuple(chance.sample(range(8), chance.randint(2, 6)))
+    pairs = [(one, other) for one in items for other in items if one != other]
+    relations = Relations(Items(items, how), tuple(chance.sample(pairs, chance.randint(1, len(pairs)))))
+    kind = chance.randrange(9)
+    if kind < 2:
+        return _mean(chance, kind, Items(items, how, tuple(chance.sample(pairs, chance.randint(0, 2)))), epsilon)
+    some = {tuple(sorted(chance.sample(range(9), chance.randint(1, 3)))) for _ in range(5)}
+    few = CandidateList(itemsets=tuple(sorted(some)))
+    candidates = chance.choice((CandidateList(chance.choice((1, 3, 10, 70, 1000))), few))
+    question: Question
+    if kind == 2:
+        question = HowMany(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
+    elif kind == 3:
+        question = HowManyRelations(relations, (0, 1, 3))
+    elif kind == 4:
+        prefixes = {tuple(sorted(chance.sample(items, 2), key=items.index)) for _ in range(3)}
+        question = Prefix(order=items, of=tuple(sorted(prefixes)), length=2)
+    elif kind == 5:
+        question = CellOfBlock(items[:4])
+    elif kind == 6:
+        question = Valued(relations, absent=chance.random() < 0.5)
+    else:
+        question = Which(candidates) if kind == 7 else WhichRelations(relations)
+    pad = chance.choice((1, 1, 2, 3, 5)) if kind >= 6 else 1
+    return dict(Ask.of("", WHO, question, chance.choice(LIVE), epsilon, pad=pad).form)
+
+
+def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
+    ends = sorted(chance.sample((-(10**15), -40, -3, 0, 2, 50, (1 << 53) - 1), 2))
+    largest = chance.choice((3, 1 << 20))
+    many = chance.randint(1, 16)
+    width = isqrt(many - 1) + 1 if kind else len(items)
+    left, right = (tuple(chance.randint(-largest, largest) for _ in range(width)) for _ in "lr")
+    question: Question
+    if kind:
+        question = Folded(items=many, left=left, right=right, low=ends[0], high=ends[1])
+    else:
+        question = Projection(items=items, left=left, right=right, low=ends[0], high=ends[1])
+    return dict(Ask.mean("", WHO, question, chance.choice(list(means())), epsilon).form)
+
+
+def _odd(form: Form, chance: Random) -> Form:
+    """Return a question with other numbers than any collector would choose, that claims all of the epsilon there is."""
+    oracle = dict(form["oracle"])
+    for name in chance.sample(sorted(set(oracle) - {"oracle", "size", "pm", "duchi"}), chance.choice((1, 1, 2))):
+        number = int(oracle[name])
+        drawn = chance.choice((number + 1, number - 1, 2 * number, number // 2, chance.randrange(2 * number + 2)))
+        oracle[name] = str(drawn) if name == "inside" else drawn
+    return {**form, "epsilon": chance.choice(("64", form["epsilon"])), "oracle": oracle}
