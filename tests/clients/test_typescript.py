@@ -82,12 +82,18 @@ def test_its_own_tests_pass():
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_the_code_of_the_page_runs(number):
+def test_the_code_of_the_page_runs(number, tmp_path):
+    """As in an app that has it installed, and without a network."""
     node.needed()
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "discreet-client").symlink_to(node.FOLDER)
+    offline = "data:text/javascript,globalThis.fetch = () => Promise.reject(new Error('no network'))"
     done = subprocess.run(
-        ["node", "--input-type=module", "-"], input=BLOCKS[number], cwd=node.FOLDER, capture_output=True, text=True
-    )
+        ["node", "--import", offline, "--input-type=module", "-"],
+        input=BLOCKS[number], cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 def test_it_needs_nothing_to_run():

@@ -1,7 +1,8 @@
 """Write the golden vectors of studies: `python tests/vectors/make_studies.py`. As frozen as those of `make.py`.
 
 `packed` has reports as words, `batches` the bytes that many of them travel in, and `studies` the signed texts of a
-study and its questions, good ones and bad ones. `docs/wire.md` says how the files are read.
+study and its questions, good ones and bad ones. `signatures` has those of RFC 8032, and what is refused although some
+library takes it. `docs/wire.md` says how the files are read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from hashlib import sha512
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from discreet.collector.signing import Signer
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
+from discreet.local.device.ed25519 import _EIGHTH as EIGHTH
+from discreet.local.device.ed25519 import _ORDER as ORDER
 from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracle_steps.packing import pack, width
 from discreet.local.study.conversation import Ask, Who
@@ -187,6 +191,75 @@ def studies() -> list[Case]:
     return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
 
 
+# The secret keys and messages of the tests of RFC 8032, section 7.1, without the long one.
+RFC_8032 = {
+    "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60": "",
+    "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb": "72",
+    "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7": "af82",
+    "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42": sha512(b"abc").hexdigest(),
+}
+FIELD = 2**255 - 19
+
+
+def signatures() -> list[Case]:
+    """Return signatures that hold, and ones that do not; the words of each say why."""
+    found: list[Case] = []
+    for number, (secret, message) in enumerate(RFC_8032.items(), start=1):
+        signer = Signer(bytes.fromhex(secret))
+        what = f"test {number} of RFC 8032"
+        signature = signer.sign(bytes.fromhex(message))
+        found.append({"what": what, "key": signer.key, "message": message, "signature": signature, "holds": True})
+    one = {**found[2], "holds": False}
+    first, scale = one["signature"][:64], int.from_bytes(bytes.fromhex(one["signature"][64:]), "little")
+
+    def text(number: int) -> str:
+        return number.to_bytes(32, "little").hex()
+
+    broken = {
+        "another message": {"message": "af83"},
+        "another key": {"key": found[0]["key"]},
+        "a bit of the point": {"signature": f"{int(first[0], 16) ^ 1:x}" + one["signature"][1:]},
+        "a bit of the scale": {"signature": first + text(scale ^ 1)},
+        "a scale over the order": {"signature": first + text(scale + ORDER)},
+        "the order as a scale": {"signature": first + text(ORDER)},
+        "a byte too few": {"signature": one["signature"][:-2]},
+        "a byte too many": {"signature": one["signature"] + "00"},
+        "no signature": {"signature": ""},
+        "a short key": {"key": one["key"][:-2]},
+        "a key that is no point": {"key": text(2)},
+        "a first point that is none": {"signature": text(2) + text(scale)},
+        "a key not below the field": {"key": text(FIELD + 3), "signature": text(3) + text(0)},
+        "a first point not below the field": {"signature": text(FIELD + 3) + text(scale)},
+        # The scale 0 and the first point of nothing hold under a key of small order, for every message.
+        "a key of order one": {"key": text(1), "signature": text(1) + text(0)},
+        "a key of order one, with a sign": {"key": text(1 + 2**255), "signature": text(1) + text(0)},
+        "a key of order one, not below the field": {"key": text(FIELD + 1), "signature": text(1) + text(0)},
+        "a key of order two": {"key": text(FIELD - 1), "signature": text(1) + text(0)},
+        "a key of order four": {"key": text(0), "signature": text(1) + text(0)},
+        "a key of order eight": {"key": text(EIGHTH), "signature": text(1) + text(0)},
+        "a key of order eight, mirrored": {"key": text(FIELD - EIGHTH), "signature": text(1) + text(0)},
+    }
+    return found + [{**one, "what": what, **changed} for what, changed in broken.items()] + small_first()
+
+
+def small_first() -> list[Case]:
+    """Return a signature whose first point is nothing: it holds by the equation, and no honest signer makes it."""
+    secret = sha512(bytes(32)).digest()[:32]
+    scale = (int.from_bytes(secret, "little") & ((1 << 254) - 8)) | 1 << 254
+    key, nothing = bytes.fromhex(Signer(bytes(32)).key), (1).to_bytes(32, "little")
+    challenge = int.from_bytes(sha512(nothing + key).digest(), "little") % ORDER
+    signature = nothing + (challenge * scale % ORDER).to_bytes(32, "little")
+    return [
+        {
+            "what": "a first point of order one",
+            "key": key.hex(),
+            "message": "",
+            "signature": signature.hex(),
+            "holds": False,
+        }
+    ]
+
+
 def decided(case: Case) -> Case:
     """Return a case with what a device makes of it."""
     limits = {"max_epsilon": case.get("max_epsilon", "1"), "max_delta": case.get("max_delta", "0")}
@@ -206,7 +279,7 @@ def _compact(value: Any) -> str:
 
 def files() -> dict[str, str]:
     """Return what each file holds."""
-    cases = {"packed": packed(), "batches": batches(), "studies": studies()}
+    cases = {"packed": packed(), "batches": batches(), "studies": studies(), "signatures": signatures()}
     lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 

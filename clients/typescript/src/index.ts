@@ -2,6 +2,9 @@
 
 export { type Pair } from "./answering.js";
 export { client, type Options } from "./client.js";
+export { type QuestionText, type StudyText, questionsOf, studyOf } from "./documents.js";
 export { type Take } from "./draws.js";
 export { type Fields, type Json, Refused } from "./json.js";
+export { type Known, Memory, type Store, indexedStore, localStore } from "./memory.js";
+export { Participant, type ParticipantOptions, type Send, type Standing, Unreached } from "./participant.js";
 export { type Limit, check, parsed } from "./trust.js";

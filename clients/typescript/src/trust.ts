@@ -6,7 +6,7 @@
  */
 
 import { OWN, type Question } from "./answering.js";
-import { type Fraction, fraction, isOver, shown, written } from "./fractions.js";
+import { type Fraction, isOver, shown, written } from "./fractions.js";
 import { type Fields, type Json, Refused, decoded, field, isFields, parse } from "./json.js";
 import {
   MOST_CELLS,
@@ -36,11 +36,11 @@ const NO_PAIRS = "The question's relations are not pairs.";
 export const TOO_LONG = "The question is longer than a device reads.";
 
 /** Return a question as read from the text that came; its length is looked at before anything else. */
-export function parsed(text: Fields | Uint8Array | string, depth: number = MOST_DEPTH): Json {
+export function parsed(text: Fields | Uint8Array | string, depth = MOST_DEPTH, most = MOST_QUESTION): Json {
   if (typeof text !== "string" && !(text instanceof Uint8Array)) return text;
   // It is bytes that are counted; and half of a character is no text, in a string either.
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
-  if (bytes.length > MOST_QUESTION) throw new Refused(TOO_LONG);
+  if (bytes.length > most) throw new Refused(TOO_LONG);
   const whole = decoded(bytes);
   const question = whole === undefined || (typeof text === "string" && whole !== text) ? undefined : parse(whole, depth);
   if (question === undefined) throw new Refused(UNWRITTEN);
@@ -49,6 +49,30 @@ export function parsed(text: Fields | Uint8Array | string, depth: number = MOST_
 
 /** Refuse a question in another format, one that asks for more than is given, or one that hides what it asks for. */
 export function check(given: Json, maxEpsilon: Limit, maxDelta: Limit = 0): Question {
+  limits(maxEpsilon, maxDelta);
+  if (!isFields(given)) throw new Refused(UNWRITTEN);
+  checkSize(given);
+  const spoken = field(given, "format");
+  if (spoken !== 1) {
+    const told = typeof spoken === "object" ? "of another kind" : String(spoken).slice(0, 40);
+    throw new Refused(`This device speaks format 1, and the question is in format ${told}.`);
+  }
+  const [epsilon, delta] = [numberOf(given, "epsilon"), numberOf(given, "delta", "0")];
+  within("question", epsilon, delta, maxEpsilon, maxDelta);
+  checkAnswers(given);
+  checkLoss(field(given, "oracle"), epsilon, delta);
+  return given as unknown as Question;
+}
+
+/** Refuse what asks for more than the owner of the device gives. */
+export function within(what: string, epsilon: Fraction, delta: Fraction, maxEpsilon: Limit, maxDelta: Limit): void {
+  const [allowed, failingAllowed] = limits(maxEpsilon, maxDelta);
+  if (isOver(epsilon, allowed)) throw new Refused(refusal(what, "epsilon", epsilon, allowed));
+  if (isOver(delta, failingAllowed)) throw new Refused(refusal(what, "delta", delta, failingAllowed));
+}
+
+/** Return what the owner of the device allows; what is no such number would allow anything, or nothing. */
+function limits(maxEpsilon: Limit, maxDelta: Limit): [Fraction, Fraction] {
   const allowed = limit(maxEpsilon);
   if (allowed === undefined || allowed[0] <= 0n) {
     throw new TypeError(
@@ -63,19 +87,7 @@ export function check(given: Json, maxEpsilon: Limit, maxDelta: Limit = 0): Ques
         `${String(maxDelta).slice(0, 40)} was given.`,
     );
   }
-  if (!isFields(given)) throw new Refused(UNWRITTEN);
-  checkSize(given);
-  const spoken = field(given, "format");
-  if (spoken !== 1) {
-    const told = typeof spoken === "object" ? "of another kind" : String(spoken).slice(0, 40);
-    throw new Refused(`This device speaks format 1, and the question is in format ${told}.`);
-  }
-  const [epsilon, delta] = [promised(given, "epsilon"), promised(given, "delta", "0")];
-  if (isOver(epsilon, allowed)) throw new Refused(refusal("epsilon", epsilon, allowed));
-  if (isOver(delta, failingAllowed)) throw new Refused(refusal("delta", delta, failingAllowed));
-  checkAnswers(given);
-  checkLoss(field(given, "oracle"), epsilon, delta);
-  return given as unknown as Question;
+  return [allowed, failingAllowed];
 }
 
 /** Return the finite number that the owner of the device wrote, exactly; undefined for anything else. */
@@ -103,17 +115,18 @@ function checkSize(question: Fields): void {
   }
 }
 
-function refusal(name: string, asked: Fraction, given: Fraction): string {
-  return `The question asks for ${name} ${shown(asked)}, and this device gives at most ${shown(given)}.`;
+function refusal(what: string, name: string, asked: Fraction, given: Fraction): string {
+  return `The ${what} asks for ${name} ${shown(asked)}, and this device gives at most ${shown(given)}.`;
 }
 
 /** Return epsilon or delta, which travel as text: a decimal number or a fraction. */
-export function promised(question: Fields, name: "epsilon" | "delta", otherwise?: string): Fraction {
+export function numberOf(question: Fields, name: "epsilon" | "delta", otherwise?: string): Fraction {
   const text = Object.hasOwn(question, name) ? question[name] : otherwise;
   const number = typeof text === "string" && WRITTEN.test(text) ? written(text) : undefined;
   if (number === undefined) throw new Refused(UNWRITTEN);
   const [over, under] = number;
-  const fits = name === "epsilon" ? over > 0n && !isOver(number, fraction(BigInt(MOST_EPSILON), 1n)) : over >= 0n && over < under;
+  const fits =
+    name === "epsilon" ? over > 0n && !isOver(number, [BigInt(MOST_EPSILON), 1n]) : over >= 0n && over < under;
   if (!fits) throw new Refused(`The question's ${name} is out of range.`);
   return number;
 }

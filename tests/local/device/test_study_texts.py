@@ -47,6 +47,11 @@ def test_too_many_questions_are_not_looked_at():
 
 
 class TestSignatures:
+    @pytest.mark.parametrize("case", cases("signatures"), ids=lambda case: case["what"])
+    def test_the_vectors(self, case):
+        key, message, signature = (bytes.fromhex(case[name]) for name in ("key", "message", "signature"))
+        assert verified(key, message, signature) is case["holds"]
+
     def test_good_and_changed_ones_beside_another_library(self):
         chance = Random(1)
         for size in (0, 1, 31, 200):

@@ -1,0 +1,111 @@
+/**
+ * What a device remembers of a study: one small text, written whole or not at all, before anything is sent.
+ *
+ * Where it lies is for a store: IndexedDB in a browser (here), a folder in Node (`node.ts`), or one of an app's own. After a
+ * crash at any moment a store has either what was written before or what was written last.
+ */
+
+import { type Json, isFields } from "./json.js";
+import type { Seen } from "./documents.js";
+
+/** Texts by name, which last. `set` is done only when the text would survive a crash. */
+export interface Store {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, text: string): Promise<void>;
+}
+
+/** What is remembered of one study. The Python device has the same fields in its file. */
+export interface Known {
+  /** The number of this device, drawn once. */
+  number?: number;
+  study?: string;
+  key?: string;
+  seen?: Seen[];
+  token?: string;
+  /** The body of its one report, as it travels. */
+  report?: string;
+  outcome?: "counted" | "already-counted" | "refused";
+  reason?: string;
+}
+
+const turns = new Map<string, Promise<unknown>>();
+
+/** The memory of one device for one study. */
+export class Memory {
+  constructor(
+    private readonly store: Store,
+    private readonly name: string,
+  ) {}
+
+  /** Do something with what is remembered, while nothing else of this device does: one after the other. */
+  async held<T>(work: (known: Known) => Promise<T>): Promise<T> {
+    const alone = async (): Promise<T> => work(await this.read());
+    const name = `discreet ${this.name}`;
+    // All pages of a browser take turns; elsewhere, all that runs in one process does.
+    if (typeof navigator !== "undefined" && navigator.locks !== undefined) {
+      return (await navigator.locks.request(name, alone)) as T;
+    }
+    const turn = (turns.get(name) ?? Promise.resolve()).then(alone, alone);
+    turns.set(name, turn);
+    return turn;
+  }
+
+  /** Return what is remembered; what is damaged is refused, as answering again would tell more. */
+  async read(): Promise<Known> {
+    const text = await this.store.get(this.name);
+    if (text === undefined) return {};
+    let known: Json = null;
+    try {
+      known = JSON.parse(text) as Json;
+    } catch {
+      // as for anything else that is no record
+    }
+    if (!isFields(known)) throw new Error("What this device remembers of the study is damaged: it answers no more.");
+    return known as Known;
+  }
+
+  /** Remember this, for good. */
+  async write(known: Known): Promise<void> {
+    await this.store.set(this.name, JSON.stringify(known));
+  }
+}
+
+/** Texts in a browser's IndexedDB, each written through to the disk before it is done. */
+export function indexedStore(database = "discreet"): Store {
+  const opened = new Promise<IDBDatabase>((resolve, reject) => {
+    const request = indexedDB.open(database, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("studies");
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  return {
+    async get(name) {
+      const transaction = (await opened).transaction("studies", "readonly");
+      const request = transaction.objectStore("studies").get(name) as IDBRequest<string | undefined>;
+      return new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+    },
+    async set(name, text) {
+      const transaction = (await opened).transaction("studies", "readwrite", { durability: "strict" });
+      transaction.objectStore("studies").put(text, name);
+      return new Promise((resolve, reject) => {
+        transaction.oncomplete = () => resolve();
+        transaction.onerror = transaction.onabort = () => reject(transaction.error);
+      });
+    },
+  };
+}
+
+/**
+ * Texts in a browser's `localStorage`, for where there is no IndexedDB.
+ *
+ * A browser writes them to the disk when it likes to, so they survive a crash of the page and not always one of the machine.
+ */
+export function localStore(storage: Storage = localStorage): Store {
+  return {
+    get: async (name) => storage.getItem(`discreet ${name}`) ?? undefined,
+    set: async (name, text) => storage.setItem(`discreet ${name}`, text),
+  };
+}
