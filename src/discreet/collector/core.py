@@ -67,7 +67,7 @@ class StoredRound:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRound:
-    """Store a round that the protocol asks for."""
+    """StudyStore a round that the protocol asks for."""
 
     number: int
     ask: Ask
@@ -106,7 +106,7 @@ class ScrubRound:
 
 @dataclass(frozen=True, kw_only=True)
 class Conclude:
-    """Store what the study ends with."""
+    """StudyStore what the study ends with."""
 
     result: str
 
@@ -167,10 +167,8 @@ class StudyCore:
 
     def quota(self, number: int) -> int | None:
         """Return at how many reports a round closes, where it closes by a quota."""
-        if self.plan.close != "quota" or self.plan.people is None:
-            return None
         who = self.asks[number].who
-        return max(1, ceil(self.plan.people * Fraction(who.stop - who.start, WORD)))
+        return quota_of(self.plan, who.start, who.stop)
 
     def _take_up(self, rounds: Sequence[StoredRound]) -> None:
         """Hear what was released; every round has to be the one that the protocol asks for."""
@@ -225,6 +223,13 @@ class StudyCore:
         text = BytesIO()
         write(self.outcome().found, text, "json")
         return text.getvalue().decode()
+
+
+def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:
+    """Return at how many reports a round to these devices closes, where the study's rounds close by a quota."""
+    if plan.close != "quota" or plan.people is None:
+        return None
+    return max(1, ceil(plan.people * Fraction(stop - start, WORD)))
 
 
 def add_up(ask: Ask, blocks: Iterable[Words], screen: Screen | None = None) -> tuple[Estimate, int]:

@@ -138,9 +138,17 @@ class ReportBatch:
                 Reason.MALFORMED, f"A report to this round has {width(ask.oracle):,} words, and the batch has {wide:,}."
             )
         words = np.ascontiguousarray(self.rows[:, 2 * _TOKEN :]).view("<u4").astype(np.uint32, copy=False)
+        codes = np.where(good(ask.oracle, words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
+        return self._hashed(words, codes)
+
+    def bare(self, _: object = None) -> Upload:
+        """Return the tokens alone, for a round that takes no reports: only they are looked at."""
+        many = len(self.rows)
+        return self._hashed(np.zeros((many, 0), np.uint32), np.zeros(many, np.uint8))
+
+    def _hashed(self, words: Words, codes: NDArray[np.uint8]) -> Upload:
         secrets = self.rows[:, : 2 * _TOKEN].tobytes()
         both = [secrets[at : at + 2 * _TOKEN] for at in range(0, len(secrets), 2 * _TOKEN)]
-        codes = np.where(good(ask.oracle, words), COUNTED, CODES[Reason.REPORT_IMPOSSIBLE]).astype(np.uint8)
         return Upload(
             round=self.round,
             tokens=[sha256(one[:_TOKEN]).digest() for one in both],

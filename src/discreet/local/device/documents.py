@@ -53,7 +53,9 @@ class QuestionText(NamedTuple):
     question: Mapping[str, Any]
 
 
-def study_of(answer: Any, name: str, *, key: str | None, max_epsilon: Limit, max_delta: Limit = 0) -> StudyText:
+def study_of(
+    answer: Any, name: str, *, key: str | None, max_epsilon: Limit, max_delta: Limit = 0, known: str | None = None
+) -> StudyText:
     """Return a study from the answer of a service, or refuse it.
 
     Parameters
@@ -66,11 +68,15 @@ def study_of(answer: Any, name: str, *, key: str | None, max_epsilon: Limit, max
         The key it has to be signed with, as hexadecimal digits; None to take that which comes with it, once.
     max_epsilon, max_delta
         What the owner of the device allows.
+    known
+        The text of the study that was checked before, if any: it does not change.
     """
     text, signature, given = (_field(answer, one, "study") for one in ("study", "signature", "key"))
     if key is not None and given != key:
         raise ValueError("The study comes with another key than this device knows for it.")
-    if not _signed(given, STUDY, text, signature):
+    if known is not None and text != known:
+        raise ValueError("The study says something else than it did when this device joined it.")
+    if known is None and not _signed(given, STUDY, text, signature):
         raise ValueError(UNSIGNED.format(what="study"))
     told = _read(text, "study")
     epsilon, delta = number_of(told, "epsilon"), number_of(told, "delta", "0")

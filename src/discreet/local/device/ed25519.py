@@ -14,6 +14,7 @@ Point: TypeAlias = tuple[int, int, int, int]  # x and y over z, and their produc
 _FIELD = 2**255 - 19
 _ORDER = 2**252 + 27742317777372353535851937790883648493
 _CURVE = -121665 * pow(121666, -1, _FIELD) % _FIELD
+_ZERO: Point = (0, 1, 1, 0)
 _ROOT = pow(2, (_FIELD - 1) // 4, _FIELD)  # of minus one
 _EIGHTH = 2707385501144840649318225287225658788936804267575313519463743609750303402022
 _SMALL = (0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH)  # y of the points that eight times are nothing
@@ -39,7 +40,8 @@ def verified(key: bytes, message: bytes, signature: bytes) -> bool:
     if public is None or first is None or scale >= _ORDER:
         return False
     challenge = int.from_bytes(sha512(signature[:32] + key + message).digest(), "little") % _ORDER
-    return _same(_times(scale, _BASE), _sum(first, _times(challenge, public)))
+    opposite = (-public[0] % _FIELD, public[1], 1, -public[3] % _FIELD)
+    return _same(_combined(scale, _BASE, challenge, opposite), first)
 
 
 def _point(text: bytes) -> Point | None:
@@ -66,12 +68,14 @@ def _sum(one: Point, other: Point) -> Point:
     return e * f % _FIELD, g * h % _FIELD, f * g % _FIELD, e * h % _FIELD
 
 
-def _times(scale: int, point: Point) -> Point:
-    total: Point = (0, 1, 1, 0)
-    while scale:
-        if scale & 1:
-            total = _sum(total, point)
-        point, scale = _sum(point, point), scale >> 1
+def _combined(scale: int, point: Point, other_scale: int, other: Point) -> Point:
+    """Return scale × point + other scale × other point, from the highest bits down."""
+    total, both = _ZERO, _sum(point, other)
+    for bit in range(max(scale, other_scale).bit_length() - 1, -1, -1):
+        total = _sum(total, total)
+        chosen = (scale >> bit & 1) | (other_scale >> bit & 1) << 1
+        if chosen:
+            total = _sum(total, (point, other, both)[chosen - 1])
     return total
 
 

@@ -1,0 +1,378 @@
+"""A collector: carries out what the core decides, and stores it. No HTTP here, and no statement of a database.
+
+Everything it remembers by itself can be made again from the store: conversations, which stay alive between rounds, and
+the rounds' questions. So any number of collectors may work on one store, and any of them may stop at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from secrets import token_bytes, token_hex
+from time import time
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MisuseError
+from ..local.oracle_steps.packing import width
+from ..local.study.conversation import Ask
+from .core import (
+    AddUp,
+    CloseRound,
+    Conclude,
+    DraftRound,
+    OpenRound,
+    Screen,
+    Step,
+    StudyCore,
+    add_up,
+    heard_text,
+    quota_of,
+)
+from .documents import question_document, study_document, study_id
+from .reasons import OUTCOMES, REASONS, Reason, RefusedRequest
+from .signing import Signer
+from .states import RoundEvent, RoundState
+from .storage.store import StoreError, StudyRecord, StudyStore, decide
+from .study_file import StudyPlan
+from .uploads import Upload, hashed
+
+Scope: TypeAlias = Literal["operate", "enrol", "watch"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+MOST_TOKENS = 1_000_000  # that are made at once
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """What devices are told: the state of a study, and its questions with their signatures."""
+
+    state: str
+    questions: tuple[tuple[str, str], ...]
+
+
+class StudyCollector:
+    """Runs the studies of a store.
+
+    Parameters
+    ----------
+    store
+        Where they are kept.
+    signer
+        Signs studies and questions.
+    now
+        The time in seconds; it decides when a round with a deadline closes, and nothing else.
+    screen
+        Says which reports are kept when a round is added up; all, where there is none.
+    """
+
+    def __init__(
+        self, store: StudyStore, signer: Signer, *, now: Callable[[], float] = time, screen: Screen | None = None
+    ) -> None:
+        self.store, self.signer, self.now, self.screen = store, signer, now, screen
+        self._cores: dict[str, StudyCore] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._records: dict[str, StudyRecord] = {}
+        self._plans: dict[str, StudyPlan] = {}
+        self._guard, self._flushing = threading.Lock(), threading.Lock()
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self.moves = 0  # how often this collector has moved a round: what is kept of questions is old then
+
+    def open_study(self, plan: StudyPlan) -> StudyRecord:
+        """Publish a study, and open its first rounds. The same plan again changes nothing; another one is refused."""
+        StudyCore(plan)  # what it would ask first is looked at before anything is stored
+        made = study_document(plan, self.signer)
+        record = StudyRecord(
+            name=plan.name,
+            id=study_id(made.text),
+            plan=plan.to_json(),
+            text=made.text,
+            signature=made.signature,
+            key=self.signer.key,
+        )
+        if not self.store.add_study(record) and self.record(plan.name) != record:
+            raise RefusedRequest(
+                Reason.STUDY_EXISTS,
+                f"There is a study {plan.name!r} with other items, settings or closing already, and a study that is "
+                "open does not change: give this one another name.",
+            )
+        self.advance(plan.name)
+        return record
+
+    def known_record(self, name: str) -> StudyRecord | None:
+        """Return a study that was read before, at once."""
+        return self._records.get(name)
+
+    def record(self, name: str) -> StudyRecord:
+        """Return a study; it never changes, so it is read once."""
+        if name not in self._records:
+            found = self.store.study(name)
+            if found is None:
+                raise RefusedRequest(Reason.UNKNOWN_STUDY)
+            self._records[name] = found
+        return self._records[name]
+
+    def plan(self, name: str) -> StudyPlan:
+        """Return what a study was opened with."""
+        if name not in self._plans:
+            self._plans[name] = StudyPlan.from_json(self.record(name).plan)
+        return self._plans[name]
+
+    def _lock(self, name: str) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(name, threading.Lock())
+
+    def _core(self, name: str) -> StudyCore:
+        """Return the conversation of a study, begun anew where this collector has not led it yet."""
+        if name not in self._cores:
+            self._cores[name] = StudyCore(self.plan(name))
+        return self._cores[name]
+
+    def advance(self, name: str) -> None:
+        """Do all that follows from what is stored: draft, open, close, add up, scrub, conclude."""
+        with self._lock(name):
+            core = self._core(name)
+            while True:
+                done = self.store.result(name) is not None
+                steps = core.steps(self.store.rounds(name), self.now(), concluded=done)
+                if not steps:
+                    return
+                for step in steps:
+                    self._carry_out(name, step)
+
+    def _move(self, name: str, number: int, event: RoundEvent, **more: Any) -> bool:
+        moved = self.store.move(name, number, event, **more)
+        self.moves += moved
+        return moved
+
+    def _carry_out(self, name: str, step: Step) -> None:
+        store = self.store
+        if isinstance(step, DraftRound):
+            store.add_round(name, step.number, step.ask.text())
+        elif isinstance(step, OpenRound):
+            made = question_document(step.ask, self.record(name).id, step.number, step.closes, self.signer)
+            self._move(
+                name, step.number, RoundEvent.OPEN, question=made.text, signature=made.signature, closes=step.closes
+            )
+        elif isinstance(step, CloseRound):
+            self._move(name, step.number, RoundEvent.CLOSE)
+        elif isinstance(step, AddUp):
+            blocks = store.blocks(name, step.number, width(step.ask.oracle))
+            estimate, flagged = add_up(step.ask, blocks, self.screen)
+            self._move(name, step.number, RoundEvent.RELEASE, heard=heard_text(estimate, flagged))
+        elif isinstance(step, Conclude):
+            store.conclude(name, step.result)
+        else:
+            self._move(name, step.number, RoundEvent.SCRUB)
+
+    def tick(self) -> None:
+        """Go on with every study that has not ended; one that fails is told of, and does not stop the others."""
+        self.flush()
+        for record in self.store.studies():
+            try:
+                if not self._over(record.name):
+                    self.advance(record.name)
+            except Exception as error:
+                _log.warning("The study %s does not go on: %s", record.name, error)
+
+    def _over(self, name: str) -> bool:
+        over = self.store.result(name) is not None and all(
+            one.state is RoundState.SCRUBBED or self.plan(name).scrub == "hand" for one in self.store.rounds(name)
+        )
+        if over:
+            self._cores.pop(name, None)  # its conversation is not needed any more
+        return over
+
+    def known_ask(self, name: str, number: int) -> Ask | None:
+        """Return what a round asks that this collector has led up to, at once.
+
+        It may have closed since: the store has the last word on each report.
+        """
+        core = self._cores.get(name)
+        return core.asks[number] if core is not None and number < len(core.asks) else None
+
+    def ask(self, name: str, number: int) -> Ask | None:
+        """Return what a round asks, or None where it is not open; what another collector opened is caught up with."""
+        known = self.known_ask(name, number)
+        if known is not None:
+            return known
+        self.record(name)
+        state = {one.number: one.state for one in self.store.rounds(name)}.get(number)
+        if state is None:
+            raise RefusedRequest(Reason.UNKNOWN_ROUND)
+        if state is not RoundState.OPEN:
+            return None  # the conversation need not be taken up for that
+        with self._lock(name):
+            core = self._core(name)
+            core.steps(self.store.rounds(name), self.now(), concluded=True)
+        return core.asks[number]
+
+    def settled(self, name: str, upload: Upload) -> NDArray[np.uint8]:
+        """Return a code for each report to a round that is not open: some may have been counted before."""
+        codes = decide(upload, self.store.spent(name, upload.tokens), open_=False)
+        self._count_codes(name, codes)
+        return codes
+
+    def take(self, name: str, upload: Upload) -> NDArray[np.uint8]:
+        """Count reports, and return a code for each; a round that is full is closed."""
+        codes, people = self.store.take(name, upload)
+        core = self._cores.get(name)
+        quota = None if core is None else core.quota(upload.round)
+        if quota is not None and people >= quota:
+            self._move(name, upload.round, RoundEvent.CLOSE)
+        self._count_codes(name, codes)
+        return codes
+
+    def _count_codes(self, name: str, codes: NDArray[np.uint8]) -> None:
+        for code, many in Counter(codes.tolist()).items():
+            if code not in OUTCOMES:
+                self.count_refused(name, REASONS[code], many)
+
+    def count_refused(self, name: str, reason: Reason, many: int = 1) -> None:
+        """Note that reports were refused; `flush` stores it."""
+        with self._guard:
+            self._refused[name, str(reason)] += many
+
+    def flush(self) -> None:
+        """StudyStore how many reports were refused since the last time."""
+        with self._flushing:  # whoever reads the counts after this sees them all
+            with self._guard:
+                waiting, self._refused = self._refused, Counter()
+            for name in {name for name, _ in waiting}:
+                mine = {reason: many for (one, reason), many in waiting.items() if one == name}
+                try:
+                    self.store.count_refused(name, mine)
+                except StoreError:
+                    for reason, many in mine.items():
+                        self.count_refused(name, Reason(reason), many)
+                    raise
+
+    def questions(self, name: str) -> Questions:
+        """Return the state of a study, and what is asked now."""
+        self.record(name)
+        rounds = self.store.rounds(name)
+        opened = [one for one in rounds if one.state is RoundState.OPEN]
+        if self.store.result(name) is not None:
+            state = "released"
+        elif opened:
+            state = "open"
+        else:
+            state = "waiting"
+        return Questions(state=state, questions=tuple((one.question or "", one.signature or "") for one in opened))
+
+    def progress(self, name: str) -> dict[str, Any]:
+        """Return how far a study has come: counts and states only."""
+        plan, told = self.plan(name), self.questions(name)
+        rounds = []
+        for one in self.store.rounds(name):
+            ask = json.loads(one.ask)
+            start, stop = ask["who"]
+            rounds.append(
+                {
+                    "round": one.number,
+                    "name": ask["name"],
+                    "state": str(one.state),
+                    "people": one.people,
+                    "share": round((stop - start) / (1 << 32), 6),
+                    "quota": quota_of(plan, start, stop),
+                    "closes": one.closes,
+                    "oracle": ask["question"]["oracle"]["oracle"],
+                    "values": ask["question"]["oracle"].get("size", 1),
+                }
+            )
+        return {
+            "name": plan.name,
+            "title": plan.title,
+            "state": told.state,
+            "protocol": plan.protocol,
+            "epsilon": plan.epsilon,
+            "items": len(plan.items),
+            "close": plan.close,
+            "people": sum(one["people"] for one in rounds),
+            "rounds": rounds,
+        }
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Return what an operator sees: progress, tokens, and how many reports were refused for what."""
+        self.flush()
+        enrolled = self.store.enrolled(name)
+        tokens = {"made": enrolled.tokens, "spent": enrolled.spent}
+        return {**self.progress(name), "tokens": tokens, "refused": self.store.refused(name)}
+
+    def close(self, name: str) -> int:
+        """Close the rounds that are open, go on, and return how many they were."""
+        self.record(name)
+        opened = [one.number for one in self.store.rounds(name) if one.state is RoundState.OPEN]
+        closed = [number for number in opened if self._move(name, number, RoundEvent.CLOSE)]
+        self.advance(name)
+        return len(closed)
+
+    def scrub(self, name: str) -> int:
+        """Delete the reports of all rounds that are released, and return how many rounds they were."""
+        self.record(name)
+        ready = [one.number for one in self.store.rounds(name) if one.state is RoundState.RELEASED]
+        return sum(self.store.move(name, number, RoundEvent.SCRUB) for number in ready)
+
+    def result(self, name: str) -> str:
+        """Return what a study ended with, as JSON."""
+        self.record(name)
+        found = self.store.result(name)
+        if found is None:
+            raise RefusedRequest(Reason.NOT_RELEASED)
+        return found
+
+    def export(self, name: str) -> dict[str, Any]:
+        """Return everything public of a study, so that others can check it: no report, no token."""
+        record, found = self.record(name), self.store.result(name)
+        signed = {"study": record.text, "signature": record.signature, "key": record.key}
+        rounds = [
+            {
+                "round": one.number,
+                "state": str(one.state),
+                "ask": one.ask,
+                "question": one.question,
+                "signature": one.signature,
+                "people": one.people,
+                "heard": one.heard,
+            }
+            for one in self.store.rounds(name)
+        ]
+        return {**signed, "id": record.id, "rounds": rounds, "result": found}
+
+    def tokens(self, name: str, many: int) -> list[str]:
+        """Make single-use tokens of a study; their hashes are all that stays."""
+        if not 1 <= many <= MOST_TOKENS:
+            raise RefusedRequest(Reason.MALFORMED, f"From 1 to {MOST_TOKENS:,} tokens are made at once.")
+        self.record(name)
+        made = [token_bytes(16) for _ in range(many)]
+        self.store.enrol(name, [hashed(one) for one in made])
+        return [one.hex() for one in made]
+
+    def enrol(self, name: str) -> str:
+        """Make one token for whoever asks, where anyone may take part."""
+        if self.plan(name).who != "anyone":
+            raise RefusedRequest(Reason.NOT_FOR_ANYONE)
+        return self.tokens(name, 1)[0]
+
+    def add_operator(self, scopes: list[str], label: str = "") -> str:
+        """Make an operator's token; its hash is all that stays."""
+        strange = [one for one in scopes if one not in SCOPES]
+        if strange or not scopes:
+            raise MisuseError(
+                f"A token of an operator is for {', '.join(SCOPES)}, one or more of them; "
+                f"{', '.join(map(repr, strange)) or 'none'} was given."
+            )
+        token = token_hex(32)
+        self.store.add_operator(hashed(token.encode()), scopes, label)
+        return token
+
+    def scopes(self, token: str) -> frozenset[str]:
+        """Return what an operator's token is for: nothing, where it is none."""
+        return self.store.operator(hashed(token.encode())) or frozenset()

@@ -1,0 +1,56 @@
+"""What the OpenAPI document says of bodies that are read by hand, and of the answers that every route may give."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from fastapi import Path
+
+from .reasons import REFUSALS, Reason
+
+STUDY_NAME: TypeAlias = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,62}$", description="The name of a study.")]
+
+_HEX = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "reason"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "reason": {"type": "string", "enum": [str(reason) for reason in Reason]},
+    },
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": "; ".join(one.title for one in REFUSALS.values() if one.status == status),
+        "content": {"application/problem+json": {"schema": _PROBLEM}},
+    }
+    for status in sorted({one.status for one in REFUSALS.values()} | {405})
+}
+
+
+def _body(media: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {media: {"schema": schema}}}}
+
+
+REPORT_BODY = _body(
+    "application/json",
+    {
+        "type": "object",
+        "required": ["round", "token", "key", "report"],
+        "properties": {
+            "round": {"type": "integer", "minimum": 0, "maximum": (1 << 32) - 1},
+            "token": _HEX,
+            "key": _HEX,
+            "report": {"type": "object"},
+        },
+    },
+)
+BATCH_BODY = _body("application/octet-stream", {"type": "string", "format": "binary"})
+PLAN_BODY = _body("application/json", {"type": "object"})
+MANY_BODY = _body(
+    "application/json",
+    {"type": "object", "required": ["many"], "properties": {"many": {"type": "integer", "minimum": 1}}},
+)

@@ -1,0 +1,369 @@
+"""The service: what is asked of it over HTTP goes to a collector, and what goes wrong comes back as a problem document.
+
+Nothing is decided here. Bodies are read up to a limit and within a time; reports wait in the batcher for their
+transaction; whatever may take longer than a moment runs in a thread. Answers and logs name no token and no report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from .. import __version__
+from ..errors import DiscreetError
+from .batcher import Batcher
+from .collector import Scope, StudyCollector
+from .metrics import exposition
+from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
+from .routes import BATCH_BODY, MANY_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
+from .storage.store import StoreError
+from .study_file import StudyPlan
+from .uploads import MOST_BATCH, MOST_ONE, ReportBatch, Upload, hashed, key_hash, one_report, upload_of
+
+MOST_PLAN = 64 << 20  # bytes: a plan has the items
+_PATIENCE = 30.0  # seconds in which a body has to come
+_TICK = 0.5  # seconds after which deadlines are looked at, at the latest
+_FRESH = 0.2  # seconds for which questions are not read again
+
+_log = logging.getLogger(__name__)
+
+
+class Rates:
+    """How many requests one address may make: so many a second, and twice as many at once."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, address: str) -> None:
+        """Count one request, or refuse it."""
+        if not self.rate:
+            return
+        now = monotonic()
+        left, before = self._left.get(address, (2 * self.rate, now))
+        left = min(2 * self.rate, left + (now - before) * self.rate)
+        if left < 1:
+            raise RefusedRequest(Reason.TOO_MANY)
+        if len(self._left) > 100_000:
+            self._left.clear()  # addresses may be made up
+        self._left[address] = (left - 1, now)
+
+
+class Service:
+    """A collector behind HTTP: its batcher, its ticking, and what it counts."""
+
+    def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
+        self.collector, self.rates = collector, Rates(rate)
+        self.batcher = Batcher(collector.take)
+        self.requests: Counter[int] = Counter()
+        self.reports: Counter[str] = Counter()
+        self._awake, self._stopped = threading.Event(), False
+        self._ticking = threading.Thread(target=self._tick, name="tick", daemon=True)
+        self._questions: dict[str, tuple[float, int, bytes]] = {}
+
+    @asynccontextmanager
+    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        """Tick while the service is up."""
+        self._ticking.start()
+        yield
+        self._stopped = True
+        self.wake()
+        await run_in_threadpool(self._ticking.join)
+        self.batcher.close()
+        try:
+            self.collector.flush()
+        except StoreError as error:
+            _log.warning("%s", error)
+
+    def wake(self) -> None:
+        """Look at once at what follows from what is stored."""
+        self._awake.set()
+
+    def _tick(self) -> None:
+        while not self._stopped:
+            try:
+                self.collector.tick()
+            except Exception as error:  # the store may be away for a while
+                _log.warning("%s", error)
+            self._awake.wait(_TICK)
+            self._awake.clear()
+
+    async def body(self, request: Request, most: int) -> bytes:
+        """Read a body, up to a limit and within a time."""
+        if int(request.headers.get("content-length") or 0) > most:
+            raise RefusedRequest(Reason.TOO_LARGE)
+        parts, long = [], 0
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                async for part in request.stream():
+                    long += len(part)
+                    if long > most:
+                        raise RefusedRequest(Reason.TOO_LARGE)
+                    parts.append(part)
+        except TimeoutError:
+            raise RefusedRequest(Reason.MALFORMED, "The body did not come in time.") from None
+        return b"".join(parts)
+
+    async def allowed(self, request: Request, scope: Scope) -> None:
+        """Refuse whoever has no operator's token for this."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            raise RefusedRequest(Reason.UNAUTHORISED)
+        scopes = await run_in_threadpool(self.collector.scopes, token.strip())
+        if not scopes:
+            raise RefusedRequest(Reason.UNAUTHORISED)
+        if scope not in scopes:
+            raise RefusedRequest(Reason.FORBIDDEN, f"This needs a token for {scope}.")
+
+    async def ask(self, name: str, number: int) -> Any:
+        """Return what a round asks, quickly where it is known."""
+        known = self.collector.known_ask(name, number)
+        return known if known is not None else await run_in_threadpool(self.collector.ask, name, number)
+
+    async def counted(self, name: str, upload: Upload, *, known: bool) -> Any:
+        """Return the codes of an upload, after its transaction."""
+        if known:
+            codes = await self.batcher.put(name, upload)
+        else:
+            codes = await run_in_threadpool(self.collector.settled, name, upload)
+        for code, many in zip(*np.unique(codes, return_counts=True), strict=True):
+            self.reports[OUTCOMES.get(int(code)) or str(REASONS[int(code)])] += int(many)
+        return codes
+
+    async def questions(self, name: str) -> bytes:
+        """Return what devices are told, as bytes; many ask at once, so it is kept for a moment."""
+        before, moves, known = self._questions.get(name, (0.0, -1, b""))
+        now, moved = monotonic(), self.collector.moves
+        if moves != moved or now - before > _FRESH:
+            told = await run_in_threadpool(self.collector.questions, name)
+            listed = [{"question": text, "signature": signature} for text, signature in told.questions]
+            known = json.dumps({"state": told.state, "questions": listed}, ensure_ascii=False).encode()
+            self._questions[name] = now, moved, known
+        return known
+
+
+def problem(reason: Reason, detail: str = "") -> JSONResponse:
+    """Return a problem document (RFC 9457)."""
+    refusal = REFUSALS[reason]
+    told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": str(reason)}
+    headers = {"Retry-After": "1"} if refusal.status in (429, 503) else {}
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(
+        {**told, **({"detail": detail} if detail else {})},
+        refusal.status,
+        headers,
+        media_type="application/problem+json",
+    )
+
+
+def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
+    """Return the service of a collector as an application.
+
+    Parameters
+    ----------
+    collector
+        Runs the studies.
+    rate
+        How many requests a second one address may make; 0 for any number.
+    """
+    service = Service(collector, rate=rate)
+    app = FastAPI(
+        title="discreet", version=__version__, summary="Live studies under local differential privacy.",
+        lifespan=service.lifespan, docs_url=None, redoc_url=None, responses=PROBLEMS,
+    )  # fmt: skip
+    app.state.service = service
+    _add_errors(app, service)
+    _add_public(app, service)
+    _add_uploads(app, service)
+    _add_operators(app, service)
+    return app
+
+
+def _add_errors(app: FastAPI, service: Service) -> None:
+    @app.middleware("http")
+    async def counted(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        try:
+            service.rates.take(request.client.host if request.client else "")
+            answer = await go_on(request)
+        except RefusedRequest as error:
+            answer = problem(error.reason, error.detail)
+        except StoreError as error:
+            _log.warning("%s", error)
+            answer = problem(Reason.STORE_FAILED)
+        service.requests[answer.status_code] += 1
+        return answer
+
+    @app.exception_handler(RefusedRequest)
+    async def refused(request: Request, error: RefusedRequest) -> Response:
+        return problem(error.reason, error.detail)
+
+    @app.exception_handler(StoreError)
+    async def failed(request: Request, error: StoreError) -> Response:
+        _log.warning("%s", error)
+        return problem(Reason.STORE_FAILED)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: RequestValidationError) -> Response:
+        return problem(Reason.MALFORMED)
+
+    @app.exception_handler(HTTPException)
+    async def elsewhere(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 405:
+            answer = problem(Reason.UNKNOWN_PLACE, "This place takes other methods.")
+            answer.status_code = 405
+            answer.headers.update(error.headers or {})
+            return answer
+        return problem(Reason.UNKNOWN_PLACE if error.status_code == 404 else Reason.MALFORMED)
+
+
+def _add_public(app: FastAPI, service: Service) -> None:
+    collector = service.collector
+
+    @app.get("/v1/health", summary="Whether the service and its store answer.")
+    def health() -> dict[str, str]:
+        collector.store.check()
+        return {"status": "ok", "store": collector.store.kind, "version": __version__}
+
+    @app.get("/metrics", response_class=PlainTextResponse, summary="Counts and states, as Prometheus reads them.")
+    def metrics() -> str:
+        return exposition(collector, service.requests, service.reports)
+
+    @app.get("/v1/studies", summary="All studies, with their states.")
+    def studies() -> list[dict[str, Any]]:
+        told = []
+        for record in collector.store.studies():
+            plan = collector.plan(record.name)
+            state = collector.questions(record.name).state
+            told.append({"name": plan.name, "title": plan.title, "state": state, "who": plan.who})
+        return told
+
+    @app.get("/v1/studies/{name}", summary="A study as it is signed.")
+    def study(name: STUDY_NAME) -> dict[str, str]:
+        record = collector.record(name)
+        return {"study": record.text, "signature": record.signature, "key": record.key}
+
+    @app.get("/v1/studies/{name}/questions", summary="What is asked now, signed.")
+    async def questions(name: STUDY_NAME) -> Response:
+        return Response(await service.questions(name), media_type="application/json")
+
+    @app.get("/v1/studies/{name}/rounds", summary="How far a study has come: counts and states.")
+    def rounds(name: STUDY_NAME) -> dict[str, Any]:
+        return collector.progress(name)
+
+    @app.get("/v1/studies/{name}/results", summary="The result, once it is released.")
+    def results(name: STUDY_NAME) -> Response:
+        return Response(collector.result(name), media_type="application/json")
+
+
+def _add_uploads(app: FastAPI, service: Service) -> None:
+    collector = service.collector
+
+    @app.post("/v1/studies/{name}/reports", summary="Send one report.", openapi_extra=REPORT_BODY)
+    async def reports(name: STUDY_NAME, request: Request) -> JSONResponse:
+        try:
+            number, token, key, report = one_report(await service.body(request, MOST_ONE))
+            ask = await service.ask(name, number)
+            upload = _bare(number, token, key) if ask is None else upload_of(ask, number, token, key, report)
+        except RefusedRequest as error:
+            service.reports[str(error.reason)] += 1
+            if error.reason is Reason.REPORT_IMPOSSIBLE:
+                collector.count_refused(name, error.reason)
+            raise
+        code = int((await service.counted(name, upload, known=ask is not None))[0])
+        if code in OUTCOMES:
+            return JSONResponse({"outcome": OUTCOMES[code]})
+        return problem(REASONS[code])
+
+    @app.post("/v1/studies/{name}/batches", summary="Send many reports.", openapi_extra=BATCH_BODY)
+    async def batches(name: STUDY_NAME, request: Request) -> Response:
+        batch = ReportBatch.read(await service.body(request, MOST_BATCH))
+        record = collector.known_record(name)
+        if record is None:
+            record = await run_in_threadpool(collector.record, name)
+        if batch.study.hex() != record.id:
+            raise RefusedRequest(Reason.WRONG_STUDY)
+        ask = await service.ask(name, batch.round)
+        upload = await run_in_threadpool(batch.bare if ask is None else batch.upload, ask)
+        if not len(upload):
+            return Response(b"", media_type="application/octet-stream")
+        codes = await service.counted(name, upload, known=ask is not None)
+        return Response(codes.tobytes(), media_type="application/octet-stream")
+
+    @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
+    def enrol(name: STUDY_NAME) -> dict[str, str]:
+        return {"token": collector.enrol(name)}
+
+
+def _add_operators(app: FastAPI, service: Service) -> None:
+    collector = service.collector
+
+    @app.post("/v1/studies", summary="Open a study (scope operate).", openapi_extra=PLAN_BODY)
+    async def open_study(request: Request) -> dict[str, str]:
+        await service.allowed(request, "operate")
+        body = await service.body(request, MOST_PLAN)
+        try:
+            plan = await run_in_threadpool(StudyPlan.from_json, body)
+            record = await run_in_threadpool(collector.open_study, plan)
+        except (RefusedRequest, StoreError):
+            raise
+        except DiscreetError as error:
+            raise RefusedRequest(Reason.PLAN_REFUSED, str(error)) from None
+        return {"name": record.name, "id": record.id, "key": record.key}
+
+    @app.get("/v1/studies/{name}/status", summary="Progress, tokens and refusals (scope watch).")
+    async def status(name: STUDY_NAME, request: Request) -> dict[str, Any]:
+        await service.allowed(request, "watch")
+        return await run_in_threadpool(collector.status, name)
+
+    @app.get("/v1/studies/{name}/export", summary="All that is public of a study (scope watch).")
+    async def export(name: STUDY_NAME, request: Request) -> dict[str, Any]:
+        await service.allowed(request, "watch")
+        return await run_in_threadpool(collector.export, name)
+
+    @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).")
+    async def close(name: STUDY_NAME, request: Request) -> dict[str, int]:
+        await service.allowed(request, "operate")
+        return {"closed": await run_in_threadpool(collector.close, name)}
+
+    @app.post("/v1/studies/{name}/scrub", summary="Delete the reports of released rounds (scope operate).")
+    async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int]:
+        await service.allowed(request, "operate")
+        return {"scrubbed": await run_in_threadpool(collector.scrub, name)}
+
+    @app.post("/v1/studies/{name}/tokens", summary="Make single-use tokens (scope enrol).", openapi_extra=MANY_BODY)
+    async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
+        await service.allowed(request, "enrol")
+        try:
+            many = json.loads(await service.body(request, MOST_ONE) or b'{"many": 1}')["many"]
+            if type(many) is not int:
+                raise ValueError
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise RefusedRequest(Reason.MALFORMED, 'Say how many: {"many": 100}.') from None
+        return {"tokens": await run_in_threadpool(collector.tokens, name, many)}
+
+
+def _bare(number: int, token: str, key: str) -> Upload:
+    """Return an upload without its report, to a round that takes none: only its token is looked at."""
+    secret = bytes.fromhex(token)
+    return Upload(
+        round=number,
+        tokens=[hashed(secret)],
+        keys=[key_hash(secret, bytes.fromhex(key))],
+        words=np.zeros((1, 0), np.uint32),
+        codes=np.zeros(1, np.uint8),
+    )

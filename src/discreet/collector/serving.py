@@ -1,0 +1,135 @@
+"""A service on a port: one process, its socket, and how it begins and ends.
+
+What cannot work is told in one line before anything is made: a port in use, a directory that another service runs in,
+a store that cannot be reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..errors import InputError, MisuseError
+from .collector import StudyCollector
+from .signing import Signer
+from .storage import opened
+
+LOCK = "serving.lock"
+_HEADERS = 20.0  # seconds in which the head of a request has to come
+
+
+def collector_in(directory: Path | str, store: str | None = None, *, make: bool = True) -> StudyCollector:
+    """Return the collector of a directory: its signing key, and its store there or elsewhere.
+
+    Parameters
+    ----------
+    directory
+        The directory of the service.
+    store
+        The address of a database; None for the SQLite file of the directory.
+    make
+        Whether to make the directory where there is none.
+    """
+    directory = Path(directory)
+    try:
+        if make:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        elif not directory.is_dir():
+            raise InputError(f"There is no directory {directory}: `discreet serve {directory}` makes one.")
+    except OSError as error:
+        raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
+    return StudyCollector(opened(store, directory), Signer.of(directory))
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Hold a directory for one service with a SQLite file: two would keep each other waiting."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise InputError(f"The directory {directory} cannot be written to: {error.strerror}.") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"Another service runs in {directory}. Stop it first; or keep the studies in PostgreSQL, where several "
+                "services work side by side."
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at a place; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise InputError(f"Port {port} of {host} cannot be used: {error.strerror}. Choose another port.") from None
+    except OverflowError:
+        made.close()
+        raise MisuseError(f"A port is from 0 to 65535; {port} was given.") from None
+    made.listen(2048)
+    return made
+
+
+def serve(
+    directory: Path | str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    store: str | None = None,
+    rate: float = 0,
+    ready: Callable[[str], object] | None = None,
+) -> None:
+    """Run the service of a directory until it is told to stop.
+
+    Parameters
+    ----------
+    directory
+        Where its signing key is, and its studies unless they are in a database.
+    host, port
+        Where it listens.
+    store
+        The address of a database.
+    rate
+        How many requests a second one address may make; 0 for any number.
+    ready
+        Told the address; whoever connects from then on is answered.
+    """
+    try:
+        import uvicorn
+
+        from .service import application
+        from .timed import protocol
+    except ImportError:
+        raise MisuseError("A service needs the extra: pip install 'discreet[server]'.") from None
+    with contextlib.ExitStack() as stack:
+        # The port first: where it is in use, nothing is made.
+        listening = stack.enter_context(contextlib.closing(bound(host, port)))
+        collector = collector_in(directory, store)
+        stack.callback(collector.store.close)
+        if store is None:
+            stack.enter_context(alone_in(Path(directory)))
+        config = uvicorn.Config(
+            application(collector, rate=rate),
+            http=protocol(_HEADERS),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=10,
+            limit_concurrency=4096,
+        )
+        if ready is not None:
+            ready(f"http://{host}:{listening.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listening])

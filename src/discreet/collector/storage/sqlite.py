@@ -1,0 +1,184 @@
+"""The store of a single service: one SQLite file, written ahead and forced to the disk with every transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...local.oracle_steps.packing import Words
+from ..reasons import COUNTED
+from ..uploads import Upload
+from .schema import TABLES, VERSION
+from .sql import SQLStore
+from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffled, words_of
+
+_WAIT = 30  # seconds for another transaction
+_FETCHED = 64  # blocks that are read at a time
+
+
+class SQLiteStore(SQLStore):
+    """Keeps studies in one file. Each thread has a connection of its own."""
+
+    kind = "sqlite"
+    placeholder = "?"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._tails: dict[tuple[str, int], int] = {}
+        self._lock = threading.Lock()
+        with self._told():
+            connection = self._connection()
+            script = TABLES.format(bytes="BLOB", long="INTEGER", clustered=" WITHOUT ROWID")
+            connection.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
+        with self.writing() as cursor:
+            cursor.execute("SELECT version FROM about")
+            found = cursor.fetchall()
+            if not found:
+                cursor.execute("INSERT INTO about (version) VALUES (?)", (VERSION,))
+            elif found[0][0] != VERSION:
+                raise StoreError(
+                    f"{path} was made by another version of discreet (tables {found[0][0]}, not {VERSION})."
+                )
+
+    def _connection(self) -> sqlite3.Connection:
+        known: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if known is not None:
+            return known
+        made = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        # An acknowledged report is on the disk; what is scrubbed is overwritten.
+        for setting in (
+            "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "cache_size = -65536",
+            "journal_size_limit = 67108864",
+        ):  # fmt: skip
+            made.execute(f"PRAGMA {setting}").close()
+        with self._lock:
+            self._connections.append(made)
+        self._local.connection = made
+        return made
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"The store {self.path} cannot be used: {error}.") from None
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Give a cursor to read with."""
+        with self._told(), contextlib.closing(self._connection().cursor()) as cursor:
+            yield cursor
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Any]:
+        """Give a cursor of a transaction, which waits for those before it."""
+        with self._told(), contextlib.closing(self._connection().cursor()) as cursor:
+            cursor.execute("BEGIN IMMEDIATE")
+            try:
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    cursor.execute("ROLLBACK")
+                raise
+
+    def take(self, name: str, upload: Upload) -> tuple[NDArray[np.uint8], int]:
+        """Spend tokens and store reports. Mostly all of them are new, which is tried first."""
+        with self.writing() as cursor:
+            cursor.execute("SELECT state, people FROM rounds WHERE study = ? AND number = ?", (name, upload.round))
+            ((state, people),) = cursor.fetchall()
+            fresh = np.flatnonzero(upload.codes == COUNTED).tolist()
+            codes = upload.codes
+            cursor.execute("SAVEPOINT trial")
+            if state != "open" or not self._spent(cursor, name, upload, fresh):
+                cursor.execute("ROLLBACK TO trial")
+                known = self._known(cursor, name, [upload.tokens[at] for at in fresh])
+                codes = decide(upload, known, open_=state == "open")
+                fresh = np.flatnonzero((codes == COUNTED) & (upload.codes == COUNTED)).tolist()
+                self._spent(cursor, name, upload, fresh)
+            if fresh:
+                self._store(cursor, name, upload.round, upload.words[fresh])
+                people += len(fresh)
+                cursor.execute(
+                    "UPDATE rounds SET people = ? WHERE study = ? AND number = ?", (people, name, upload.round)
+                )
+        return codes, people
+
+    def _spent(self, cursor: Any, name: str, upload: Upload, which: list[int]) -> bool:
+        """Spend tokens, and return whether all of them were there and not spent."""
+        cursor.executemany(
+            "UPDATE tokens SET used = ? WHERE study = ? AND hash = ? AND used IS NULL",
+            [(upload.keys[at], name, upload.tokens[at]) for at in which],
+        )
+        return not which or cursor.rowcount == len(which)
+
+    def spent(self, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        """Return what tokens were spent with."""
+        with self.reading() as cursor:
+            return self._known(cursor, name, tokens)
+
+    def _known(self, cursor: Any, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        known: dict[bytes, bytes | None] = {}
+        for one in tokens:
+            cursor.execute("SELECT used FROM tokens WHERE study = ? AND hash = ?", (name, one))
+            for (used,) in cursor.fetchall():
+                known[one] = used
+        return known
+
+    def _store(self, cursor: Any, name: str, number: int, words: Words) -> None:
+        """Put reports among those of a block that is not full yet, in random order, and go on with new blocks."""
+        wide, tail = words.shape[1], self._tails.get((name, number))
+        if tail is not None:
+            cursor.execute("SELECT words FROM blocks WHERE id = ?", (tail,))
+            found = cursor.fetchall()  # none, where the transaction that made it was undone
+            words = np.concatenate([words_of(one, wide) for (one,) in found] + [words])
+            cursor.execute("DELETE FROM blocks WHERE id = ?", (tail,))
+        words = shuffled(words)
+        place = 0
+        for start in range(0, len(words), BLOCK):
+            place = random_place()
+            cursor.execute(
+                "INSERT INTO blocks (id, study, round, words) VALUES (?, ?, ?, ?)",
+                (place, name, number, packed_bytes(words[start : start + BLOCK])),
+            )
+        if len(words) % BLOCK:
+            self._tails[name, number] = place
+        else:
+            self._tails.pop((name, number), None)
+
+    def blocks(self, name: str, number: int, wide: int) -> Iterator[Words]:
+        """Yield the reports of a round."""
+        last = -1
+        while True:
+            rows = self._rows(
+                "SELECT id, words FROM blocks WHERE study = ? AND round = ? AND id > ? ORDER BY id LIMIT ?",
+                name, number, last, _FETCHED,
+            )  # fmt: skip
+            for _, content in rows:
+                yield words_of(content, wide)
+            if len(rows) < _FETCHED:
+                return
+            last = rows[-1][0]
+
+    def swept(self) -> None:
+        """Bring everything into the file, where it was overwritten, and empty the log that still has it."""
+        with self.reading() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.fetchall()

@@ -1,0 +1,88 @@
+"""Real services for tests: each in a process of its own, on a free port, asked with the standard library."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from discreet.collector.serving import collector_in
+from discreet.collector.study_file import StudyPlan
+
+_CODE = """
+import sys
+from discreet.collector.serving import serve
+serve(sys.argv[1], port=int(sys.argv[2]), store=sys.argv[3] or None, rate=float(sys.argv[4]),
+      ready=lambda address: print(address, flush=True))
+"""
+
+
+class Served:
+    """A service that runs: its address, and its process."""
+
+    def __init__(self, directory: Path, *, store: str = "", port: int = 0, rate: float = 0) -> None:
+        self.directory, self.store = directory, store
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CODE, str(directory), str(port), store, str(rate)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+        if not self.address:
+            raise AssertionError(self.process.communicate()[1])
+
+    def operator(self, *scopes: str) -> str:
+        """Return a new operator's token."""
+        return collector_in(self.directory, self.store or None).add_operator(
+            list(scopes) or ["operate", "enrol", "watch"]
+        )
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """Stop it, and return what it said."""
+        self.process.send_signal(how)
+        _, said = self.process.communicate(timeout=30)
+        return said
+
+    def ask(self, path: str, body: Any = None, *, token: str = "", method: str = "") -> tuple[int, Any]:
+        """Send a request, and return status and answer: an object where it is JSON, otherwise bytes."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        request = Request(self.address + path, data, headers, method=method or ("GET" if body is None else "POST"))
+        try:
+            with urlopen(request, timeout=60) as answer:
+                return answer.status, _read(answer)
+        except HTTPError as error:
+            with error:
+                return error.code, _read(error)
+
+
+def _read(answer: Any) -> Any:
+    body = answer.read()
+    return json.loads(body) if "json" in answer.headers.get("Content-Type", "") else body
+
+
+@contextlib.contextmanager
+def served(directory: Path, **options: Any) -> Iterator[Served]:
+    """Run a service for a while."""
+    one = Served(directory, **options)
+    try:
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.stop(signal.SIGKILL)
+
+
+def plan_of(**more: Any) -> StudyPlan:
+    """Return the plan of a small study."""
+    given = {
+        "name": "study", "title": "A study", "asks": "What do you hold?", "protocol": "svim", "top": 3, "epsilon": "4",
+        "items": tuple("abcdef"),
+    }  # fmt: skip
+    return StudyPlan(**{**given, **more})

@@ -1,0 +1,242 @@
+"""The service as devices, gateways and operators meet it: a real one, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.collector.core import StudyCore
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.serving import serve
+from discreet.collector.study_file import StudyPlan
+from discreet.collector.uploads import ReportBatch
+from discreet.errors import InputError
+from discreet.local.device.participant import Participant
+from discreet.local.oracle_steps.packing import pack
+from discreet.results.files import load
+
+sys.path.insert(0, str(Path(__file__).parent))
+from serving import Served, plan_of, served
+
+QUOTA = {"close": "quota", "people": 40}
+
+
+def opened(service: Served, **more: object) -> tuple[StudyPlan, str]:
+    """Open a study, and return its plan and an operator's token."""
+    plan, token = plan_of(**more), service.operator()
+    status, told = service.ask("/v1/studies", plan.to_json().encode(), token=token)
+    assert status == 200, told
+    return plan, token
+
+
+def packed(ask: object, many: int) -> np.ndarray:
+    reports = [ask.oracle.randomise([at % 3] if not ask.oracle.single else [0]) for at in range(many)]
+    return pack(ask.oracle, ask.oracle.columns(reports))
+
+
+def batch(service: Served, plan: StudyPlan, tokens: list[str], *, number: int = 0, key: int = 1) -> bytes:
+    """Return a batch of good reports to the first round."""
+    study = json.loads(service.ask(f"/v1/studies/{plan.name}/questions")[1]["questions"][0]["question"])["study"]
+    ask = StudyCore(plan).asks[0]
+    keys = [bytes([key]) * 16 for _ in tokens]
+    return ReportBatch.of(
+        bytes.fromhex(study), number, [bytes.fromhex(one) for one in tokens], keys, packed(ask, len(tokens))
+    ).written()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("service") / "studies") as one:
+        yield one
+
+
+class TestAWholeStudy:
+    def test_adept_from_the_first_question_to_the_result(self, tmp_path):
+        """Thirty devices answer all rounds there are, and the service is killed between two. Takes 8 seconds."""
+        with served(tmp_path / "service") as first:
+            _, operator = opened(first, protocol="adept", name="whole", who="anyone")
+            people = [
+                Participant(first.address, "whole", folder=tmp_path / f"device-{at}", max_epsilon=4) for at in range(30)
+            ]
+            standing: Counter[str] = Counter()
+            port = int(first.address.rpartition(":")[2])
+            service, waiting = first, dict(enumerate(people))
+            for turn in range(30):
+                for at, one in list(waiting.items()):
+                    told = one.take_part([at % 6, (at + 1) % 6])
+                    if told != "waiting":
+                        standing[told] += 1
+                        del waiting[at]
+                if service.ask("/v1/studies/whole/questions")[1]["state"] == "released":
+                    break
+                assert service.ask("/v1/studies/whole/close", {}, token=operator)[0] == 200
+                if turn == 0:
+                    service.stop(signal.SIGKILL)
+                    service = Served(tmp_path / "service", port=port)
+            try:
+                status, told = service.ask("/v1/studies/whole/results")
+                assert status == 200
+                assert standing["counted"] == sum(one["people"] for one in told["rounds"])
+                assert told["guarantee"]["epsilon"] == "4"
+                assert told["simulated"] is False
+                assert told["reports"] == 1
+                (tmp_path / "result.json").write_text(json.dumps(told))
+                assert len(load(tmp_path / "result.json")) == 3
+                progress = service.ask("/v1/studies/whole/rounds")[1]
+                assert progress["state"] == "released"
+                assert {one["state"] for one in progress["rounds"]} == {"scrubbed"}
+                # Whoever has answered is told so, without the service; whoever has not, that it is over.
+                assert people[0].take_part([1]) in ("already-counted", "not-asked")
+            finally:
+                service.stop()
+
+
+class TestReports:
+    def test_one_by_one(self, service):
+        plan, operator = opened(service, name="single")
+        (token,) = service.ask("/v1/studies/single/tokens", {"many": 1}, token=operator)[1]["tokens"]
+        report = StudyCore(plan).asks[0].oracle.randomise([1])
+        body = {"round": 0, "token": token, "key": "ab" * 16, "report": report}
+        assert service.ask("/v1/studies/single/reports", body) == (200, {"outcome": "counted"})
+        assert service.ask("/v1/studies/single/reports", body) == (200, {"outcome": "already-counted"})
+        for change, status, reason in (
+            ({"key": "cd" * 16}, 409, "token-spent"),
+            ({"token": "00" * 16}, 403, "token-unknown"),
+            ({"round": 77}, 404, "unknown-round"),
+            ({"report": {"value": -1}}, 422, "report-impossible"),
+            ({"report": [1]}, 422, "report-impossible"),
+            ({"token": "xyz"}, 400, "malformed"),
+        ):
+            told = service.ask("/v1/studies/single/reports", {**body, **change})
+            assert (told[0], told[1]["reason"], told[1]["status"]) == (status, reason, status)
+        assert service.ask("/v1/studies/none/reports", body)[1]["reason"] == "unknown-study"
+        told = service.ask("/v1/studies/single/status", token=operator)[1]
+        assert told["rounds"][0]["people"] == 1
+        assert told["tokens"] == {"made": 1, "spent": 1}
+        assert told["refused"] == {"report-impossible": 2, "token-spent": 1, "token-unknown": 1}
+
+    def test_many_at_once(self, service):
+        plan, operator = opened(service, name="many")
+        tokens = service.ask("/v1/studies/many/tokens", {"many": 50}, token=operator)[1]["tokens"]
+        body = batch(service, plan, tokens)
+        assert service.ask("/v1/studies/many/batches", body) == (200, bytes([COUNTED]) * 50)
+        assert service.ask("/v1/studies/many/batches", body) == (200, bytes([ALREADY_COUNTED]) * 50)
+        other = batch(service, plan, tokens[:2], key=2)
+        assert service.ask("/v1/studies/many/batches", other)[1] == bytes([CODES[Reason.TOKEN_SPENT]]) * 2
+        wrong = body[:8] + bytes(16) + body[24:]
+        for text, status, reason in (
+            (wrong, 409, "wrong-study"),
+            (body[:-1], 400, "malformed"),
+            (b"", 400, "malformed"),
+            (body[:24] + b"\x09\0\0\0" + body[28:], 404, "unknown-round"),
+        ):
+            told = service.ask("/v1/studies/many/batches", text)
+            assert (told[0], told[1]["reason"]) == (status, reason)
+        assert service.ask("/v1/studies/many/rounds")[1]["people"] == 50
+
+    def test_a_closed_round_tells_what_it_took(self, service):
+        plan, operator = opened(service, name="closing", **QUOTA)
+        tokens = service.ask("/v1/studies/closing/tokens", {"many": 100}, token=operator)[1]["tokens"]
+        body, late = batch(service, plan, tokens[:40]), batch(service, plan, tokens[40:42])
+        assert set(service.ask("/v1/studies/closing/batches", body)[1]) == {COUNTED}
+        deadline = time.monotonic() + 30
+        while service.ask("/v1/studies/closing/rounds")[1]["rounds"][0]["state"] != "scrubbed":
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert set(service.ask("/v1/studies/closing/batches", body)[1]) == {ALREADY_COUNTED}
+        assert set(service.ask("/v1/studies/closing/batches", late)[1]) == {CODES[Reason.ROUND_CLOSED]}
+
+    def test_tokens_for_anyone_only_where_anyone_may_take_part(self, service):
+        opened(service, name="anyone", who="anyone")
+        opened(service, name="tokens")
+        status, told = service.ask("/v1/studies/anyone/enrol", {})
+        assert (status, len(told["token"])) == (200, 32)
+        assert service.ask("/v1/studies/tokens/enrol", {})[1]["reason"] == "not-for-anyone"
+
+
+class TestOperators:
+    def test_tokens_have_scopes(self, service):
+        opened(service, name="scoped")
+        watch, operate = service.operator("watch"), service.operator("operate")
+        assert service.ask("/v1/studies/scoped/status", token=watch)[0] == 200
+        assert service.ask("/v1/studies/scoped/export", token=watch)[0] == 200
+        for path, body, token in (
+            ("/v1/studies/scoped/close", {}, watch),
+            ("/v1/studies/scoped/scrub", {}, watch),
+            ("/v1/studies/scoped/tokens", {"many": 1}, watch),
+            ("/v1/studies", {}, watch),
+            ("/v1/studies/scoped/status", None, operate),
+        ):
+            assert service.ask(path, body, token=token)[1]["reason"] == "forbidden"
+            assert service.ask(path, body)[1]["reason"] == "unauthorised"
+            assert service.ask(path, body, token="0" * 64)[1]["reason"] == "unauthorised"
+
+    def test_a_study_that_is_open_does_not_change(self, service):
+        plan, operator = opened(service, name="fixed")
+        assert service.ask("/v1/studies", plan.to_json().encode(), token=operator)[0] == 200
+        for change in ({"items": list("abcdeg")}, {"epsilon": "2"}, {"close": "quota", "people": 3}):
+            other = {**json.loads(plan.to_json()), **change}
+            assert service.ask("/v1/studies", other, token=operator)[1]["reason"] == "study-exists"
+        bad = {**json.loads(plan.to_json()), "name": "bad", "epsilon": "0"}
+        status, told = service.ask("/v1/studies", bad, token=operator)
+        assert (status, told["reason"]) == (422, "plan-refused")
+        assert "epsilon is a number over 0" in told["detail"]
+
+    def test_nothing_is_released_before_it_is(self, service):
+        opened(service, name="early")
+        assert service.ask("/v1/studies/early/results")[1]["reason"] == "not-released"
+
+    def test_reports_may_be_kept_until_an_operator_scrubs(self, service):
+        _, operator = opened(service, name="kept", scrub="hand")
+        while service.ask("/v1/studies/kept/questions")[1]["state"] != "released":
+            service.ask("/v1/studies/kept/close", {}, token=operator)
+            time.sleep(0.25)
+        rounds = service.ask("/v1/studies/kept/rounds")[1]["rounds"]
+        assert {one["state"] for one in rounds} == {"released"}
+        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": len(rounds)})
+        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": 0})
+
+
+class TestAround:
+    def test_health_metrics_and_the_document(self, service):
+        opened(service, name="around")
+        status, told = service.ask("/v1/health")
+        assert (status, told["status"], told["store"]) == (200, "ok", "sqlite")
+        text = service.ask("/metrics")[1].decode()
+        assert 'discreet_round_people{study="around",round="0"} 0' in text
+        assert 'discreet_requests_total{status="200"}' in text
+        document = service.ask("/openapi.json")[1]
+        assert "/v1/studies/{name}/reports" in document["paths"]
+
+    def test_what_is_nowhere_is_a_problem_document(self, service):
+        assert service.ask("/v1/nothing")[1]["reason"] == "unknown-place"
+        assert service.ask("/v1/health", b"", method="DELETE")[0] == 405
+        assert service.ask("/v1/studies/NO")[1]["reason"] == "malformed"
+
+    def test_long_bodies_are_not_read(self, service):
+        opened(service, name="long")
+        assert service.ask("/v1/studies/long/reports", b"x" * 200_000)[1]["reason"] == "too-large"
+        with socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2]))) as slow:
+            slow.sendall(b"POST /v1/studies/long/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+            assert b"413" in slow.recv(1000)
+
+    def test_rates_are_limited(self, tmp_path):
+        with served(tmp_path, rate=5) as one:
+            told = Counter(one.ask("/v1/health")[0] for _ in range(30))
+            assert told[200] >= 10
+            assert told[429] >= 5
+
+    def test_a_port_in_use_and_a_directory_in_use_are_told_in_a_line(self, service, tmp_path):
+        with pytest.raises(InputError, match=r"Port \d+ of 127.0.0.1 cannot be used: .*\. Choose another port\."):
+            serve(tmp_path / "new", port=int(service.address.rpartition(":")[2]))
+        assert not (tmp_path / "new").exists()
+        with pytest.raises(InputError, match="Another service runs in"):
+            serve(service.directory, port=0)

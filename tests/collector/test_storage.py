@@ -1,0 +1,292 @@
+"""What every store does: the same suite for SQLite and for a real PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.states import RoundEvent, RoundState
+from discreet.collector.storage import opened
+from discreet.collector.storage.store import BLOCK, Enrolled, StoreError, StudyRecord
+from discreet.collector.uploads import Upload
+from discreet.errors import MisuseError
+
+CLOSED, UNKNOWN, SPENT = (CODES[one] for one in (Reason.ROUND_CLOSED, Reason.TOKEN_UNKNOWN, Reason.TOKEN_SPENT))
+IMPOSSIBLE = CODES[Reason.REPORT_IMPOSSIBLE]
+
+
+def record(name="study"):
+    return StudyRecord(name=name, id="00", plan="{}", text="text", signature="ab", key="cd")
+
+
+def upload(tokens, *, keys=None, words=None, codes=None, number=0):
+    """Return an upload of tokens that are numbers."""
+    many = len(tokens)
+    return Upload(
+        round=number,
+        tokens=[one.to_bytes(32, "little") for one in tokens],
+        keys=[one.to_bytes(16, "little") for one in (keys or tokens)],
+        words=np.array(words if words is not None else [[one, 7] for one in tokens], np.uint32).reshape(many, 2),
+        codes=np.array(codes or [0] * many, np.uint8),
+    )
+
+
+class StoreSuite:
+    """A store has to pass all of this. Subclasses say how one is made, and how the same one is opened again."""
+
+    @pytest.fixture
+    def store(self, address, tmp_path):
+        made = opened(address, tmp_path)
+        yield made
+        made.close()
+
+    @pytest.fixture
+    def asked(self, store):
+        assert store.add_study(record())
+        store.add_round("study", 0, "ask")
+        store.move("study", 0, RoundEvent.OPEN, question="q", signature="s", closes=9)
+        store.enrol("study", [one.to_bytes(32, "little") for one in range(1, 3001)])
+        return store
+
+    def reports(self, store, number=0):
+        return sorted(row[0] for words in store.blocks("study", number, 2) for row in words.tolist())
+
+    def test_studies_are_kept_in_order_and_once(self, store):
+        assert store.studies() == []
+        assert store.study("study") is None
+        assert store.add_study(record("z"))
+        assert store.add_study(record("a"))
+        assert not store.add_study(record("z"))
+        assert [one.name for one in store.studies()] == ["z", "a"]
+        assert store.study("a") == record("a")
+
+    def test_rounds_move_one_way_and_keep_what_they_were_given(self, store):
+        store.add_study(record())
+        store.add_round("study", 0, "ask")
+        store.add_round("study", 0, "another")
+        assert not store.move("study", 0, RoundEvent.CLOSE)
+        assert store.move("study", 0, RoundEvent.OPEN, question="q", signature="s", closes=9)
+        assert not store.move("study", 0, RoundEvent.OPEN, question="other", signature="s", closes=9)
+        assert store.move("study", 0, RoundEvent.CLOSE)
+        assert store.move("study", 0, RoundEvent.RELEASE, heard="{}")
+        assert not store.move("study", 0, RoundEvent.RELEASE, heard="other")
+        assert store.move("study", 0, RoundEvent.SCRUB)
+        (one,) = store.rounds("study")
+        assert (one.state, one.ask, one.question, one.signature) == (RoundState.SCRUBBED, "ask", "q", "s")
+        assert (one.closes, one.people, one.heard) == (9, 0, "{}")
+        assert not store.move("study", 1, RoundEvent.OPEN)
+
+    def test_every_report_is_counted_once(self, asked):
+        codes, people = asked.take("study", upload([1, 2, 3]))
+        assert (codes.tolist(), people) == ([COUNTED] * 3, 3)
+        codes, people = asked.take("study", upload([3, 4]))
+        assert (codes.tolist(), people) == ([ALREADY_COUNTED, COUNTED], 4)
+        codes, people = asked.take("study", upload([3, 5, 9999], keys=[77, 5, 5]))
+        assert (codes.tolist(), people) == ([SPENT, COUNTED, UNKNOWN], 5)
+        assert self.reports(asked) == [1, 2, 3, 4, 5]
+        assert asked.enrolled("study") == Enrolled(tokens=3000, spent=5)
+        assert asked.rounds("study")[0].people == 5
+
+    def test_one_upload_may_have_a_token_twice(self, asked):
+        codes, people = asked.take("study", upload([1, 1, 1, 2], keys=[1, 1, 9, 2]))
+        assert (codes.tolist(), people) == ([COUNTED, ALREADY_COUNTED, SPENT, COUNTED], 2)
+        assert self.reports(asked) == [1, 2]
+
+    def test_what_is_refused_already_is_left_alone(self, asked):
+        codes, people = asked.take("study", upload([1, 2], codes=[IMPOSSIBLE, 0]))
+        assert (codes.tolist(), people) == ([IMPOSSIBLE, COUNTED], 1)
+        assert asked.enrolled("study").spent == 1
+        codes, people = asked.take("study", upload([1], codes=[IMPOSSIBLE]))
+        assert (codes.tolist(), people) == ([IMPOSSIBLE], 1)
+
+    def test_a_closed_round_takes_nothing_but_tells_what_it_took(self, asked):
+        asked.take("study", upload([1]))
+        asked.move("study", 0, RoundEvent.CLOSE)
+        codes, people = asked.take("study", upload([1, 2, 9999, 1], keys=[1, 2, 3, 4]))
+        assert (codes.tolist(), people) == ([ALREADY_COUNTED, CLOSED, UNKNOWN, SPENT], 1)
+        assert asked.enrolled("study").spent == 1
+        assert self.reports(asked) == [1]
+        assert asked.spent("study", [(1).to_bytes(32, "little"), (2).to_bytes(32, "little"), b"x" * 32]) == {
+            (1).to_bytes(32, "little"): (1).to_bytes(16, "little"), (2).to_bytes(32, "little"): None,
+        }  # fmt: skip
+
+    def test_tokens_are_of_one_study(self, asked):
+        asked.add_study(record("other"))
+        asked.add_round("other", 0, "ask")
+        asked.move("other", 0, RoundEvent.OPEN)
+        assert asked.take("other", upload([1]))[0].tolist() == [UNKNOWN]
+
+    def test_blocks_are_full_and_in_random_order(self, asked):
+        asked.take("study", upload(list(range(1, 1501))))
+        asked.take("study", upload(list(range(1501, 2049))))
+        for one in range(2049, 2060):
+            asked.take("study", upload([one]))
+        blocks = [words[:, 0].tolist() for words in asked.blocks("study", 0, 2)]
+        assert sorted(map(len, blocks)) == sorted([BLOCK, BLOCK, 11])
+        assert sorted(one for block in blocks for one in block) == list(range(1, 2060))
+        whole = next(block for block in blocks if len(block) == BLOCK)
+        assert whole != sorted(whole)
+
+    def test_after_a_restart_new_reports_go_beside_the_old_ones(self, asked, address, tmp_path):
+        asked.take("study", upload([1, 2]))
+        again = opened(address, tmp_path)
+        again.take("study", upload([3]))
+        assert self.reports(again) == [1, 2, 3]
+        again.close()
+
+    def test_what_is_scrubbed_is_gone_and_tokens_stay(self, asked):
+        asked.take("study", upload([1, 2]))
+        for event in (RoundEvent.CLOSE, RoundEvent.RELEASE, RoundEvent.SCRUB):
+            asked.move("study", 0, event, heard="{}" if event is RoundEvent.RELEASE else None)
+        assert self.reports(asked) == []
+        assert asked.take("study", upload([1]))[0].tolist() == [ALREADY_COUNTED]
+
+    def test_a_result_is_stored_once(self, asked):
+        assert asked.result("study") is None
+        assert asked.conclude("study", "first")
+        assert not asked.conclude("study", "second")
+        assert asked.result("study") == "first"
+
+    def test_refusals_add_up(self, asked):
+        asked.count_refused("study", {"token-spent": 2, "malformed": 1})
+        asked.count_refused("study", {"token-spent": 3})
+        assert asked.refused("study") == {"malformed": 1, "token-spent": 5}
+        assert asked.refused("other") == {}
+
+    def test_operators_are_known_by_their_hash(self, store):
+        store.add_operator(b"h" * 32, ["watch", "enrol"], "me")
+        assert store.operator(b"h" * 32) == {"watch", "enrol"}
+        assert store.operator(b"i" * 32) is None
+
+    def test_it_answers(self, store):
+        store.check()
+
+    def test_many_threads_count_each_token_once(self, asked, address, tmp_path):
+        """Two stores, as two servers would have, and eight threads that send the same reports."""
+        stores = [asked, opened(address, tmp_path)]
+        outcomes: Counter[int] = Counter()
+        lock = threading.Lock()
+
+        def send(start):
+            for at in range(1, 301, 20):
+                codes, _ = stores[start % 2].take("study", upload(list(range(at, at + 30))))
+                with lock:
+                    outcomes.update(codes.tolist())
+
+        threads = [threading.Thread(target=send, args=(start,)) for start in range(8)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert self.reports(asked) == list(range(1, 311))
+        assert outcomes[COUNTED] == 310
+        assert set(outcomes) == {COUNTED, ALREADY_COUNTED}
+        assert asked.rounds("study")[0].people == 310
+        stores[1].close()
+
+    def test_closing_waits_for_no_report_and_none_comes_after(self, asked, address, tmp_path):
+        other = opened(address, tmp_path)
+        taken = []
+
+        def send():
+            for one in range(1, 200):
+                taken.extend(asked.take("study", upload([one]))[0].tolist())
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        assert other.move("study", 0, RoundEvent.CLOSE)
+        counted = len(self.reports(other))
+        thread.join()
+        assert self.reports(asked) == list(range(1, counted + 1))
+        assert taken == [COUNTED] * counted + [CLOSED] * (199 - counted)
+        other.close()
+
+
+class TestSQLite(StoreSuite):
+    @pytest.fixture
+    def address(self):
+        return None
+
+    def test_it_is_durable_and_overwrites(self, store):
+        with store.reading() as cursor:
+            settings = {}
+            for name in ("journal_mode", "synchronous", "secure_delete"):
+                cursor.execute(f"PRAGMA {name}")
+                settings[name] = cursor.fetchall()[0][0]
+        assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
+
+    def test_scrubbed_reports_are_not_in_the_files(self, asked, tmp_path):
+        asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))
+        told = bytes.fromhex("efbeadde0df0feca")
+        files = [tmp_path / name for name in ("collector.sqlite", "collector.sqlite-wal")]
+        assert any(told in one.read_bytes() for one in files)
+        for event in (RoundEvent.CLOSE, RoundEvent.RELEASE, RoundEvent.SCRUB):
+            asked.move("study", 0, event)
+        assert not any(told in one.read_bytes() for one in files)
+
+    def test_no_column_holds_a_time(self, store):
+        with store.reading() as cursor:
+            cursor.execute("SELECT sql FROM sqlite_master")
+            text = " ".join(row[0] or "" for row in cursor.fetchall()).lower()
+        assert "timestamp" not in text
+        assert "date" not in text.replace("update", "")
+
+    def test_a_file_that_is_none_is_told(self, tmp_path):
+        (tmp_path / "collector.sqlite").write_bytes(b"something else" * 100)
+        with pytest.raises(StoreError, match=r"The store .*collector.sqlite cannot be used: file is not a database\."):
+            opened(None, tmp_path)
+
+    def test_tables_of_another_version_are_told(self, tmp_path):
+        opened(None, tmp_path).close()
+        with sqlite3.connect(tmp_path / "collector.sqlite") as other:
+            other.execute("UPDATE about SET version = 99")
+        other.close()
+        with pytest.raises(StoreError, match="was made by another version of discreet"):
+            opened(None, tmp_path)
+
+
+class TestPostgreSQL(StoreSuite):
+    @pytest.fixture
+    def address(self, postgresql):
+        import psycopg
+
+        name = f"s{uuid4().hex}"
+        with psycopg.connect(postgresql, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return postgresql.rpartition("/")[0] + f"/{name}"
+
+    def test_a_server_that_is_not_there_is_told_without_the_password(self, tmp_path):
+        with pytest.raises(StoreError) as error:
+            opened("postgresql://me:secret@127.0.0.1:1/nothing", tmp_path)
+        assert str(error.value).startswith("The store 127.0.0.1/nothing cannot be used: ")
+        assert "secret" not in str(error.value)
+
+    def test_a_lost_connection_is_made_anew(self, asked):
+        with asked._lent() as connection:
+            connection.close()
+        assert asked.take("study", upload([1]))[0].tolist() == [COUNTED]
+
+    def test_a_user_without_rights_is_told(self, store, address, tmp_path):
+        import psycopg
+
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("DROP ROLE IF EXISTS stranger")
+            connection.execute("CREATE ROLE stranger LOGIN")
+        with pytest.raises(StoreError, match="permission denied"):
+            opened(address.replace("tester@", "stranger@"), tmp_path)
+
+
+def test_an_unknown_store_is_told(tmp_path):
+    with pytest.raises(MisuseError) as error:
+        opened("mysql://host/x", tmp_path)
+    assert str(error.value) == (
+        "A store is an address such as postgresql://user@host/database, and 'mysql' is none that is known. Leave it "
+        "out for a SQLite file in the directory."
+    )
+    assert list(tmp_path.iterdir()) == []
