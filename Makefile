@@ -54,7 +54,7 @@ test: install lint clients
 	$(BIN)/python $(TESTS)
 	DISCREET_JIT=0 $(BIN)/python $(TESTS) $(PLAIN)
 
-# Where there is no Node the tests of it are skipped.
+# Where there is no Node the tests of it are skipped. What the page of a study runs in a browser is made of it too.
 clients:
 	@sh tests/clients/build.sh
 
@@ -84,7 +84,7 @@ news: install
 	$(BIN)/python tests/news.py write $(VERSION)
 
 # Nothing is uploaded.
-release: install
+release: install clients
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python tests/shipping.py
 

@@ -55,6 +55,8 @@ def wheel_faults(files: Collection[str], wanted: Collection[str]) -> list[str]:
         told.append("The wheel has no py.typed: type checkers would not look into it.")
     if not any(name.endswith(".md") for name in inside):
         told.append("The wheel has no proof pages: without them no mechanism is run.")
+    if "discreet/collector/static/take-part.js" not in inside:
+        told.append("The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients.")
     if not any(name.endswith(".dist-info/licenses/LICENSE") for name in files):
         told.append("The wheel has no licence.")
     return told

@@ -135,17 +135,20 @@ class TestShipping:
         assert any(name.endswith(".md") for name in shipping.source())
 
     def test_a_wheel_has_the_package_and_nothing_else(self):
-        wanted = {"discreet/__init__.py", "discreet/py.typed", "discreet/curator/one.md"}
+        page = "discreet/collector/static/take-part.js"
+        wanted = {"discreet/__init__.py", "discreet/py.typed", "discreet/curator/one.md", page}
         licence = "discreet-1.dist-info/licenses/LICENSE"
         assert shipping.wheel_faults({*wanted, licence}, wanted) == []
         assert shipping.wheel_faults({*wanted, licence, "tests/test_one.py"}, wanted) == [
             "The wheel has tests/test_one.py, which is not of the package."
         ]
         assert shipping.wheel_faults({"discreet/__init__.py", licence}, wanted) == [
+            f"The wheel lacks {page}.",
             "The wheel lacks discreet/curator/one.md.",
             "The wheel lacks discreet/py.typed.",
             "The wheel has no py.typed: type checkers would not look into it.",
             "The wheel has no proof pages: without them no mechanism is run.",
+            "The wheel has no take-part.js: nobody could take part on the page of a study. Type make clients.",
         ]
         assert shipping.wheel_faults(wanted, wanted) == ["The wheel has no licence."]
 

@@ -31,7 +31,7 @@ EPSILONS = ("1/10", "0.5", "1", "2", "7/3", "5")
 
 def asked(chance: Random) -> bytes:
     """Return the text of a question: half of them as a collector asks, the others with something odd in them."""
-    form = _as_asked(chance)
+    form = as_asked(chance)
     kind = chance.randrange(10)
     if kind in (5, 6):
         form = _odd(form, chance)
@@ -58,7 +58,8 @@ def stream(chance: Random, words: int = 600) -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in some)
 
 
-def _as_asked(chance: Random) -> Form:
+def as_asked(chance: Random) -> Form:
+    """Return a question as a collector asks it."""
     epsilon, how = Fraction(chance.choice(EPSILONS)), chance.choice(("together", "given", "after"))
     items = tuple(chance.sample(range(8), chance.randint(2, 6)))
     pairs = [(one, other) for one in items for other in items if one != other]

@@ -14,6 +14,7 @@ if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
   npm ci --ignore-scripts --loglevel=error || without "npm ci could not install what builds it (is there a network?)"
   touch node_modules/.package-lock.json
 fi
-if [ ! -f dist/index.js ] || [ -n "$(find src package.json tsconfig.json -newer dist/index.js)" ]; then
+page=../../src/discreet/collector/static/take-part.js
+if [ ! -f dist/index.js ] || [ ! -f $page ] || [ -n "$(find src package.json tsconfig.json -newer dist/index.js)" ]; then
   npm run --silent build
 fi

@@ -1,7 +1,8 @@
 /** What runs on a device, for browsers and Node: see `docs/clients.md` and `docs/wire.md` of discreet. */
 
 export { type Pair } from "./answering.js";
-export { client, type Options } from "./client.js";
+export { chanceOf } from "./chances.js";
+export { client, type Options, type Report } from "./client.js";
 export { type QuestionText, type StudyText, questionsOf, studyOf } from "./documents.js";
 export { type Take } from "./draws.js";
 export { type Fields, type Json, Refused } from "./json.js";

@@ -5,7 +5,7 @@
  * crash at any moment a store has either what was written before or what was written last.
  */
 
-import { type Json, isFields } from "./json.js";
+import { type Fields, type Json, isFields } from "./json.js";
 import type { Seen } from "./documents.js";
 
 /** Texts by name, which last. `set` is done only when the text would survive a crash. */
@@ -22,6 +22,8 @@ export interface Known {
   key?: string;
   seen?: Seen[];
   token?: string;
+  /** What it was asked, for showing what the report gives away; the Python device does not keep it. */
+  asked?: Fields;
   /** The body of its one report, as it travels. */
   report?: string;
   outcome?: "counted" | "already-counted" | "refused";

@@ -130,6 +130,7 @@ export class Participant {
         const key = hexOf(this.take(16));
         const told = JSON.parse(new TextDecoder().decode(report)) as Json;
         // The body as it travels, so that what is sent again is what was sent before.
+        known.asked = asked.question;
         known.report = JSON.stringify({ round: asked.round, token, key, report: told });
         await this.memory.write(known);
         await ready;

@@ -1,0 +1,173 @@
+"""Taking part on a page, in a real browser: what is sent is what is shown, once, under a strict security policy."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from clients import browser, node
+from discreet.collector.documents import question_document, study_document, study_id
+from discreet.local.oracle_steps.choice import make
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from vectors.make_studies import PLAN, SIGNER
+
+STATIC = node.FOLDER.parents[1] / "src" / "discreet" / "collector" / "static"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+)
+TOKEN = "ab" * 16
+ITEMS = ("bread", "butter", "käse", "<b>tea</b>", "milk", *(f"thing {number}" for number in range(40)))
+
+
+class Service:
+    """What a service answers, from a table, and what it was sent."""
+
+    def __init__(self, oracle: str, who: str) -> None:
+        plan = replace(PLAN, items=ITEMS, who=who)
+        study = study_document(plan, SIGNER)
+        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(len(ITEMS))), oracle, Fraction(1))
+        question = question_document(ask, study_id(study.text), 0, None, SIGNER)
+        self.oracle, self.reports = make(oracle, Fraction(1), len(ITEMS)), []
+        self.answers: dict[str, Any] = {
+            "/v1/studies/breakfast": {"study": study.text, "signature": study.signature, "key": SIGNER.key},
+            "/v1/studies/breakfast/questions": {
+                "state": "open",
+                "questions": [{"question": question.text, "signature": question.signature}],
+            },
+            "/v1/studies/breakfast/enrol": {"token": TOKEN},
+        }
+        self.page = (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Take part</title>'
+            '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+            '<link rel="stylesheet" href="/static/take-part.css">'
+            f'<main><h1>Breakfast</h1><section id="take-part" data-study="breakfast" data-who="{who}"></section></main>'
+            '<script type="module" src="/static/take-part.js"></script></html>'
+        )
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    node.needed()
+    with browser.opened() as found:
+        yield found
+
+
+@pytest.fixture
+def serving(request) -> Iterator[tuple[Service, str]]:
+    service = Service(*request.param)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path in ("/", "/favicon.ico"):
+                self.answer("text/html", service.page.encode())
+            elif self.path.startswith("/static/"):
+                kind = "text/css" if self.path.endswith(".css") else "text/javascript"
+                self.answer(kind, (STATIC / self.path.removeprefix("/static/")).read_bytes())
+            else:
+                self.answer("application/json", json.dumps(service.answers[self.path]).encode())
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if not self.path.endswith("/reports"):
+                self.do_GET()
+                return
+            assert "Cookie" not in self.headers
+            assert "Referer" not in self.headers
+            service.reports.append(body)
+            self.answer("application/json", b'{"outcome":"counted"}')
+
+        def answer(self, kind: str, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Security-Policy", POLICY)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield service, f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def visitor(chromium) -> Iterator[Any]:
+    """A person with a phone, and nothing that goes wrong unseen."""
+    context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    page, wrong = context.new_page(), []
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    context.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("serving", [("olh", "anyone"), ("wheel", "anyone"), ("subset", "anyone")], indirect=True)
+def test_what_is_sent_is_what_is_shown(serving, visitor):
+    service, address = serving
+    visitor.goto(address)
+    visitor.get_by_label("butter").check()
+    assert visitor.get_by_label("<b>tea</b>").count() == 1  # names are text
+    visitor.get_by_label("Look for").fill("thing 3")
+    assert visitor.locator("label.take-part-item:visible").count() == 12  # thing 3, 30 to 39, and what is ticked
+    visitor.get_by_role("button", name="Make my report and send it").click()
+    visitor.get_by_text("Thank you: your report was counted.").wait_for()
+    (body,) = service.reports
+    assert visitor.locator("pre.take-part-bytes").inner_text() == body
+    sent = json.loads(body)
+    assert list(sent) == ["round", "token", "key", "report"]
+    assert sent["token"] == TOKEN
+    report = json.dumps(sent["report"], separators=(",", ":")).encode()
+    assert service.oracle.read([report]).refused == ()
+    assert visitor.evaluate("document.activeElement.textContent") == "What your browser sent"
+    rows = visitor.locator("table.take-part-table tbody tr").all_inner_texts()
+    assert sum(row.startswith("what you ticked\t") and row.endswith("\t× 1.00") for row in rows) == 1
+    assert sum(row.startswith("nothing at all\t") for row in rows) == 1
+    assert visitor.get_by_text("more than 2.72 times as often as anybody else").count() == 1
+    assert visitor.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
+    browser.kept(visitor, f"take-part-{service.oracle.name}")
+    # Whoever comes back is shown the same, and sends nothing more; what was ticked is not there.
+    visitor.reload()
+    visitor.get_by_text("Nobody is asked twice").wait_for()
+    assert visitor.locator("pre.take-part-bytes").inner_text() == body
+    assert visitor.get_by_text("what you ticked").count() == 0
+    assert len(service.reports) == 1
+
+
+@pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)
+def test_by_keyboard_with_a_token(serving, visitor):
+    service, address = serving
+    visitor.goto(address)
+    visitor.get_by_label("bread").focus()
+    visitor.keyboard.press("Space")
+    visitor.get_by_label("The most epsilon I give away").fill("1/2")
+    visitor.get_by_label("My token").fill(TOKEN[::-1])
+    visitor.keyboard.press("Enter")
+    visitor.get_by_text("The study asks for epsilon 1, and this device gives at most 0.5.").wait_for()
+    assert service.reports == []
+    visitor.get_by_label("The most epsilon I give away").fill("1")
+    visitor.keyboard.press("Enter")
+    visitor.get_by_text("Thank you: your report was counted.").wait_for()
+    assert json.loads(service.reports[0])["token"] == TOKEN[::-1]
+    browser.kept(visitor, "take-part-token")
+
+
+@pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)
+def test_a_study_that_was_changed_is_refused(serving, visitor):
+    service, address = serving
+    study = service.answers["/v1/studies/breakfast"]
+    study["study"] = study["study"].replace("adept", "Adept")
+    visitor.goto(address)
+    visitor.get_by_text("Your browser does not answer. The study is not signed by the key of this study.").wait_for()
+    assert visitor.locator("form").count() == 0
