@@ -112,6 +112,7 @@ bench: install
 evidence: install
 	$(BIN)/python -m benchmarks.evidence
 	$(BIN)/python -m benchmarks.local
+	$(BIN)/python -m benchmarks.poisoning
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

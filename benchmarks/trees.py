@@ -77,6 +77,7 @@ def tree(data: str, uses: frozenset[str], *, printed: bool) -> Any:
         corrected=not printed,
         oracle="olh" if printed else "adaptive",
         size_oracle="olh" if printed else "adaptive",
+        robust=False,
         **forms,
     )
 

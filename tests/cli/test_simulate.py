@@ -71,7 +71,8 @@ class TestWhatIsShown:
         assert set(told) >= {"patterns", "guarantee", "simulated", "marginal", "rounds", "scores"}
         assert (told["simulated"], told["marginal"]) == (True, False)
         assert [one["name"] for one in told["rounds"]] == ROUNDS
-        assert set(told["rounds"][0]) == {"name", "people", "values", "oracle", "pad", "bits", "epsilon"}
+        fields = {"name", "people", "values", "oracle", "pad", "bits", "epsilon", "left_out", "alarms"}
+        assert set(told["rounds"][0]) == fields
         assert set(told["scores"]) >= {"normalised cumulative rank", "F-score", "squared error"}
         assert told["reports"] == 1
         assert told["guarantee"]["model"] == "local"

@@ -81,7 +81,8 @@ class Transcript:
             say(
                 f"{line.name:<{_NAMES}}  {line.people:>9,} people  {line.oracle:<7}  {line.values:>6,} values  "
                 f"padding {line.pad:<3}  {line.bits:g} bits per report"
-                f"{'' if line.people else ', but nobody was asked'}",
+                f"{'' if line.people else ', but nobody was asked'}"
+                f"{f', {line.left_out:,} left out' if line.left_out else ''}",
                 err=self._err,
             )
         self._bar = ProgressBar("simulating").__enter__()
@@ -119,6 +120,14 @@ def simulate(
         Speed,
         typer.Option(help="Make every report, or draw what they add up to.", rich_help_panel=given.HOW),
     ] = "person",
+    screen: Annotated[
+        bool,
+        typer.Option(
+            "--screen/--no-screen",
+            help="Leave out reports that no honest device is likely to have sent.",
+            rich_help_panel=given.HOW,
+        ),
+    ] = True,
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
     *,
@@ -154,6 +163,7 @@ def simulate(
             seed=seeded.seed or 0,
             speed=speed,
             score=score,
+            screen=screen,
             progress=lines.progress,
             transcript=lines.heard,
         )

@@ -23,6 +23,7 @@ from .device.client import ANSWERS
 from .device.draws import Draws
 from .device.loss import ratio
 from .oracle import Answered, Counts, Report, ReportColumns, check_epsilon
+from .oracle_steps.honest import Influence
 from .oracle_steps.reading import SHORT, ReportReader
 
 SPAN = 1 << 10
@@ -100,6 +101,16 @@ class MeanOracle(ReportReader):
     @abstractmethod
     def square(self) -> tuple[Fraction, Fraction]:
         """The expected square of what one report is worth: the first, and the second times the value's square."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> Fraction:
+        """The largest number one report can be worth."""
+
+    @property
+    def influence(self) -> Influence:
+        """What one report can add to the sum, whose every true number is at most 1."""
+        return Influence(people=self.largest, values=1)
 
     @abstractmethod
     def reports(self, answered: Answered, seed: int) -> ReportColumns:

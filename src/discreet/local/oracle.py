@@ -29,6 +29,7 @@ from .device.client import ANSWERS, Answer
 from .device.draws import Draws
 from .device.limits import MOST_REPORT
 from .device.loss import LOSSES, WIDE, WORD, Loss, failing, ratio
+from .oracle_steps.honest import HonestLaw, Influence
 from .oracle_steps.reading import SHORT, ReportReader
 from .oracle_steps.reading import Report as Report
 from .oracle_steps.reading import ReportColumns as ReportColumns
@@ -128,6 +129,8 @@ class Oracle(ReportReader):
     sets: ClassVar[bool] = False
     # Whether live devices answer for it; one kept for comparison is simulated only.
     live: ClassVar[bool] = True
+    # Whether a report names each value by itself, so that how many it names has a law.
+    each_alone: ClassVar[bool] = False
     # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.
     answer: ClassVar[staticmethod[[Mapping[str, Any], list[int], Draws], Report]]
     loss: ClassVar[Loss]
@@ -213,6 +216,35 @@ class Oracle(ReportReader):
     @abstractmethod
     def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
         """Draw the supports of everyone's reports without making them."""
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some values each report supports: a row per report.
+
+        An oracle without a quicker way adds every report up by itself.
+        """
+        many = len(next(iter(columns.values())))
+        ones = ({name: column[row : row + 1] for name, column in columns.items()} for row in range(many))
+        rows = [self.supports(one)[values] > 0 for one in ones]
+        return np.array(rows, bool).reshape(many, len(values))
+
+    @property
+    def at_once(self) -> int:
+        """How many values of the sender's choice one report can support."""
+        return self.size
+
+    @property
+    def influence(self) -> Influence:
+        """What one report can add to one value's estimate, and to how many values at once."""
+        return Influence(people=(1 - self.p_other) / (self.p_held - self.p_other), values=self.at_once)
+
+    @property
+    def honest(self) -> HonestLaw | None:
+        """What honest reports look like, whatever is held; None where that is not known."""
+        return None
+
+    def cells(self, columns: ReportColumns) -> Counts | None:
+        """Return how many reports lie in each of some cells that are all as likely, whatever is held, if there are."""
+        return None
 
     @property
     def kept(self) -> int:

@@ -204,7 +204,7 @@ class TestRefused:
             protocol("ldpminer", {"pad": 3})
         assert str(error.value) == (
             "ldpminer has no setting 'pad': it has shares, candidates, first_oracle, first_padding, size_oracle, "
-            "oracle, padding, percentile, corrected, sizes."
+            "oracle, padding, percentile, corrected, sizes, robust."
         )
 
     def test_an_oracle_there_is_not(self):

@@ -103,7 +103,8 @@ def test_what_the_outcome_says(baskets):
         ("which itemsets", outcome.rounds[4].oracle, outcome.facts["itemset padding"], "1/2"),
     ]
     assert sum(line.people for line in outcome.rounds) == len(baskets)  # the empty-handed too (A7, X3)
-    assert dict(outcome.asked) == {"top": 5, "least": 1, "epsilon": "1/2", "seed": 1, "speed": "person"}
+    asked = {"top": 5, "least": 1, "epsilon": "1/2", "seed": 1, "speed": "person", "screen": True}
+    assert dict(outcome.asked) == asked
     assert outcome.settings["shares"] == ("0.5", "0.1", "0.4")
     assert outcome.simulated
     assert (len(outcome), outcome.people) == (5, len(baskets))
@@ -238,7 +239,7 @@ class TestRefused:
         assert str(error.value) == (
             message
             or "svsm has no setting 'pad': it has shares, items, candidates, size_oracle, oracle, padding, percentile, "
-            "corrected, sizes, shrunk."
+            "corrected, sizes, shrunk, robust."
         )
 
     def test_nobody_is_asked_before_settings_are_checked(self):

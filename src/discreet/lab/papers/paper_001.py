@@ -23,6 +23,7 @@ PRINTED = {
     "corrected": False,
     "oracle": "olh",
     "size_oracle": "olh",
+    "robust": False,
 }
 OFF = {
     "PWC": {"path_weight": "1"},

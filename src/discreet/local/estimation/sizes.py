@@ -25,6 +25,10 @@ BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65, 92, 130, 184, 260, 368, 
 """Where the bins of a size begin. Subset selection makes hardly more noise with 22 bins than with 14, and whoever holds
 ten items holds ninety ordered pairs."""
 
+FEW = (0, 1, 2, 3, 4, 6, 9, 14, 24, 41, 92, 260)
+"""Where they begin if liars must not decide. With few bins a report adds less to each; what lies beyond is one bin, of
+which a report can be only once."""
+
 _LARGEST = 1500  # up to here laws say how many are held
 _MEANS = np.geomspace(0.02, 150, 50)
 _SHAPES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0])
@@ -143,6 +147,11 @@ class HeldSizes:
         """Return the fractions of people who hold 1, 2, 3 … of the candidates."""
         fractions: Values = np.bincount(self.sizes, self.chances).astype(np.float64)[1:]
         return fractions
+
+    def up_to(self, share: float) -> int:
+        """Return how many so large a share of the people holds at most, and 1 at least."""
+        within = np.cumsum(self.chances) >= share * float(self.chances.sum()) - 1e-12
+        return max(1, int(self.sizes[np.argmax(within)]))
 
     def correction(self, pad: int) -> float:
         """Return by how much the sum of all estimates falls short where people hold more than `pad` (A5, A6)."""

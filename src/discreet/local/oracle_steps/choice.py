@@ -12,6 +12,14 @@ from ..mean_oracle import MeanOracle
 from ..oracle import LARGEST, Oracle, grown
 
 ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
+LIARS = 0.0001
+"""Which share of the people may lie when an oracle and a padding are chosen: what their reports can add is weighed as
+an error. It is small, as what liars can add and what honest people can tell both grow with the padding."""
+SIZE_LIARS = 0.05
+"""Which share of the people may lie about how many they hold, and move no padding and no height of a tree over what
+honest people hold."""
+TARGETS = 10
+"""How many values liars are taken to be after: a report that can name one of them only does a tenth of the harm."""
 
 
 @cache
@@ -51,7 +59,15 @@ def largest_padding(name: str, epsilon: Fraction) -> int:
 
 
 def adaptive(
-    epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False, frequency: float = 0.0, room: float = ROOM
+    epsilon: Fraction,
+    size: int,
+    *,
+    pad: int = 1,
+    single: bool = False,
+    frequency: float = 0.0,
+    room: float = ROOM,
+    people: int = 1,
+    liars: float = 0.0,
 ) -> Oracle:
     """Return the oracle with the least exact variance of those that devices answer for and whose reports have room.
 
@@ -61,6 +77,8 @@ def adaptive(
         For a candidate that so many hold; 0 for the rare ones, which are the hardest to tell from noise.
     room
         How many bits a report may have.
+    people, liars
+        How many people answer, and which share of them may lie: what that could add counts as an error too.
     """
     made = []
     for kind in oracles().values():
@@ -76,7 +94,22 @@ def adaptive(
             made.append(one)
     if not made:
         raise MisuseError(f"No oracle answers for {size:,} candidates padded to {pad:,}: use a smaller padding.")
-    return min(made, key=lambda one: (one.variance(frequency), one.bits, one.name))
+    return min(made, key=lambda one: (error(one, frequency, people, liars), one.bits, one.name))
+
+
+def error(oracle: Oracle, frequency: float, people: int, liars: float = 0.0) -> float:
+    """Return the mean square error of a candidate's estimate: noise, and what a share of liars could add to it."""
+    return float(oracle.variance(frequency, people)) + (liars * oracle.influence.harm(TARGETS)) ** 2
+
+
+def honest_share(oracle: Oracle) -> float:
+    """Return up to which share of the people, from the least up, liars about sizes cannot move what is held.
+
+    A report about sizes adds `people` to each of the `values` it names, and all of them may be large. It is half at
+    least: with a small epsilon a few liars drown everything, and then there is nothing to be had by going lower.
+    """
+    influence = oracle.influence
+    return max(0.5, 1 - SIZE_LIARS * float(influence.people) * influence.values)
 
 
 def grr_or_olh(epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:

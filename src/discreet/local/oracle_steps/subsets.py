@@ -9,6 +9,7 @@ from math import ceil, log2
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.devices import report_subsets
 from ..oracle import Answered, Counts, Oracle, Report, ReportColumns
@@ -46,6 +47,19 @@ class Subsets(Oracle):
     def supports(self, columns: ReportColumns) -> Counts:
         """Count each symbol, and leave the dummies out."""
         return np.bincount(columns["values"].ravel(), minlength=self.symbols_in_all)[: self.size].astype(np.int64)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the values each row of symbols has."""
+        place = np.full(self.symbols_in_all, len(values), np.int64)
+        place[values] = np.arange(len(values))
+        rows = np.zeros((len(columns["values"]), len(values) + 1), bool)
+        np.put_along_axis(rows, place[columns["values"]], True, axis=1)
+        return rows[:, : len(values)]
+
+    @property
+    def at_once(self) -> int:
+        """All symbols of a report."""
+        return min(self.many, self.size)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return the symbols, ascending."""

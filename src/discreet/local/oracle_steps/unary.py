@@ -20,6 +20,7 @@ from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss, both, odds
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns
+from .honest import HonestLaw, apart, independent
 from .reading import fields
 
 _DIGITS = re.compile("[0-9a-f]*")
@@ -51,6 +52,7 @@ class Unary(OneValue):
 
     # Bits are drawn independently of each other, so the laws of the single counts are the law of all.
     joint: ClassVar[bool] = True
+    each_alone: ClassVar[bool] = True
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -83,6 +85,18 @@ class Unary(OneValue):
         counts = np.zeros(self.size, np.int64)
         count_bits(columns["bits"], self.size, counts)
         return counts
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the bits of the values."""
+        words = columns["bits"][:, values // 32] >> (values % 32).astype(np.uint32)
+        return (words & np.uint32(1)).astype(bool)
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is every bit by itself; one of them is the own."""
+        own, other = self.p_own, self.p_other
+        ratio = max(own / other, (1 - own) / (1 - other))
+        return HonestLaw(p_other=other, together=apart(own, other), ratio=ratio, tail=independent(other))
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return the bits as hexadecimal digits, eight candidates a byte."""

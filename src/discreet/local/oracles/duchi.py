@@ -57,6 +57,11 @@ class Duchi(MeanOracle):
         """The same for every number."""
         return self._unit**2, Fraction(0)
 
+    @property
+    def largest(self) -> Fraction:
+        """One unit."""
+        return self._unit
+
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one sign per person."""
         sign = np.empty(len(answered.people), np.int64)

@@ -9,10 +9,12 @@ from math import ceil, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.devices import report_values
 from ..device.loss import WIDE
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
+from ..oracle_steps.honest import HonestLaw, Together, without_putting_back
 from ..oracle_steps.reading import fields, number, whole
 
 
@@ -74,6 +76,23 @@ class GRR(OneValue):
     def supports(self, columns: ReportColumns) -> Counts:
         """Count each symbol, and leave the dummies out."""
         return np.bincount(columns["value"], minlength=self.symbols_in_all)[: self.size].astype(np.int64)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the one value of each report."""
+        return np.equal(columns["value"][:, None], values)
+
+    @property
+    def at_once(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def honest(self) -> HonestLaw:
+        """No two values come together, and any symbol alone is blank."""
+        own, other = self.p_own, self.p_other
+        ways = tuple(Together(both=Fraction(0), one=one, other=other) for one in (other, own))
+        ratio, tail = own * self.symbols_in_all, without_putting_back(self.symbols_in_all, 1)
+        return HonestLaw(p_other=other, together=ways, ratio=ratio, tail=tail)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one symbol."""

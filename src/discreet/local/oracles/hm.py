@@ -59,6 +59,11 @@ class HM(MeanOracle):
         pm, duchi = self.pm.square, self.duchi.square
         return coin * pm[0] + (1 - coin) * duchi[0], coin * pm[1] + (1 - coin) * duchi[1]
 
+    @property
+    def largest(self) -> Fraction:
+        """That of either, where a point is ever chosen."""
+        return max(self.pm.largest, self.duchi.largest) if self.choose else self.duchi.largest
+
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return which of them, and a point or a sign, a person."""
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)

@@ -18,6 +18,7 @@ from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss, both, odds
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
+from ..oracle_steps.honest import HonestLaw, apart
 from ..oracle_steps.reading import fields, number, whole
 
 
@@ -85,6 +86,16 @@ class HR(OneValue):
         sums = np.bincount(columns["row"], weights=1 - 2 * columns["sign"], minlength=self.rows).astype(np.int64)
         transform(sums)
         return (len(columns["row"]) + sums[1 : self.size + 1]) // 2
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is any row with any sign; two columns agree in half of the rows, and many may agree in one."""
+        law = apart(self.p_own, self.p_other)
+        return HonestLaw(p_other=self.p_other, together=law, ratio=2 * self.p_own, tail=None)
+
+    def cells(self, columns: ReportColumns) -> Counts:
+        """Return how many reports have each row."""
+        return np.bincount(columns["row"], minlength=self.rows).astype(np.int64)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a row and a sign."""

@@ -9,14 +9,17 @@ from math import ceil, comb, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels.devices import report_hashed
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
-from ..oracle_steps.hashing import count_hashed
+from ..oracle_steps.hashing import count_hashed, windows_met
+from ..oracle_steps.honest import HonestLaw, apart, found_together, independent
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
+_MOST_CELLS = 1 << 12  # that are counted one by one
 _MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
 
 
@@ -114,11 +117,35 @@ class OLH(OneValue):
 
     def supports(self, columns: ReportColumns) -> Counts:
         """Count the reports whose bucket a candidate hashes to: hashes from edge to edge make a bucket."""
+        return count_hashed(columns["first"], columns["second"], *self._windows(columns), self.size)
+
+    def _windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return where each report's bucket begins, and how wide it is."""
         low = -(-WORD * columns["value"] // self.buckets)
         width = -(-WORD * (columns["value"] + 1) // self.buckets) - low
-        return count_hashed(
-            columns["first"], columns["second"], low.astype(np.uint32), width.astype(np.uint32), self.size
-        )
+        return low.astype(np.uint32), width.astype(np.uint32)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the values each report's bucket has."""
+        return windows_met(columns["first"], columns["second"], *self._windows(columns), values)
+
+    @property
+    def at_once(self) -> int:
+        """As many as some hash function puts into one bucket."""
+        return min(self.size, found_together(self.p_other))
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is any hash function with any bucket, which other values fall into by themselves."""
+        own, other = self.p_own, self.p_other
+        ratio = max(own * self.buckets, (1 - own) * self.buckets / (self.buckets - 1))
+        return HonestLaw(p_other=other, together=apart(own, other), ratio=ratio, tail=independent(other))
+
+    def cells(self, columns: ReportColumns) -> Counts | None:
+        """Return how many reports name each bucket, where all can be told apart."""
+        if self.buckets > _MOST_CELLS:
+            return None
+        return np.bincount(columns["value"], minlength=self.buckets).astype(np.int64)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a seed and a bucket."""

@@ -21,6 +21,7 @@ from ..device.client import sampled
 from ..device.draws import Draws
 from ..device.loss import WORD, Loss
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
+from ..oracle_steps.honest import HonestLaw, apart
 from ..oracle_steps.reading import fields
 from ..oracle_steps.unary import digits, rows
 
@@ -131,6 +132,17 @@ class PCKVUE(OneValue):
             count_bits(bits, self.keys, tally)
             counts[:, sign] = tally
         return counts.ravel()[: self.size]
+
+    @property
+    def at_once(self) -> int:
+        """One sign of every key."""
+        return self.keys
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Keys come by themselves but for the own one, and never with both signs."""
+        law = apart(self.p_own, self.p_other)
+        return HonestLaw(p_other=self.p_other, together=law, ratio=self.p_own / self.p_other, tail=None)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return both rows of bits as hexadecimal digits, eight keys a byte."""

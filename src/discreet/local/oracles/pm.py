@@ -79,6 +79,11 @@ class PM(MeanOracle):
         moved = excess * self.window * (self.step * self.span) ** 2
         return spread * self._unit**2, moved * self._unit**2
 
+    @property
+    def largest(self) -> Fraction:
+        """The last point."""
+        return Fraction(self.points - 1, 2) * self._unit
+
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return one point per person."""
         point = np.empty(len(answered.people), np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import MisuseError
 from ..device.loss import WORD
 from ..oracle import SetValued, chance, check_ranges, grown
+from ..oracle_steps.honest import HonestLaw, Together, without_putting_back
 from ..oracle_steps.subsets import Subsets
 
 # Beyond, binomial coefficients and reports grow large; the wheel is near it there.
@@ -65,6 +66,27 @@ class PrivSet(Subsets, SetValued):
         return hit * Fraction(comb(self.symbols_in_all - 1, self.many - 1) - rest, everything - missing) + (
             1 - hit
         ) * Fraction(rest, missing)
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is any set of so many symbols; it meets the own ones or misses them."""
+        everything, missing = self._sets
+        hit, own, other = Fraction(self.hit, WORD), self.p_held, self.p_other
+        both = _count(self.symbols_in_all - 2, self.many - 2)
+        apart = _count(self.symbols_in_all - self.pad - 2, self.many - 2)
+        met = hit * Fraction(both, everything - missing)
+        neither = hit * Fraction(both - apart, everything - missing) + (1 - hit) * Fraction(apart, missing)
+        ways = [Together(both=neither, one=other, other=other), Together(both=met, one=own, other=other)]
+        if self.pad > 1:
+            ways.append(Together(both=met, one=own, other=own))
+        ratio = max(hit * Fraction(everything, everything - missing), (1 - hit) * Fraction(everything, missing))
+        tail = without_putting_back(self.symbols_in_all, self.many)
+        return HonestLaw(p_other=other, together=tuple(ways), ratio=ratio, tail=tail)
+
+
+def _count(symbols: int, many: int) -> int:
+    """Return how many sets of so many symbols there are; none of fewer than none."""
+    return comb(symbols, many) if symbols >= 0 and many >= 0 else 0
 
 
 def _best_many(growth: float, symbols: int, pad: int) -> int:

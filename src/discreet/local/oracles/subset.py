@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from ..device.loss import WORD
 from ..oracle import OneValue, chance, grown
+from ..oracle_steps.honest import HonestLaw, Together, without_putting_back
 from ..oracle_steps.subsets import Subsets
 
 
@@ -29,6 +30,24 @@ class Subset(Subsets, OneValue):
             hit = chance(many * growth / (many * growth + symbols - many))
             made.append(cls(epsilon=epsilon, size=size, pad=pad, single=single, many=many, hit=hit))
         return min(made, key=lambda oracle: (oracle.variance(0.0), oracle.many))
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is any set of so many symbols; the own one is in it or not."""
+        symbols, many, own = self.symbols_in_all, self.many, self.p_own
+        alone = Together(both=own * Fraction(many - 1, symbols - 1), one=own, other=self.p_other)
+        neither = Together(both=self._neither, one=self.p_other, other=self.p_other)
+        ratio = max(own * symbols / many, (1 - own) * symbols / (symbols - many))
+        tail = without_putting_back(symbols, many)
+        return HonestLaw(p_other=self.p_other, together=(neither, alone), ratio=ratio, tail=tail)
+
+    @property
+    def _neither(self) -> Fraction:
+        """Two values that are not the own one: there are two only where there are three symbols."""
+        symbols, many, own = self.symbols_in_all, self.many, self.p_own
+        if symbols < 3:
+            return Fraction(0)
+        return (many - 1) * (own * (many - 2) + (1 - own) * many) / ((symbols - 1) * (symbols - 2))
 
     @property
     def p_own(self) -> Fraction:

@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels.devices import report_points
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, Report, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..oracle_steps.hashing import count_hashed
+from ..oracle_steps.hashing import count_hashed, windows_met
+from ..oracle_steps.honest import HonestLaw, Together, found_together, independent
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 
@@ -80,9 +82,35 @@ class Wheel(SetValued):
 
     def supports(self, columns: ReportColumns) -> Counts:
         """Count the reports whose point lies within the arc that a candidate's hash begins."""
+        return count_hashed(columns["first"], columns["second"], *self._windows(columns), self.size)
+
+    def _windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return from where on an arc that holds each report's point may begin, and for how long."""
         low = columns["point"] - np.uint32(self.arc - 1)
-        width = np.full(len(low), self.arc, np.uint32)
-        return count_hashed(columns["first"], columns["second"], low, width, self.size)
+        return low, np.full(len(low), self.arc, np.uint32)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the values each report's point lies in the arc of."""
+        return windows_met(columns["first"], columns["second"], *self._windows(columns), values)
+
+    @property
+    def at_once(self) -> int:
+        """As many as some hash function puts within one arc."""
+        return min(self.size, found_together(self.p_other))
+
+    @property
+    def honest(self) -> HonestLaw:
+        """Blank is any hash function with any point, in whose arcs other values lie by themselves."""
+        own, other = self.p_held, self.p_other
+        ways = [Together(both=other * other, one=other, other=other), Together(both=own * other, one=own, other=other)]
+        if self.pad > 1:
+            ways.append(Together(both=own * other, one=own, other=own))
+        ratio = Fraction(self.inside * WORD, WIDE)
+        return HonestLaw(p_other=other, together=tuple(ways), ratio=ratio, tail=independent(other))
+
+    def cells(self, columns: ReportColumns) -> Counts:
+        """Return how many points lie in each sixteenth of the circle."""
+        return np.bincount(columns["point"] >> np.uint32(28), minlength=16).astype(np.int64)
 
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return a seed and a point."""

@@ -16,9 +16,9 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
 from ..estimation.candidates import Follows, Itemset, PatternBeliefs
-from ..estimation.sizes import BINS, HeldSizes
+from ..estimation.sizes import BINS, FEW, HeldSizes
 from ..oracle import Oracle
-from ..oracle_steps.choice import adaptive, grr_or_olh
+from ..oracle_steps.choice import LIARS, adaptive, error, grr_or_olh, honest_share
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Which
@@ -73,6 +73,9 @@ class Adept(Protocol):
         the likeliest, four for every pattern wanted.
     merged
         Whether all rounds count that asked about a pattern, by their precision, or only the newest.
+    robust
+        Whether what liars can do is weighed: oracles and paddings by what one report can add, sizes asked for in few
+        bins, and no padding longer than what they can drive it to.
 
     The defaults are what is best; the others show what each part is for.
     """
@@ -84,6 +87,7 @@ class Adept(Protocol):
     prior: bool = True
     later: Literal["uncertain", "likeliest"] = "uncertain"
     merged: bool = True
+    robust: bool = True
 
     name: ClassVar[str] = "adept"
     summary: ClassVar[str] = "the most frequent itemsets: asks again where it is uncertain what is among the top"
@@ -149,14 +153,19 @@ class Adept(Protocol):
     ) -> Generator[Ask, Any, RoundEstimate]:
         """Ask how many of the candidates people hold, and then which."""
         size = exact(self.sizes, "sizes")
-        bins = tuple(first for first in BINS if first <= len(of))
+        bins = tuple(first for first in (FEW if self.robust else BINS) if first <= len(of))
         question = HowMany(of, bins)
-        numbers: Estimate = yield Ask.of(
-            f"how many {about}", line.next(share * size), question, "adaptive", wanted.epsilon
-        )
+        sized = "grr" if self.robust else "adaptive"
+        numbers: Estimate = yield Ask.of(f"how many {about}", line.next(share * size), question, sized, wanted.epsilon)
         held = HeldSizes.of(numbers, bins, len(of))
         people = max(1, round(numbers.people * float((1 - size) / size)))
-        oracle = best_oracle(held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle)
+        liars = 0.0
+        if self.robust:
+            liars, most = LIARS, held.up_to(honest_share(numbers.ask.frequencies))
+            lengths = tuple(length for length in lengths if length <= most) or lengths[:1]
+        oracle = best_oracle(
+            held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle, liars=liars
+        )
         answer: Estimate = yield Ask(
             name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
         )
@@ -201,26 +210,38 @@ def best_oracle(
     *,
     lengths: tuple[int, ...] = LENGTHS,
     oracle: Literal["adaptive", "grr-or-olh"] = "adaptive",
+    liars: float = 0.0,
 ) -> Oracle:
-    """Return the oracle and padding with the least predicted error of a candidate as frequent as `near`."""
+    """Return the oracle and padding with the least predicted error of a candidate as frequent as `near`.
+
+    With a share of `liars`, what they could add counts as an error.
+    """
     last, frequency = near
     found: list[tuple[float, int, Oracle]] = []
     for pad in (length for length in lengths if length <= size):
         grows = held.grows(last, pad)
         try:
-            one = made(oracle, epsilon, size, pad, frequency / grows)
+            one = made(oracle, epsilon, size, pad, frequency / grows, people, liars)
         except MisuseError:
             break  # no room for so long a padding
-        noise = grows**2 * float(one.variance(frequency / grows, people))
+        noise = grows**2 * error(one, frequency / grows, people, liars)
         found.append((noise + (CUT_OFF * last * (1 - 1 / grows)) ** 2, pad, one))
     return min(found, key=lambda one: one[:2])[2]
 
 
-def made(oracle: Literal["adaptive", "grr-or-olh"], epsilon: Fraction, size: int, pad: int, frequency: float) -> Oracle:
-    """Return the oracle for a candidate that so many hold."""
+def made(
+    oracle: Literal["adaptive", "grr-or-olh"],
+    epsilon: Fraction,
+    size: int,
+    pad: int,
+    frequency: float,
+    people: int = 1,
+    liars: float = 0.0,
+) -> Oracle:
+    """Return the oracle for a candidate that so many hold, of so many people of whom a share may lie."""
     if oracle == "grr-or-olh":
         return grr_or_olh(epsilon, size, pad=pad)
-    return adaptive(epsilon, size, pad=pad, frequency=frequency)
+    return adaptive(epsilon, size, pad=pad, frequency=frequency, people=people, liars=liars)
 
 
 def learnt(picture: PatternBeliefs, facts: dict[str, Any]) -> Learnt:

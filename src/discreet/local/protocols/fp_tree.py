@@ -8,6 +8,7 @@ likely. Counts of paths add up to counts of itemsets.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import log, sqrt
 from typing import Any, ClassVar, Literal
 
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
+from ..estimation.sizes import FEW
 from ..estimation.tree import Mined, Tree, balanced, balanced_at_random, cut_share
-from ..oracle_steps.choice import make
+from ..oracle_steps.choice import honest_share, make
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Prefix
@@ -62,6 +64,9 @@ class FPTree(Protocol):
     corrected
         Whether itemsets are given back what baskets longer than the tree lose: the share of people who are cut before
         an itemset ends, times the guess from its items (B5).
+    robust
+        Whether liars about sizes are reckoned with: sizes are asked for in few bins, and neither the height of the tree
+        nor a padding exceeds what they can drive it to.
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
@@ -77,6 +82,7 @@ class FPTree(Protocol):
     balance: Balance = "even"
     itemset_weight: str = "0.7"
     corrected: bool = True
+    robust: bool = True
 
     name: ClassVar[str] = "fp-tree"
     summary: ClassVar[str] = "the most frequent itemsets, by a prefix tree that is learnt level by level"
@@ -85,7 +91,7 @@ class FPTree(Protocol):
     @property
     def finder(self) -> SVIM:
         """What finds the items."""
-        return SVIMBetter() if self.items == "svim-better" else SVIM()
+        return (SVIMBetter if self.items == "svim-better" else SVIM)(robust=self.robust)
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
@@ -121,12 +127,16 @@ class FPTree(Protocol):
         if len(singles) < 2:
             return learnt.alone()
         of = CandidateList(itemsets=tuple((item,) for item in sorted(singles)))
-        seen: Estimate = yield Ask.of(
-            "how many items", line.next(size), HowMany.up_to(of, len(singles)), self.size_oracle, wanted.epsilon
-        )
-        sizes = SizesRound.of(seen)
+        many = HowMany.up_to(of, len(singles))
+        if self.robust:
+            many = HowMany(of, tuple(first for first in FEW if first <= len(singles)))
+        sized = "grr" if self.robust else self.size_oracle
+        seen: Estimate = yield Ask.of("how many items", line.next(size), many, sized, wanted.epsilon)
+        sizes, percentile = SizesRound.of(seen), exact(self.percentile, "percentile")
+        if self.robust:
+            percentile = min(percentile, Fraction(honest_share(seen.ask.frequencies)))
         # A tree of one level has single items alone.
-        height = max(2, sizes.padding("percentile", exact(self.percentile, "percentile")))
+        height = max(2, sizes.padding("percentile", percentile))
         tree = Tree(chances)
         facts: dict[str, Any] = {"tree height": height}
         for level in range(1, height + 1):

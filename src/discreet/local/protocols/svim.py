@@ -49,6 +49,9 @@ class SVIM(Protocol):
         Whether estimates are scaled up for what the padding leaves out.
     sizes
         Whether sizes are asked for each by itself, or in bins.
+    robust
+        Whether what liars can do is weighed: the padding by what one report can add, sizes asked for in few bins, and
+        no padding longer than what liars about sizes can drive it to.
     """
 
     shares: tuple[str, str, str, str] = ("0", "0.5", "0.1", "0.4")
@@ -61,6 +64,7 @@ class SVIM(Protocol):
     percentile: str = "0.9"
     corrected: bool = True
     sizes: SizeBinning = "each"
+    robust: bool = False
 
     name: ClassVar[str] = "svim"
     summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
@@ -118,6 +122,7 @@ class SVIM(Protocol):
                 told=self.sizes,
                 near=near,
                 longest=LONGEST,
+                robust=self.robust,
                 about="items",
             )
             of = CandidateList(itemsets=tuple((place,) for place in sorted(first.best(most))))
@@ -138,6 +143,7 @@ class SVIM(Protocol):
                 corrected=self.corrected,
                 told=self.sizes,
                 near=near,
+                robust=self.robust,
                 about="candidates",
             )
         )
@@ -154,6 +160,7 @@ class SVIMBetter(SVIM):
     oracle: str = "adaptive"
     padding: Padding = "predicted"
     sizes: SizeBinning = "bins"
+    robust: bool = True
 
     name: ClassVar[str] = "svim-better"
     summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"

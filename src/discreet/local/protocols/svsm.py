@@ -38,6 +38,8 @@ class SVSM(Protocol):
         As for `svim`.
     shrunk
         Whether estimates are pulled to the guess as far as the noise says (empirical Bayes).
+    robust
+        As for `svim`, here and where the items are found.
     """
 
     shares: tuple[str, str, str] = ("0.5", "0.1", "0.4")
@@ -50,6 +52,7 @@ class SVSM(Protocol):
     corrected: bool = True
     sizes: SizeBinning = "each"
     shrunk: bool = False
+    robust: bool = False
 
     name: ClassVar[str] = "svsm"
     summary: ClassVar[str] = "the most frequent itemsets: items by svim, a guess at their sets, and estimates of those"
@@ -59,7 +62,7 @@ class SVSM(Protocol):
     def finder(self) -> SVIM:
         """What finds the items."""
         kinds: dict[str, type[SVIM]] = {kind.name: kind for kind in (SVIM, SVIMBetter, LDPMiner)}
-        return kinds[self.items]()
+        return kinds[self.items](robust=self.robust)
 
     def check(self, wanted: Wanted) -> None:
         """Refuse settings that do not add up."""
@@ -110,6 +113,7 @@ class SVSM(Protocol):
             corrected=self.corrected,
             told=self.sizes,
             near=items.least_of(wanted.top),
+            robust=self.robust,
             about="itemsets",
         )
         estimates, spread = last_round.values, last_round.variance
@@ -138,6 +142,7 @@ class SVSMBetter(SVSM):
     padding: Padding = "predicted"
     sizes: SizeBinning = "bins"
     shrunk: bool = True
+    robust: bool = True
 
     name: ClassVar[str] = "svsm-better"
     summary: ClassVar[str] = "svsm over svim-better, with the best oracle at every step, pulled to the guess"

@@ -13,9 +13,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..oracle_steps.reading import Refused
+from ..oracle import Oracle
+from ..oracle_steps.reading import Batch, Refused
 from .conversation import Ask, Estimate
+from .screening import Alarm, screened
 
 _BLOCK = 1 << 15  # reports that are read at a time
 
@@ -29,14 +32,20 @@ class Collected:
     estimate
         What the good reports add up to.
     refused
-        The others: the place of each among those that were sent, and why.
+        Those that are none: the place of each among those that were sent, and why.
+    left_out
+        Good ones that screening left out: the place of each among those that were sent.
+    alarms
+        What screening saw.
     """
 
     estimate: Estimate
     refused: tuple[Refused, ...]
+    left_out: tuple[int, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
 
 
-def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
+def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = False) -> Collected:
     """Read what devices sent in answer to a round, and return what it adds up to.
 
     Parameters
@@ -45,6 +54,10 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
         The round that was answered.
     sent
         The reports, each as the bytes that a device sent.
+    screen
+        Whether reports that no honest device is likely to have sent are left out. Good reports are then kept, as
+        arrays, until the round is added up. :func:`discreet.local.study.screening.screened` does the same over blocks
+        that are read again from where they lie.
 
     Examples
     --------
@@ -62,11 +75,24 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]]) -> Collected:
     """
     people, supports = 0, np.zeros(ask.oracle.kept, np.int64)
     refused: list[Refused] = []
+    kept: list[Batch] = []
+    places: list[NDArray[np.int64]] = []
     waiting, seen = iter(sent), 0
     while reports := list(islice(waiting, _BLOCK)):
         batch = ask.oracle.read(reports)
         people += len(batch)
         supports += ask.oracle.supports(batch.columns)
         refused += [replace(one, place=one.place + seen) for one in batch.refused]
+        if screen:
+            kept.append(batch)
+            places.append(batch.kept + seen)
         seen += len(reports)
+    if kept and isinstance(ask.oracle, Oracle):
+        looked = screened(ask.oracle, lambda: [batch.columns for batch in kept])
+        return Collected(
+            estimate=Estimate(ask, looked.people, looked.supports),
+            refused=tuple(refused),
+            left_out=tuple(np.concatenate(places)[looked.left_out].tolist()),
+            alarms=looked.alarms,
+        )
     return Collected(estimate=Estimate(ask, people, supports), refused=tuple(refused))

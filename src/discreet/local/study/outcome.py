@@ -14,6 +14,7 @@ from ...checks import positive
 from ...privacy.guarantee import Guarantee
 from ...results.patterns import Patterns
 from .conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
+from .screening import Screened
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,7 +32,7 @@ _NAMED = 5  # rounds that a note names one by one
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One line of the transcript: what was asked, of how many, through what."""
+    """One line of the transcript: what was asked, of how many, through what; how many reports are left out, and why."""
 
     name: str
     people: int
@@ -40,10 +41,12 @@ class Round:
     pad: int
     bits: float
     epsilon: str
+    left_out: int = 0
+    alarms: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, heard: Estimate) -> Round:
-        """Return the line of a round that was heard."""
+    def of(cls, heard: Estimate, seen: Screened | None = None) -> Round:
+        """Return the line of a round that was heard, with what screening said of it."""
         oracle = heard.ask.oracle
         return cls(
             name=heard.ask.name,
@@ -53,6 +56,8 @@ class Round:
             pad=oracle.pad,
             bits=oracle.bits,
             epsilon=str(oracle.epsilon),
+            left_out=len(seen.left_out) if seen else 0,
+            alarms=tuple(map(str, seen.alarms)) if seen else (),
         )
 
 
@@ -153,7 +158,7 @@ class Outcome:
             "protocol": self.protocol,
             "asked": dict(self.asked),
             "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in self.settings.items()},
-            "rounds": [vars(line) for line in self.rounds],
+            "rounds": [{**vars(line), "alarms": list(line.alarms)} for line in self.rounds],
             "facts": dict(self.facts),
             "notes": list(self.notes),
             # JSON has no number for what is not defined, such as an error over nothing.
@@ -222,6 +227,7 @@ def concluded(
     *,
     asked: Mapping[str, Any],
     simulated: bool,
+    rounds: Sequence[Round] = (),
 ) -> Outcome:
     """Return the outcome of a conversation that has ended, with what is to be said about it.
 
@@ -237,6 +243,8 @@ def concluded(
         What was asked for beside what was wanted.
     simulated
         Whether the reports came from a seeded source.
+    rounds
+        The lines of the rounds, where more is known of them than what was heard: what screening said.
     """
     everything = as_patterns(learnt, vocabulary, people)
     notes, related, found = list(learnt.notes), None, "patterns"
@@ -255,6 +263,8 @@ def concluded(
             f"There are too few people for this protocol: nobody was asked {', '.join(silent[:_NAMED])}{more}, and "
             "nothing is known of it."
         )
+    lines = tuple(rounds) or tuple(map(Round.of, heard))
+    notes += [f"In the round {one.name!r}, {alarm}" for one in lines for alarm in one.alarms]
     return Outcome(
         patterns=best,
         learnt=everything,
@@ -262,7 +272,7 @@ def concluded(
         protocol=plan.name,
         asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), **asked},
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]
-        rounds=tuple(map(Round.of, heard)),
+        rounds=lines,
         reports=most_asked([one.ask for one in heard]),
         facts=dict(learnt.facts),
         notes=tuple(notes),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
-from ..estimation.sizes import BINS, HeldSizes
-from ..oracle_steps.choice import largest_padding, make
+from ..estimation.sizes import BINS, FEW, HeldSizes
+from ..oracle_steps.choice import LIARS, error, honest_share, largest_padding, make
 from .conversation import Ask, Estimate, Partition
 from .pair_questions import HowManyRelations, Relations, WhichRelations
 from .questions import CandidateList, HowMany, Question, Which
@@ -76,23 +76,25 @@ class SizesRound:
         above[np.flatnonzero(self.kept)[-1]] = True  # never exceeded: the largest that stood out
         return int(np.argmax(above)) + 1
 
-    def best_padding(self, oracle: str, epsilon: Fraction, size: int, people: float, near: float) -> int:
+    def best_padding(
+        self, oracle: str, epsilon: Fraction, size: int, people: float, near: float, liars: float = 0.0
+    ) -> int:
         """Return the padding with the least predicted error of a candidate that a fraction `near` of people holds.
 
-        The error is noise, which grows with the padding, and half of what is cut off, whose scaling up is only right
-        on average.
+        The error is noise, which grows with the padding, what a share of liars could add, and half of what is cut off,
+        whose scaling up is only right on average.
         """
-        error: dict[int, float] = {}
+        errors: dict[int, float] = {}
         for pad in _LENGTHS:
             if pad > 1 and pad > len(self.kept):
                 break
             scaled = self.correction(pad)
             try:
-                noise = make(oracle, epsilon, size, pad=pad).variance(near / scaled, max(1, round(people)))
+                noise = error(make(oracle, epsilon, size, pad=pad), near / scaled, max(1, round(people)), liars)
             except MisuseError:
                 break  # no room for so long a padding
-            error[pad] = scaled**2 * noise + float(cut_off(near, scaled)) ** 2
-        return min(error, key=lambda pad: (error[pad], pad), default=1)
+            errors[pad] = scaled**2 * noise + float(cut_off(near, scaled)) ** 2
+        return min(errors, key=lambda pad: (errors[pad], pad), default=1)
 
     def correction(self, pad: int) -> float:
         """Return by how much estimates fall short where people hold more than `pad`: a ratio of sums (A5, A6).
@@ -148,6 +150,7 @@ def estimating(
     told: SizeBinning = "each",
     near: float = NEAR,
     longest: int | None = None,
+    robust: bool = False,
     about: str,
 ) -> Step:
     """Ask how many of the candidates people hold, where the padding needs it, and then which.
@@ -164,21 +167,28 @@ def estimating(
         How frequent the candidates are that have to be told apart, for a predicted padding.
     longest
         The largest size that is told apart from larger ones: that of all candidates, or a smaller one.
+    robust
+        Whether what liars can do is weighed: the padding by what one report can add, sizes asked for in few bins, and
+        no padding longer than what liars about sizes can drive it to.
     """
     # Nobody holds more than there is, and what people answer must not ask more of an oracle than it takes.
     most = min(len(of), largest_padding(oracles[1], epsilon))
     pad, short, sizes = min(padding if isinstance(padding, int) else len(of), most), 1.0, None
     if shares[0]:
         each = min(len(of), longest or len(of))
-        some = tuple(range(each + 1)) if told == "each" else tuple(first for first in BINS if first <= len(of))
-        question = how_many(of, some)
-        seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, oracles[0], epsilon)
+        wide = FEW if robust else BINS
+        one_by_one = told == "each" and not robust
+        some = tuple(range(each + 1)) if one_by_one else tuple(first for first in wide if first <= len(of))
+        question, sized = how_many(of, some), "grr" if robust else oracles[0]
+        seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, sized, epsilon)
         sizes = SizesRound.of(seen, told)
+        trusted = Fraction(honest_share(seen.ask.frequencies)) if robust else Fraction(1)
         if padding == "predicted":
             people = seen.people * float(shares[1] / shares[0])
-            pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near)
+            pad = sizes.best_padding(oracles[1], epsilon, len(of), people, near, LIARS if robust else 0.0)
+            pad = min(pad, sizes.padding("percentile", trusted)) if robust else pad
         else:
-            pad = len(of) if padding == "all" else sizes.padding(padding, percentile)
+            pad = len(of) if padding == "all" else sizes.padding(padding, min(percentile, trusted))
         pad = min(pad, most)
         short = sizes.correction(pad)
     answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), which(of), oracles[1], epsilon, pad=pad)

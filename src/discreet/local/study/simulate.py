@@ -7,7 +7,7 @@ law, and then the outcome says it is marginal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -24,15 +24,17 @@ from ...kernels.jit import in_threads
 from ...privacy.budget import Budget
 from ...registry import protocol as protocol_of
 from ...wording import hinted
-from ..oracle import Answered, Counts
+from ..oracle import Answered, Counts, Oracle, ReportColumns
 from ..protocol import Protocol
 from .conversation import Ask, Estimate, Learnt, Wanted, converse
 from .outcome import Outcome, Round, concluded, told_with
+from .screening import Screened, screened
 from .seeded_words import seed_of
 
 Speed: TypeAlias = Literal["person", "aggregated"]
 
 _BLOCK = 1 << 15  # people whose reports are made at a time
+_KEPT = 1 << 28  # bytes of reports that are kept while a round is screened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class SimulatedPeople:
     seed: int
     speed: Speed
     progress: Callable[[str, float], object] | None = None
+    screen: bool = False
 
     def numbers(self) -> NDArray[np.uint32]:
         """Return the number that each device draws once: the rounds go by it."""
@@ -52,20 +55,47 @@ class SimulatedPeople:
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Put a question to those whose number it names."""
+        return self.heard(ask, numbers)[0]
+
+    def heard(self, ask: Ask, numbers: NDArray[np.uint32]) -> tuple[Estimate, Screened | None]:
+        """Put a question to those whose number it names; with what screening said, where reports were made."""
         asked = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
         seed = seed_of(self.seed, f"{ask.name}:{ask.who.start}")
         edges = starts([len(part) for part in np.array_split(asked, max(1, -(-len(asked) // _BLOCK)))])
 
-        def count(block: int) -> Counts:
+        def answered(block: int) -> Answered:
             people = asked[edges[block] : edges[block + 1]]
             offsets, held = ask.question.answers(self.baskets, people)
-            answered = Answered(offsets=offsets, held=held, people=people)
+            return Answered(offsets=offsets, held=held, people=people)
+
+        def count(block: int) -> Counts:
             generator = None if self.speed == "person" else np.random.default_rng([seed, block])
-            return ask.oracle.aggregate(answered, seed, generator)
+            return ask.oracle.aggregate(answered(block), seed, generator)
 
         told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
-        supports: Counts = np.sum(in_threads(count, range(len(edges) - 1), told), axis=0, dtype=np.int64)
-        return Estimate(ask, len(asked), supports)
+        blocks = range(len(edges) - 1)
+        if self.screen and self.speed == "person" and isinstance(ask.oracle, Oracle):
+            oracle = ask.oracle
+            seen = screened(oracle, made_again(lambda block: oracle.reports(answered(block), seed), blocks, told))
+            return Estimate(ask, seen.people, seen.supports), seen
+        supports: Counts = np.sum(in_threads(count, blocks, told), axis=0, dtype=np.int64)
+        return Estimate(ask, len(asked), supports), None
+
+
+def made_again(
+    make: Callable[[int], ReportColumns], blocks: range, told: Callable[[float], object] | None = None
+) -> Callable[[], Iterable[ReportColumns]]:
+    """Return what gives the reports of a round block by block, as often as it is called.
+
+    They are kept where they are small, and otherwise made again: the same seed makes the same.
+    """
+    first = make(blocks[0])
+    if sum(column.nbytes for column in first.values()) * len(blocks) > _KEPT:
+        return lambda: map(make, blocks)
+    rest = in_threads(make, blocks[1:], told)
+    if told is not None:
+        told(1.0)
+    return lambda: [first, *rest]
 
 
 @hinted
@@ -79,6 +109,7 @@ def simulate(
     least: int = 1,
     speed: Speed = "person",
     score: bool = False,
+    screen: bool = True,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str, float], object] | None = None,
     transcript: Callable[[Round], object] | None = None,
@@ -105,6 +136,9 @@ def simulate(
         ``"person"``: every report is made. ``"aggregated"``: what they add up to is drawn.
     score
         Whether to compare with the truth.
+    screen
+        Whether reports that no honest device is likely to have sent are left out, as a collector would do. Only reports
+        that are made can be: at the speed ``"aggregated"`` nothing is screened.
     settings
         Settings of the protocol by name.
     progress
@@ -138,13 +172,14 @@ def simulate(
     plan.check(wanted)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
-    crowd = SimulatedPeople(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress)
-    numbers = crowd.numbers()
+    crowd = SimulatedPeople(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress, screen=screen)
+    numbers, rounds = crowd.numbers(), list[Round]()
 
     def hear(ask: Ask) -> Estimate:
-        one = crowd.hear(ask, numbers)
+        one, seen = crowd.heard(ask, numbers)
+        rounds.append(Round.of(one, seen))
         if transcript is not None:
-            transcript(Round.of(one))
+            transcript(rounds[-1])
         return one
 
     learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
@@ -155,8 +190,9 @@ def simulate(
         heard,
         baskets.vocabulary,
         len(baskets),
-        asked={"seed": seed, "speed": speed},
+        asked={"seed": seed, "speed": speed, "screen": screen and speed == "person"},
         simulated=True,
+        rounds=rounds,
     )
     compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
     if compared:

@@ -1,0 +1,147 @@
+"""What liars do to the protocols that find itemsets, with the defences and without, and what the defences cost.
+
+    python -m benchmarks.poisoning                  print the tables
+    python -m benchmarks.poisoning --write FILE     put the tables into FILE, between its two marks
+
+Every report is made, of honest people from the seed and of liars as `discreet.lab.measure.liars` crafts them; seeds are
+0 to 2. What the defences cost is drawn without reports (`speed="aggregated"`), seeds 0 to 4. All can be made again to
+the digit. It takes about half an hour of one core.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from statistics import mean
+from typing import Any, NamedTuple
+
+from .evidence import table
+from .mining import print_or_write
+
+MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
+DATA = ("BMS-POS_275k", "OnlineRetail_words")
+COST_DATA = (*DATA, "retail", "T10I4D100K")
+PROTOCOLS = ("adept", "svsm", "svsm-better", "fp-tree")
+CHOOSING = ("adept", "svsm-better", "fp-tree")
+SHARES = (0.001, 0.01, 0.05)
+TOP, EPSILON, SEEDS, COST_SEEDS = 64, 1, 3, 5
+COST_POINTS = [(top, epsilon) for top in (16, 64) for epsilon in (1, 2, 4)]
+ATTACKS = {
+    "crafted": "Crafted reports",
+    "one target": "One target a report, told by the rules",
+    "sizes": "Lies about sizes",
+}
+
+
+class Measured(NamedTuple):
+    """The mean over seeds: targets among the top, and NCR; the most honest reports that a round left out."""
+
+    lifted: float
+    rank: float
+    lost: int
+
+
+def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> Measured:
+    """Run one protocol under one attack."""
+    from discreet.exact.metrics import cumulative_rank
+    from discreet.lab.measure.liars import Liars, attacked, targets
+    from discreet.local.study.conversation import Wanted
+    from discreet.registry import protocol
+
+    plan = protocol(name, {"robust": defended})
+    wanted = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
+    runs = []
+    for seed in range(SEEDS):
+        liars = Liars(share=share, targets=targets(baskets), attack=attack, seed=seed)
+        runs.append(attacked(baskets, plan, wanted, liars, seed=seed, screen=defended))
+    ranks = [cumulative_rank(one.patterns, truth, top=TOP) for one in runs]
+    return Measured(mean(one.lifted for one in runs), mean(ranks), max(one.honest_left_out for one in runs))
+
+
+def attacks(data: str) -> Iterator[str]:
+    """Yield the tables of one data set."""
+    from discreet import mine
+    from discreet.lab.data.datasets import load
+
+    baskets = load(data)
+    truth = mine(baskets, top=TOP)
+    calm = {
+        (name, defended): measure(baskets, truth, name, "crafted", 0.0, defended=defended)
+        for name in PROTOCOLS
+        for defended in (False, True)
+    }
+    for attack, title in ATTACKS.items():
+        yield f"### {title}: {data}\n"
+        rows = []
+        for name in PROTOCOLS:
+            for defended in (False, True):
+                row = [f"`{name}`", "with" if defended else "without", f"{calm[name, defended].rank:.2f}"]
+                lost = calm[name, defended].lost
+                for share in SHARES:
+                    sys.stderr.write(f"{data} {attack} {name} {defended} {share}\n")
+                    found = measure(baskets, truth, name, attack, share, defended=defended)
+                    row += [f"{found.lifted:.1f}", f"{found.rank:.2f}"]
+                    lost = max(lost, found.lost)
+                rows.append([*row, str(lost) if defended else "–"])
+        heads = [f"{share:.1%} lie: {what}" for share in SHARES for what in ("targets", "NCR")]
+        yield from table(["protocol", "defences", "nobody lies: NCR", *heads, "honest reports left out, at most"], rows)
+
+
+def influence() -> Iterator[str]:
+    """Yield what one report can add."""
+    from discreet.local.oracle_steps.choice import oracles
+
+    yield "### What one report can add\n"
+    rows = []
+    for name, kind in oracles().items():
+        if not kind.live:
+            continue
+        row = [f"`{name}`"]
+        for epsilon, pad in ((1, 1), (1, 7), (4, 7)):
+            can = kind.make(Fraction(epsilon), 1515, pad=pad).influence
+            row.append(f"{float(can.people):,.1f} people, {can.values:,} values")
+        rows.append(row)
+    yield from table(["1,515 candidates", "ε = 1, padding 1", "ε = 1, padding 7", "ε = 4, padding 7"], rows)
+
+
+def costs() -> Iterator[str]:
+    """Yield what `robust` costs where nobody lies."""
+    from discreet import mine, simulate
+    from discreet.exact.metrics import cumulative_rank
+    from discreet.lab.data.datasets import load
+    from discreet.registry import protocol
+
+    yield "### What `robust` costs where nobody lies\n"
+    rows, all_off = [], dict[str, list[float]]((name, []) for name in CHOOSING)
+    for data in COST_DATA:
+        baskets = load(data)
+        for top, epsilon in COST_POINTS:
+            truth, row = mine(baskets, top=top), [data, f"k = {top}, ε = {epsilon}"]
+            for name in CHOOSING:
+                sys.stderr.write(f"cost {data} {top} {epsilon} {name}\n")
+                ranks = []
+                for robust in (False, True):
+                    plan = protocol(name, {"robust": robust})
+                    asked: dict[str, Any] = {"top": top, "epsilon": epsilon, "speed": "aggregated"}
+                    found = [simulate(baskets, plan, seed=seed, **asked).patterns for seed in range(COST_SEEDS)]
+                    ranks.append(mean(cumulative_rank(one, truth, top=top) for one in found))
+                all_off[name].append(ranks[1] - ranks[0])
+                row += [f"{ranks[0]:.3f}", f"{ranks[1] - ranks[0]:+.3f}"]
+            rows.append(row)
+    rows.append(["mean", "", *(cell for name in CHOOSING for cell in ("", f"{mean(all_off[name]):+.3f}"))])
+    rows.append(["worst", "", *(cell for name in CHOOSING for cell in ("", f"{min(all_off[name]):+.3f}"))])
+    heads = [head for name in CHOOSING for head in (f"`{name}`, `robust=off`: NCR", "`robust=on`")]
+    yield from table(["data", "question", *heads], rows)
+
+
+def tables() -> Iterator[str]:
+    """Yield all tables."""
+    yield from influence()
+    for data in DATA:
+        yield from attacks(data)
+    yield from costs()
+
+
+if __name__ == "__main__":
+    print_or_write(tables, MARKS)

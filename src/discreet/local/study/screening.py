@@ -1,0 +1,281 @@
+"""Screening: what a collector can tell of a round's reports without knowing who is honest.
+
+Some things hold for honest reports whatever people hold (`HonestLaw`). Where a round does not keep to them, somebody
+made reports up, and an alarm says what was seen. Reports that no honest device is likely to have sent are left out.
+All of it is the collector's own arithmetic over reports that it has: nobody is asked anything, and privacy is
+untouched. It stops crafted reports, and not a false basket told by the rules: that looks like an honest one.
+
+A round is gone through up to three times, in blocks: what is added up, which values come together, which reports are
+left out. What stays in memory grows with the values that are watched and not with the number of reports. Where no
+single report can be told from an honest one, the values that come together too often are lowered by as much as they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..oracle import Counts, Oracle, ReportColumns
+
+# What an alarm is about: two values that are named together too often, a value that more people seem to hold than there
+# are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few.
+Sign: TypeAlias = Literal["together", "supports", "cells", "ones"]
+
+WATCHED = 256
+"""How many values are looked at two by two, those with the largest supports: one that few name is lifted by nobody."""
+FAR = 6.0
+"""Deviations beyond which a sum is no accident."""
+_DROPPED = 0.1
+"""How many honest reports are expected to be left out of a round at most, for naming too many flagged values. The same
+holds for naming too many or too few at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarm:
+    """Something in a round that honest reports do not bring about.
+
+    Parameters
+    ----------
+    sign
+        What was seen.
+    values
+        The values it was seen of, ascending; cells where it is about cells. None where it is about whole reports.
+    reports
+        How many reports are left out for it.
+    lowered
+        By how many reports the values are lowered, those together that are lowered the most by one.
+    """
+
+    sign: Sign
+    values: tuple[int, ...]
+    reports: int = 0
+    lowered: int = 0
+
+    def __str__(self) -> str:
+        many = len(self.values)
+        said = {
+            "together": f"{many:,} values are named together more often than honest reports do, whatever is held",
+            "supports": f"{many:,} values are named more often than if everybody held them, or less than if nobody did",
+            "cells": f"{many:,} of the places that a report can lie in are not as likely as the others",
+            "ones": "some reports name more or fewer values than honest ones do",
+        }[self.sign]
+        left = f"{self.reports:,} reports are left out" if self.reports else ""
+        less = f"what up to {self.lowered:,} reports added to each is taken off" if self.lowered else ""
+        done = " and ".join(part for part in (left, less) if part)
+        return f"{said}; {done}." if done else f"{said}."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Screened:
+    """A round after screening.
+
+    Parameters
+    ----------
+    people, supports
+        How many reports are counted, and what they add up to.
+    left_out
+        The places of the others among all reports of the round, ascending.
+    alarms
+        What was seen.
+    """
+
+    people: int
+    supports: Counts
+    left_out: NDArray[np.int64]
+    alarms: tuple[Alarm, ...]
+
+
+class Screen:
+    """The screening of one round: `add` every block of reports, then `pair` every block, then ask `honest` of each.
+
+    Parameters
+    ----------
+    oracle
+        The oracle of the round.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle, self.law = oracle, oracle.honest
+        self.people, self.supports = 0, np.zeros(oracle.size, np.int64)
+        self._cells: Counts | None = None
+        self._watched: NDArray[np.int64] | None = None
+        self._together = np.zeros((0, 0), np.int64)
+
+    def add(self, columns: ReportColumns) -> None:
+        """Add a block of reports up."""
+        self.people += _rows(columns)
+        self.supports += self.oracle.supports(columns)
+        cells = self.oracle.cells(columns)
+        if cells is not None:
+            self._cells = cells if self._cells is None else self._cells + cells
+
+    @property
+    def pairs(self) -> bool:
+        """Whether the blocks are to be gone through again for values that come together."""
+        return self.law is not None and self.oracle.at_once > 1 and self.oracle.size > 1 and self.people > 0
+
+    @property
+    def watched(self) -> NDArray[np.int64]:
+        """The values that are looked at two by two, ascending."""
+        if self._watched is None:
+            largest = np.argsort(-self.supports, kind="stable")[:WATCHED]
+            self._watched = np.sort(largest).astype(np.int64)
+            self._together = np.zeros((len(largest), len(largest)), np.int64)
+        return self._watched
+
+    def pair(self, columns: ReportColumns) -> None:
+        """Count which of the watched values come together in a block of reports."""
+        both = together(self.oracle.named(columns, self.watched))
+        self._together += both
+
+    def leave(self, columns: ReportColumns) -> None:
+        """Take reports out again that were added and paired."""
+        self.people -= _rows(columns)
+        self.supports -= self.oracle.supports(columns)
+        if self.pairs and len(self._together):
+            self._together -= together(self.oracle.named(columns, self.watched))
+
+    def flagged(self) -> NDArray[np.int64]:
+        """Return the values that come together with another one more often than honest reports bring about.
+
+        What two values have in common beyond how often each is named has a mean of at most `excess` a report and a mean
+        square of at most `square`; by Bernstein's inequality it is over the bound below once in e^18 times.
+        """
+        return self.watched[self._over() > 0] if len(self._together) else np.zeros(0, np.int64)
+
+    def _over(self) -> NDArray[np.float64]:
+        """Return by how much each watched value comes together too often with the one it does so most with, or 0."""
+        if self.law is None:
+            return np.zeros(len(self.watched))
+        q, alone = float(self.law.p_other), self.supports[self.watched]
+        seen = self._together - q * (alone[:, None] + alone) + self.people * q * q
+        usual = self.people * float(self.law.excess)
+        over = np.where(seen > usual + far(self.people * float(self.law.square)), seen - usual, 0.0)
+        np.fill_diagonal(over, 0.0)
+        return np.asarray(over.max(1, initial=0.0))
+
+    def lower(self) -> int:
+        """Take off the supports what made-up reports added that cannot be told from honest ones; return the most.
+
+        A made-up report that names a value with another one adds (1 - q) (1 - q) to what the two have in common, and
+        1 - q more to the support than a report that says nothing. So nobody is lowered by more than was added.
+        """
+        if not len(self._together) or self.law is None:
+            return 0
+        q, over = float(self.law.p_other), self._over()
+        least = np.maximum(self.supports[self.watched] - round(self.people * q), 0)
+        off = np.minimum(np.rint(over / (1 - q)).astype(np.int64), least)
+        self.supports[self.watched] -= off
+        return int(off.max(initial=0))
+
+    def limit(self, flagged: int) -> int | None:
+        """Return from how many flagged values on a report is left out, or None where no number is improbable enough.
+
+        Any report is at most `ratio` times as likely for some basket as under the blank law.
+        """
+        if self.law is None or self.law.tail is None or not flagged:
+            return None
+        expected = self.people * float(self.law.ratio) * self.law.tail(flagged)
+        rare = np.flatnonzero(expected <= _DROPPED)
+        return int(rare[0]) if len(rare) else None
+
+    @property
+    def ones(self) -> tuple[int, int] | None:
+        """The fewest and the most values that a report names which names each by itself; None for other oracles."""
+        if self.law is None or self.law.tail is None or not self.oracle.each_alone or not self.people:
+            return None
+        tail, most = self.people * float(self.law.ratio) * self.law.tail(self.oracle.size), _DROPPED / 2
+        rare = np.flatnonzero(tail <= most)
+        # At most so many, and not at least one more.
+        few = np.flatnonzero(self.people * float(self.law.ratio) - tail > most)
+        return max(int(few[0]) - 1, 0) if len(few) else 0, int(rare[0]) - 1 if len(rare) else self.oracle.size
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """Return what the sums alone say, with nobody left out for it."""
+        found = []
+        held, other = float(self.oracle.p_held), float(self.oracle.p_other)
+        most = self.people * held + far(self.people * held * (1 - held))
+        least = self.people * other - far(self.people * other * (1 - other))
+        beyond = np.flatnonzero((self.supports > most) | (self.supports < least))
+        if len(beyond):
+            found.append(Alarm(sign="supports", values=tuple(beyond.tolist())))
+        if self._cells is not None:
+            chance = 1 / len(self._cells)
+            wide = far(self.people * chance * (1 - chance))
+            off = np.flatnonzero(np.abs(self._cells - self.people * chance) > wide)
+            if len(off):
+                found.append(Alarm(sign="cells", values=tuple(off.tolist())))
+        return tuple(found)
+
+
+def far(variance: float) -> float:
+    """Return how far a sum of numbers of at most 1 strays from its mean but once in e^18 times (Bernstein)."""
+    return FAR * sqrt(variance) + FAR**2 / 3
+
+
+def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> Screened:
+    """Screen a round, and return what the reports that are counted add up to.
+
+    Parameters
+    ----------
+    oracle
+        The oracle of the round.
+    blocks
+        Begins anew with the first block of good reports, each time it is called.
+    """
+    screen = Screen(oracle)
+    for columns in blocks():
+        screen.add(columns)
+    if screen.pairs:
+        for columns in blocks():
+            screen.pair(columns)
+    flagged, ones, alarms = screen.flagged(), screen.ones, screen.alarms()
+    limit = screen.limit(len(flagged))
+    many = odd = seen = 0
+    left = [np.zeros(0, np.int64)]
+    if limit is not None or ones is not None:
+        for columns in blocks():
+            few = np.ones(_rows(columns), bool) if limit is None else _fewer(oracle, columns, flagged, limit)
+            usual = np.ones(len(few), bool) if ones is None else _within(oracle, columns, ones)
+            out = ~(few & usual)
+            many, odd = many + int((~few).sum()), odd + int((few & ~usual).sum())
+            if out.any():
+                left.append(seen + np.flatnonzero(out))
+                screen.leave({name: column[out] for name, column in columns.items()})
+            seen += len(out)
+    if odd:
+        alarms = (Alarm(sign="ones", values=(), reports=odd), *alarms)
+    if len(flagged):
+        values = tuple(flagged.tolist())
+        alarms = (Alarm(sign="together", values=values, reports=many, lowered=screen.lower()), *alarms)
+    return Screened(people=screen.people, supports=screen.supports, left_out=np.concatenate(left), alarms=alarms)
+
+
+def together(named: NDArray[np.bool_]) -> Counts:
+    """Return how many reports name both of every two values, from a row per report."""
+    room = -len(named) % 64
+    padded = np.pad(named.T, ((0, 0), (0, room)))
+    bits = np.ascontiguousarray(np.packbits(padded, axis=1)).view(np.uint64)
+    counts = np.zeros((len(bits), len(bits)), np.int64)
+    for at, one in enumerate(bits):
+        counts[at, at:] = np.bitwise_count(one & bits[at:]).sum(1, dtype=np.int64)
+        counts[at:, at] = counts[at, at:]
+    return counts
+
+
+def _fewer(oracle: Oracle, columns: ReportColumns, flagged: NDArray[np.int64], limit: int) -> NDArray[np.bool_]:
+    return np.asarray(oracle.named(columns, flagged).sum(1) < limit)
+
+
+def _within(oracle: Oracle, columns: ReportColumns, ones: tuple[int, int]) -> NDArray[np.bool_]:
+    named = oracle.named(columns, np.arange(oracle.size)).sum(1)
+    return np.asarray((ones[0] <= named) & (named <= ones[1]))
+
+
+def _rows(columns: ReportColumns) -> int:
+    return len(next(iter(columns.values())))

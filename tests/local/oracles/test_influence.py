@@ -1,0 +1,94 @@
+"""What one report can add: the public number against every report there is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import ceil, log
+
+import numpy as np
+import pytest
+
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.hashing import hashes
+from discreet.local.oracle_steps.honest import Influence, found_together
+
+HASHING = {"olh", "blh", "wheel"}
+
+
+def every_report(oracle):
+    """Return all reports of a small oracle that does not hash."""
+    if oracle.name == "grr":
+        return [{"value": value} for value in range(oracle.symbols_in_all)]
+    if oracle.name in ("subset", "privset"):
+        return [{"values": list(some)} for some in combinations(range(oracle.symbols_in_all), oracle.many)]
+    if oracle.name == "hr":
+        return [{"row": row, "sign": sign} for row, sign in product(range(oracle.rows), (0, 1))]
+    if oracle.name == "pckv-ue":
+        rows = product(range(1 << oracle.keys), repeat=2)
+        return [{"told": f"{told:02x}", "signs": f"{plus:02x}"} for told, plus in rows if not plus & ~told]
+    return [{"bits": f"{bits:02x}"} for bits in range(1 << oracle.size)]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size", "pad", "single"), [("1", 6, 2, False), ("3", 5, 1, True), ("1/2", 4, 3, False)]
+)
+@pytest.mark.parametrize("name", [name for name in oracles() if name not in HASHING])
+def test_no_report_adds_more_and_some_report_adds_as_much(name, epsilon, size, pad, single):
+    oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
+    batch = oracle.read(every_report(oracle))
+    assert not batch.refused
+    named = oracle.named(batch.columns, np.arange(size))
+    assert named.sum(0).tolist() == oracle.supports(batch.columns).tolist()
+    assert named.sum(1).max() == oracle.influence.values
+    # By how much the estimate of one value, in people, grows with a report: exactly, in fractions.
+    held, other = oracle.p_held, oracle.p_other
+    worth = {int(one): (int(one) - other) / (held - other) for one in np.unique(named)}
+    assert max(worth.values()) == oracle.influence.people
+    # And so it does in the estimate itself, beside 9 reports that name nothing.
+    ten = oracle.estimate(np.array([1, *[0] * (size - 1)]), 10)[0] * 10
+    none = oracle.estimate(np.zeros(size, np.int64), 9)[0] * 9
+    assert ten - none == pytest.approx(float(oracle.influence.people))
+
+
+@pytest.mark.parametrize("name", sorted(HASHING))
+@pytest.mark.parametrize("bits", [12, 16])
+def test_seeds_put_as_many_values_together_as_there_are_seeds_for(name, bits):
+    """Of 2^bits seeds some put a few values less together than is said, and none a few more: by chance once in 100."""
+    oracle = oracles()[name].make(Fraction(2), 500, pad=1)
+    generator = np.random.default_rng(bits)
+    first = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32) | np.uint32(1)
+    second = generator.integers(0, 1 << 32, 1 << bits, dtype=np.uint32)
+    said = found_together(oracle.p_other, bits)
+    few = ceil(log(100) / -log(oracle.p_other))
+    for many, possible in ((said - few, True), (said + few + 1, False)):
+        values = generator.permutation(500)[:many]
+        at = hashes(first, second, values)
+        window = (1 << 32) // oracle.buckets if name != "wheel" else oracle.arc
+        together = (at // np.uint32(window) == (at // np.uint32(window))[:, :1]).all(1)
+        assert together.any() == possible
+    assert oracle.influence.values == min(500, found_together(oracle.p_other))
+    assert oracle.influence.people == (1 - oracle.p_other) / (oracle.p_held - oracle.p_other)
+
+
+@pytest.mark.parametrize("name", list(means()))
+def test_no_report_of_a_mean_is_worth_more(name):
+    oracle = means()[name].make(Fraction(1))
+    if name == "pm":
+        columns = {"point": np.array([0, oracle.points - 1])}
+    elif name == "duchi":
+        columns = {"sign": np.array([0, 1])}
+    else:
+        columns = {"kind": np.array([1, 1, 0, 0]), "value": np.array([0, oracle.pm.points - 1, 0, 1])}
+    assert max(abs(oracle.worth(columns))) == pytest.approx(float(oracle.influence.people))
+    assert oracle.influence.values == 1
+
+
+def test_harm_is_shared_where_one_report_cannot_name_all_targets():
+    assert Influence(people=Fraction(100), values=1).harm(10) == 10
+    assert Influence(people=Fraction(20), values=50).harm(10) == 20
+
+
+def test_the_first_round_of_a_large_study_has_the_numbers_that_the_page_has():
+    oracle = oracles()["privset"].make(Fraction(1), 1515, pad=7)
+    assert (float(oracle.influence.people), oracle.influence.values) == (pytest.approx(27.6, abs=0.1), 56)

@@ -1,0 +1,242 @@
+"""Screening: what honest reports look like whatever is held, false alarms, and crafted reports through every oracle."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+from discreet.lab.measure.liars import crafted
+from discreet.local import client
+from discreet.local.oracle import Answered, Oracle
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.hashing import windows_met
+from discreet.local.study.collect import collect
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study.screening import WATCHED, Alarm, Screen, screened, together
+from naive.enumerating import law
+
+ENUMERATED = ["grr", "subset", "privset", "oue", "sue", "hr", "pckv-ue"]
+HASHING = ["olh", "blh", "wheel"]
+LIVE = [name for name, kind in oracles().items() if kind.live]
+
+
+def people(rows, many, begin=0):
+    """Return `many` people who hold these rows in turn."""
+    chosen = [rows[at % len(rows)] for at in range(many)]
+    offsets = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
+    held = np.array([value for row in chosen for value in row], np.int32)
+    return Answered(offsets=offsets, held=held, people=np.arange(begin, begin + many))
+
+
+def chances(oracle, basket):
+    """Return every report of a device with a basket, its probability, and which values it names."""
+    exact = law(oracle.form, basket)
+    batch = oracle.read([json.loads(text) for text in exact])
+    assert not batch.refused
+    return list(exact.values()), oracle.named(batch.columns, np.arange(oracle.size))
+
+
+@pytest.mark.parametrize(
+    ("size", "pad", "single"), [(3, 1, False), (3, 2, False), (4, 2, False), (3, 1, True), (4, 3, False)]
+)
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_what_is_known_of_honest_reports_is_so_for_every_basket(name, size, pad, single):
+    """By the device's own functions over all of their choices: two values together, and the ratio to blank reports."""
+    oracle = oracles()[name].make(Fraction(1), size, pad=pad, single=single)
+    honest, q = oracle.honest, oracle.p_other
+    baskets = [(one,) for one in range(size)]
+    if not single:
+        baskets = [some for many in range(size) for some in combinations(range(size), many)]
+    reached = Fraction(-1)
+    for basket in baskets:
+        weights, named = chances(oracle, basket)
+        for one, other in combinations(range(size), 2):
+            if name == "pckv-ue" and one // 2 == other // 2:
+                continue  # the two signs of one key: never together
+            parts = [(int(row[one]) - q) * (int(row[other]) - q) for row in named]
+            mean = sum(weight * part for weight, part in zip(weights, parts, strict=True))
+            square = sum(weight * part * part for weight, part in zip(weights, parts, strict=True))
+            assert mean <= honest.excess
+            assert square <= honest.square
+            reached = max(reached, mean)
+        if honest.tail is not None:
+            blank = blank_law(oracle, named)
+            assert max(weight / chance for weight, chance in zip(weights, blank, strict=True)) <= honest.ratio
+            for many in range(1, size + 1):
+                counts = named[:, :many].sum(1)
+                tails = [float(sum(c for c, n in zip(blank, counts, strict=True) if n >= t)) for t in range(many + 1)]
+                assert honest.tail(many) == pytest.approx(tails)
+    if pad <= size - 2 or single:
+        assert reached == honest.excess  # nothing is wasted: some basket is at the bound
+
+
+def blank_law(oracle, named):
+    """Return the chance of each report under the blank law."""
+    if oracle.name in ("oue", "sue"):
+        q = oracle.p_other
+        return [q ** int(row.sum()) * (1 - q) ** (oracle.size - int(row.sum())) for row in named]
+    drawn = 1 if oracle.name == "grr" else oracle.many
+    assert len(named) == comb(oracle.symbols_in_all, drawn)
+    return [Fraction(1, len(named))] * len(named)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("held", [[], [0], [0, 1]])
+@pytest.mark.parametrize("name", HASHING)
+def test_hashed_values_come_together_as_if_hashes_were_random(name, held):
+    """All 45 pairs of ten values within 5 deviations of one of the ways: by chance once in 7,000 for all nine cases."""
+    oracle = oracles()[name].make(Fraction(1), 10, pad=2)
+    many = 60_000
+    named = oracle.named(oracle.reports(people([held], many), 3), np.arange(10))
+    counts = together(named)
+    for one, other in combinations(range(10), 2):
+        # One value of two that are held is sampled half of the time: then it is between two of the ways.
+        ways = [many * float(way.both) for way in oracle.honest.together]
+        low, high = min(ways), max(ways)
+        assert low - 5 * np.sqrt(low) <= counts[one, other] <= high + 5 * np.sqrt(high)
+        if not {one, other} & set(held):
+            assert counts[one, other] <= low + 5 * np.sqrt(low)
+    assert counts[np.arange(10), np.arange(10)].tolist() == named.sum(0).tolist()
+
+
+@pytest.mark.parametrize("name", list(oracles()))
+def test_named_values_add_up_to_supports(name):
+    oracle = oracles()[name].make(Fraction(1), 37, pad=2)
+    columns = oracle.reports(people([[], [3], [3, 36]], 300), 5)
+    values = np.array([0, 3, 9, 36])
+    assert oracle.named(columns, values).sum(0).tolist() == oracle.supports(columns)[values].tolist()
+    # The quick ways name what adding every report up by itself names.
+    assert (oracle.named(columns, values) == Oracle.named(oracle, columns, values)).all()
+
+
+HONEST = {
+    "the same basket": [[0, 1, 2, 3, 4]],
+    "nothing": [[]],
+    "everything": [list(range(60))],
+    "pairs that go together": [[2 * at, 2 * at + 1] for at in range(30)],
+    "anything": [sorted(np.random.default_rng(at).permutation(60)[: at % 8].tolist()) for at in range(100)],
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", ["1/2", "1", "4"])
+@pytest.mark.parametrize("kind", HONEST)
+@pytest.mark.parametrize("name", list(oracles()))
+def test_honest_rounds_raise_no_alarm_and_lose_nobody(name, kind, epsilon):
+    """False alarms: at most 1,770 pairs and 60 values at e^-18 each, in 150 rounds: once in 200 times for all."""
+    oracle = oracles()[name].make(Fraction(epsilon), 60, pad=3)
+    columns = oracle.reports(people(HONEST[kind], 6000), 11)
+    seen = screened(oracle, lambda: [columns])
+    assert seen.alarms == ()
+    assert (seen.people, len(seen.left_out)) == (6000, 0)
+    assert seen.supports.tolist() == oracle.supports(columns).tolist()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["the same basket", "anything"])
+@pytest.mark.parametrize("name", ["olh", "wheel", "privset", "subset"])
+def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
+    """4 of 100 reports name ten targets nobody holds: they are flagged, and three honest reports are lost at most."""
+    size, targets = 400, list(range(100, 110))
+    oracle = oracles()[name].make(Fraction(1), size, pad=4)
+    rows = [[value for value in row if value < 60] for row in HONEST[kind]]
+    honest = oracle.reports(people(rows, 28_800), 7)
+    lies = crafted(oracle, targets, 1200, np.random.default_rng(3))
+    seen = screened(oracle, lambda: [honest, lies])
+    alarm = seen.alarms[0]
+    assert (alarm.sign, set(alarm.values) <= set(targets), len(alarm.values) > 2) == ("together", True, True)
+    assert (seen.left_out < 28_800).sum() <= 3
+    assert seen.people == 30_000 - len(seen.left_out)
+    plain = oracle.estimate(oracle.supports(honest) + oracle.supports(lies), 30_000)[targets].mean()
+    left = oracle.estimate(seen.supports, seen.people)[targets].mean()
+    assert left < 0.6 * plain
+    if name == "privset":
+        assert left < 0.01
+        assert (seen.left_out >= 28_800).sum() > 1000
+    # Whoever is not a target is estimated as before.
+    rest = np.setdiff1d(np.arange(size), targets)
+    sure = 5 * np.sqrt(oracle.variance(0.0, 28_800))
+    after, before = oracle.estimate(seen.supports, seen.people), oracle.estimate(oracle.supports(honest), 28_800)
+    assert np.abs(after - before)[rest].max() < sure
+
+
+def test_bits_that_are_too_many_are_left_out():
+    oracle = oracles()["oue"].make(Fraction(1), 64, pad=1)
+    honest = oracle.reports(people([[1], [2]], 5000), 2)
+    all_ones = {"bits": np.full((40, 2), 0xFFFFFFFF, np.uint32)}
+    no_ones = {"bits": np.zeros((40, 2), np.uint32)}
+    seen = screened(oracle, lambda: [honest, all_ones, no_ones])
+    assert seen.left_out.tolist() == list(range(5000, 5080))
+    assert seen.alarms[0] == Alarm(sign="ones", values=(), reports=80) or seen.alarms[1].reports == 80
+    assert sum(alarm.reports for alarm in seen.alarms) == 80
+
+
+def test_a_bucket_that_everybody_names_and_a_value_that_more_than_all_hold_are_said():
+    oracle = oracles()["olh"].make(Fraction(1), 20, pad=1)
+    columns = oracle.reports(people([[1]], 4000), 2)
+    columns["value"][:] = 0
+    assert [alarm.sign for alarm in screened(oracle, lambda: [columns]).alarms] == ["cells"]
+    grr = oracles()["grr"].make(Fraction(1), 20, pad=1)
+    seen = screened(grr, lambda: [{"value": np.full(4000, 3)}])
+    (alarm,) = seen.alarms
+    assert (alarm.sign, len(seen.left_out), alarm.values) == ("supports", 0, tuple(range(20)))
+    assert str(alarm) == "20 values are named more often than if everybody held them, or less than if nobody did."
+
+
+def test_an_alarm_says_what_was_done():
+    alarm = Alarm(sign="together", values=(1, 2), reports=1200, lowered=30)
+    assert str(alarm) == (
+        "2 values are named together more often than honest reports do, whatever is held; 1,200 reports are "
+        "left out and what up to 30 reports added to each is taken off."
+    )
+
+
+def test_memory_does_not_grow_with_the_reports():
+    """Whatever is kept between blocks is as large as what is watched."""
+    oracle = oracles()["wheel"].make(Fraction(1), 3000, pad=3)
+    columns = oracle.reports(people([[1, 2]], 500), 2)
+    screen = Screen(oracle)
+    sizes = []
+    for _ in range(3):
+        screen.add(columns)
+    for _ in range(3):
+        screen.pair(columns)
+        sizes.append(sum(one.nbytes for one in vars(screen).values() if isinstance(one, np.ndarray)))
+    assert len(set(sizes)) == 1
+    assert len(screen.watched) == WATCHED
+
+
+def test_a_round_without_reports_and_a_round_of_one_value():
+    for name in LIVE:
+        oracle = oracles()[name].make(Fraction(1), 1, pad=1)
+        seen = screened(oracle, lambda oracle=oracle: [oracle.read([]).columns])
+        assert (seen.people, seen.supports.tolist(), seen.alarms) == (0, [0], ())
+
+
+def test_a_collector_screens_the_bytes_that_were_sent():
+    """Places are among all that were sent, the unreadable ones too."""
+    ask = Ask.of("which", Who(0, 2**32), Which(CandidateList(items=300)), "privset", Fraction(1), pad=3)
+    oracle = ask.frequencies
+    honest = [client(ask.form, [1], max_epsilon=1) for _ in range(1500)]
+    lie = {"values": sorted([*range(100, 110), *range(oracle.many - 10)])}
+    lies = [json.dumps(lie, separators=(",", ":")).encode()] * 100
+    collected = collect(ask, [b"nonsense", *honest, *lies], screen=True)
+    assert len(collected.refused) == 1
+    assert set(range(1501, 1601)) <= set(collected.left_out)
+    assert len(collected.left_out) <= 103
+    assert collected.alarms[0].sign == "together"
+    plain = collect(ask, [b"nonsense", *honest, *lies])
+    assert (plain.left_out, plain.alarms, plain.estimate.people) == ((), (), 1600)
+
+
+def test_windows_are_met_as_kernels_count_them():
+    oracle = oracles()["wheel"].make(Fraction(1), 50, pad=2)
+    columns = oracle.reports(people([[1, 2]], 200), 2)
+    met = windows_met(columns["first"], columns["second"], *oracle._windows(columns), np.arange(50))
+    assert met.sum(0).tolist() == oracle.supports(columns).tolist()
