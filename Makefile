@@ -11,10 +11,11 @@ TESTS := -m pytest -n 2 -m "not slow"
 # What also runs with kernels as plain Python; tests of the compiler itself say how each of their programs runs.
 PLAIN := tests/kernels tests/exact/test_mine.py --ignore tests/kernels/test_jit.py
 
-.PHONY: demo test quick clients coverage matrix hooks news release lint bench evidence docs soak lock install clean help
+.PHONY: demo demo-study test quick clients coverage matrix hooks news release lint bench evidence docs soak lock install clean help
 
 help:
 	@echo "make demo   set everything up and show the main job on made-up data"
+	@echo "make demo-study   a live study with 20,000 simulated people, and its service left up with the result"
 	@echo "make test   set everything up and run all tests (make soak: the long ones)"
 	@echo "make clients   build the TypeScript client, where Node is"
 	@echo "make quick  the tests of a minute      make hooks   run them, ruff and mypy before each commit"
@@ -47,6 +48,11 @@ install: $(FULL)
 
 demo: $(BASE)
 	$(BIN)/discreet demo
+
+# A live study with 20,000 simulated people, through all rounds; its service stays up with the result until Ctrl-C.
+demo-study: $(MADE) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[server]'
+	$(BIN)/python -m benchmarks.demo_study
 
 # Kernels are compiled once here and kept: each of pytest's workers would compile them anew.
 test: install lint clients

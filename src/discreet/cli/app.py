@@ -24,7 +24,9 @@ from .progress import ProgressBar
 from .rank import app as rank
 from .release import app as curator
 from .run import exited
+from .serve import app as serving
 from .simulate import app as simulation
+from .study import app as study
 
 if TYPE_CHECKING:
     from ..results.patterns import Patterns
@@ -73,6 +75,8 @@ app.add_typer(simulation)
 app.add_typer(mechanisms)
 app.add_typer(planning)
 app.add_typer(audit)
+app.add_typer(serving)
+app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")
 app.add_typer(lab, name="lab")
 

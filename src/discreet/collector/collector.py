@@ -254,6 +254,15 @@ class StudyCollector:
                         self.count_refused(name, Reason(reason), many)
                     raise
 
+    def listed(self) -> list[dict[str, Any]]:
+        """Return all studies, with their states."""
+        told = []
+        for record in self.store.studies():
+            plan = self.plan(record.name)
+            state = self.questions(record.name).state
+            told.append({"name": plan.name, "title": plan.title, "state": state, "who": plan.who})
+        return told
+
     def questions(self, name: str) -> Questions:
         """Return the state of a study, and what is asked now."""
         self.record(name)

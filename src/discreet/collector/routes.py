@@ -54,3 +54,14 @@ MANY_BODY = _body(
     "application/json",
     {"type": "object", "required": ["many"], "properties": {"many": {"type": "integer", "minimum": 1}}},
 )
+OPERATOR_BODY = _body(
+    "application/json",
+    {
+        "type": "object",
+        "required": ["scopes"],
+        "properties": {
+            "scopes": {"type": "array", "minItems": 1, "items": {"enum": ["operate", "enrol", "watch"]}},
+            "label": {"type": "string"},
+        },
+    },
+)

@@ -29,7 +29,7 @@ from .batcher import Batcher
 from .collector import Scope, StudyCollector
 from .metrics import exposition
 from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
-from .routes import BATCH_BODY, MANY_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
+from .routes import BATCH_BODY, MANY_BODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
 from .storage.store import StoreError
 from .study_file import StudyPlan
 from .uploads import MOST_BATCH, MOST_ONE, ReportBatch, Upload, hashed, key_hash, one_report, upload_of
@@ -245,12 +245,7 @@ def _add_public(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/studies", summary="All studies, with their states.")
     def studies() -> list[dict[str, Any]]:
-        told = []
-        for record in collector.store.studies():
-            plan = collector.plan(record.name)
-            state = collector.questions(record.name).state
-            told.append({"name": plan.name, "title": plan.title, "state": state, "who": plan.who})
-        return told
+        return collector.listed()
 
     @app.get("/v1/studies/{name}", summary="A study as it is signed.")
     def study(name: STUDY_NAME) -> dict[str, str]:
@@ -324,6 +319,20 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         except DiscreetError as error:
             raise RefusedRequest(Reason.PLAN_REFUSED, str(error)) from None
         return {"name": record.name, "id": record.id, "key": record.key}
+
+    @app.post("/v1/operators", summary="Make a token for an operator (scope operate).", openapi_extra=OPERATOR_BODY)
+    async def operators(request: Request) -> dict[str, str]:
+        await service.allowed(request, "operate")
+        try:
+            told = json.loads(await service.body(request, MOST_ONE))
+            scopes, label = told["scopes"], told.get("label", "")
+            if not isinstance(scopes, list) or not isinstance(label, str):
+                raise ValueError
+            token = await run_in_threadpool(collector.add_operator, [str(one) for one in scopes], label)
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            detail = str(error) if isinstance(error, DiscreetError) else 'Say what for: {"scopes": ["watch"]}.'
+            raise RefusedRequest(Reason.MALFORMED, detail) from None
+        return {"token": token}
 
     @app.get("/v1/studies/{name}/status", summary="Progress, tokens and refusals (scope watch).")
     async def status(name: STUDY_NAME, request: Request) -> dict[str, Any]:

@@ -22,7 +22,7 @@ LOCK = "serving.lock"
 _HEADERS = 20.0  # seconds in which the head of a request has to come
 
 
-def collector_in(directory: Path | str, store: str | None = None, *, make: bool = True) -> StudyCollector:
+def collector_in(directory: Path | str, store: str | None = None) -> StudyCollector:
     """Return the collector of a directory: its signing key, and its store there or elsewhere.
 
     Parameters
@@ -31,15 +31,10 @@ def collector_in(directory: Path | str, store: str | None = None, *, make: bool 
         The directory of the service.
     store
         The address of a database; None for the SQLite file of the directory.
-    make
-        Whether to make the directory where there is none.
     """
     directory = Path(directory)
     try:
-        if make:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        elif not directory.is_dir():
-            raise InputError(f"There is no directory {directory}: `discreet serve {directory}` makes one.")
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
     return StudyCollector(opened(store, directory), Signer.of(directory))

@@ -12,7 +12,7 @@ from discreet.errors import MisuseError
 from discreet.local.device.client import ANSWERS
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import good, pack, unpack, width
+from discreet.local.oracle_steps.packing import flat, good, pack, unpack, width
 from vectors.make_studies import packed_oracles
 from vectors.reading import cases
 
@@ -39,6 +39,7 @@ def test_vectors(case):
         return
     assert json.dumps(oracle.written(columns, 0), separators=(",", ":")) == case["report"]
     assert pack(oracle, oracle.read([case["report"].encode()]).columns).tolist() == [case["words"]]
+    assert flat(json.loads(case["report"])) == case["words"]
 
 
 @pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MisuseError
-from .reading import ReportColumns
+from .reading import Report, ReportColumns
 
 Words: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -102,6 +102,23 @@ def pack(oracle: Any, columns: ReportColumns) -> Words:
     if layout.wide:
         return columns[layout.names[0]].astype(np.uint32).reshape(-1, width(oracle))
     return np.stack([columns[name].astype(np.uint32) for name in layout.names], axis=1)
+
+
+def flat(report: Report) -> list[int]:
+    """Return one report as it travels as its words: for whoever has the question and no oracle.
+
+    Examples
+    --------
+    >>> flat({"seed": [7, 9], "value": 1}), flat({"pm": {"point": 5}}), flat({"duchi": {"sign": 0}})
+    ([7, 9, 1], [1, 5], [0, 0])
+    """
+    words: list[int] = []
+    for name, value in report.items():
+        if isinstance(value, dict):
+            words += [int(name == "pm"), *flat(value)]
+        else:
+            words += value if isinstance(value, list) else [value]
+    return words
 
 
 def good(oracle: Any, words: Words) -> Mask:

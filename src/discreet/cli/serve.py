@@ -1,0 +1,62 @@
+"""`discreet serve`: the service of live studies, on a port."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .numbers import whole
+from .terminal import say
+
+app = typer.Typer()
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="ADDRESS",
+        envvar="DISCREET_STORE",
+        help="Keep studies in PostgreSQL: postgresql://user@host/database.  \\[default: a SQLite file]",
+        show_default=False,
+    ),
+]
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet serve studies\n\n"
+    "discreet serve studies --host 0.0.0.0 --port 80\n\n"
+    "discreet serve studies --store postgresql://collector@localhost/studies --port 8001"
+)
+def serve(
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIRECTORY",
+            help="Holds the signing key and the studies; made where there is none.",
+            show_default=False,
+        ),
+    ],
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(parser=whole, metavar="N", help="The port; 0 takes any that is free.")] = 8000,
+    store: StoreOption = None,
+    rate: Annotated[
+        int, typer.Option(parser=whole, metavar="N", help="Requests a second from one address; 0 for any number.")
+    ] = 2000,
+) -> None:
+    """Run the service of live studies: devices ask it what is asked, and send their reports to it.
+
+    It speaks HTTP; put it behind a proxy that speaks HTTPS. `discreet study` opens studies in it.
+    """
+    from ..collector.serving import serve as run
+
+    run(
+        directory,
+        host=host,
+        port=port,
+        store=store,
+        rate=rate,
+        ready=lambda address: say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True),
+    )

@@ -1,0 +1,308 @@
+"""`discreet study`: what an operator does, from a study file to its result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import MisuseError
+from . import options as given
+from .groups import Writing, grouped
+from .numbers import whole
+from .progress import ProgressBar
+from .serve import StoreOption
+from .study_simulate import app as simulation
+from .terminal import console, say
+
+if TYPE_CHECKING:
+    from ..collector.operators import Operator
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Run live studies: write one, check it, open it in a service, watch it and read its result.",
+)
+
+app.add_typer(simulation)
+
+StudyFile = Annotated[
+    Path,
+    typer.Argument(metavar="STUDY.toml", help="The study, as `discreet study new` writes one.", show_default=False),
+]
+StudyName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the study.", show_default=False)]
+Place = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="DIRECTORY|URL",
+        envvar="DISCREET_AT",
+        help="Where the service is: its directory here, or its address.",
+    ),
+]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        envvar="DISCREET_TOKEN",
+        help="An operator's token, for a service elsewhere.",
+        show_default=False,
+    ),
+]
+
+
+def _operator(place: str, token: str | None, store: str | None, *, make: bool = False) -> Operator:
+    from ..collector.operators import operator_at
+
+    return operator_at(place, token=token, store=store, make=make)
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study new study.toml")
+def new(path: StudyFile) -> None:
+    """Write a study file to begin with; every field is explained in it."""
+    from ..collector.study_file import TEMPLATE
+
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(TEMPLATE.format(path=path))
+    except FileExistsError:
+        raise MisuseError(f"{path} is there already: give another name.") from None
+    say(f"Wrote {path}. Change it to your study, then: discreet study check {path}")
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study check study.toml")
+def check(path: StudyFile) -> None:
+    """Say whether a study can be opened, and what its first question would be; nothing is opened."""
+    from ..collector.core import StudyCore
+    from ..collector.study_file import read_study
+
+    plan = read_study(path)
+    core = StudyCore(plan)
+    first = core.asks[0]
+    closing = {
+        "quota": f"at its share of {plan.people or 0:,} people",
+        "deadline": f"{plan.hours or 0:g} hours after it opened",
+        "hand": "when you say so",
+    }[plan.close]
+    say(f"{path} can be opened: {plan.title}")
+    say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.items):,} items, epsilon {plan.epsilon}")
+    say(f"  first round: {first.name}, {first.oracle.name}, {first.oracle.bits:g} bits per report")
+    say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
+    say(f"  who may take part: {'whoever holds a token' if plan.who == 'tokens' else 'anyone'}")
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study plan study.toml\n\n"
+    "discreet study plan study.toml --people 50000 --sizes 4"
+)
+def plan(
+    path: StudyFile,
+    people: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole, metavar="N", help="How many take part.  \\[default: as in the file]", show_default=False
+        ),
+    ] = None,
+    sizes: Annotated[float, typer.Option(metavar="NUMBER", help="About how many items a participant holds.")] = 5.0,
+    form: given.ViewOption = "table",
+) -> None:
+    """Forecast a study before it is opened: what it would find, and how many people it needs."""
+    from ..collector.study_file import read_study
+    from ..planning import plan as forecast
+
+    study = read_study(path)
+    asked: dict[str, Any] = {
+        "items": len(study.items),
+        "epsilon": study.epsilon,
+        "top": study.top,
+        "sizes": min(sizes, len(study.items)),
+        "side": "local",
+        "names": [study.protocol],
+        **({"lengths": (2, None)} if study.least == 2 else {}),
+    }
+    with ProgressBar("forecasting") as bar:
+        needed = forecast(**asked, progress=bar.stage)
+        expected = forecast(people=people or study.people, **asked) if people or study.people else None
+    enough = needed.needed.get(study.protocol)
+    if form == "json":
+        told = {"needed": enough, "forecast": (expected or needed).to_dict()}
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        return
+    console().print(expected or needed)
+    if enough is None:
+        say("More people than can be forecast are needed for four of five patterns: allow more epsilon, or ask less.")
+    else:
+        say(f"About {int(enough):,} people are needed to find four of five patterns.")
+
+
+@app.command(
+    "open",
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study open study.toml --at studies\n\n"
+    "discreet study open study.toml --at https://studies.example.org --token TOKEN",
+)
+def open_study(path: StudyFile, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
+    """Publish a study in a service, signed, and ask its first question. What is open does not change any more."""
+    from ..collector.study_file import read_study
+
+    study = read_study(path)
+    with _operator(place, token, store, make=True) as operator:
+        told = operator.open(study)
+    say(f"The study {told['name']} is open. Its id is {told['id']}.")
+    say(f"Give its key to those who take part, for their devices to check: {told['key']}")
+    if study.who == "tokens":
+        say(f"Make tokens for them: discreet study token --at {place} --study {study.name} --many 100")
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\ndiscreet study status --at studies\n\ndiscreet study status breakfast --at studies"
+)
+def status(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The study; left out, all are listed.", show_default=False)
+    ] = None,
+    place: Place = "studies",
+    token: Token = None,
+    store: StoreOption = None,
+    form: given.ViewOption = "table",
+) -> None:
+    """Show how far a study has come: its rounds, tokens, and reports that were refused."""
+    with _operator(place, token, store) as operator:
+        told: Any = operator.studies() if name is None else operator.status(name)
+    if form == "json":
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        return
+    if name is None:
+        for one in told:
+            say(f"{one['name']:<24}  {one['state']:<8}  {one['title']}")
+        if not told:
+            say("There are no studies yet: discreet study open STUDY.toml")
+        return
+    say(f"{told['name']}: {told['title']}")
+    say(f"  {told['state']}; {told['people']:,} reports; {told['protocol']}, epsilon {told['epsilon']}")
+    for one in told["rounds"]:
+        quota = "" if one["quota"] is None else f" of {one['quota']:,}"
+        say(f"  {one['round']:>3}  {one['name']:<28}  {one['state']:<8}  {one['people']:>9,}{quota} reports")
+    say(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
+    for reason, many in told["refused"].items():
+        say(f"  refused: {many:,} {reason}")
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study close breakfast --at studies")
+def close(name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
+    """Close the rounds of a study that are open: no report is taken any more, and the study goes on."""
+    with _operator(place, token, store) as operator, ProgressBar("adding up"):
+        closed = operator.close(name)
+    say(
+        f"Closed {closed:,} {'round' if closed == 1 else 'rounds'} of {name}."
+        if closed
+        else f"No round of {name} is open."
+    )
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study results breakfast --at studies\n\n"
+    "discreet study results breakfast --at https://studies.example.org -o patterns.csv"
+)
+@grouped
+def results(
+    name: StudyName,
+    place: Place = "studies",
+    token: Token = None,
+    store: StoreOption = None,
+    *,
+    writing: Writing,
+) -> None:
+    """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
+    from ..results.files import load
+    from ..temporary import passing_folder
+
+    with _operator(place, token, store) as operator:
+        text = operator.result(name)
+    with passing_folder() as folder:
+        file = folder / "result.json"
+        file.write_text(text, encoding="utf-8")
+        found = load(file)
+    writing.write(found)
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study export breakfast --at studies -o breakfast.json")
+def export(
+    name: StudyName,
+    place: Place = "studies",
+    token: Token = None,
+    store: StoreOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+    ] = None,
+) -> None:
+    """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
+    from ..atomic_write import written
+
+    with _operator(place, token, store) as operator:
+        text = json.dumps(operator.export(name), ensure_ascii=False, indent=1)
+    if output is None:
+        typer.echo(text)
+        return
+    with written(output) as stream:
+        stream.write(f"{text}\n".encode())
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study scrub breakfast --at studies")
+def scrub(name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
+    """Delete the reports of all rounds that are released; hashes of spent tokens stay, so that nobody counts twice."""
+    with _operator(place, token, store) as operator:
+        many = operator.scrub(name)
+    say(f"Deleted the reports of {many:,} {'round' if many == 1 else 'rounds'} of {name}.")
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study token --at studies --study breakfast --many 1000 -o tokens.txt\n\n"
+    "discreet study token --at studies --scope watch --scope enrol --label 'the shop'"
+)
+def token(
+    place: Place = "studies",
+    study: Annotated[
+        str | None,
+        typer.Option("--study", metavar="NAME", help="Make tokens for participants of this study.", show_default=False),
+    ] = None,
+    many: Annotated[int, typer.Option(parser=whole, metavar="N", help="How many of them.")] = 1,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Make a token for an operator: operate, enrol or watch. Can be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Whose operator's token it is.")] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file, one per line.", show_default=False),
+    ] = None,
+    own: Token = None,
+    store: StoreOption = None,
+) -> None:
+    """Make tokens: single-use ones for participants, or one for an operator. Only their hashes are kept.
+
+    They are shown once. Whoever has a participant's token can send one report; give each to one person.
+    """
+    from ..atomic_write import written
+
+    if (study is None) == (not scopes):
+        raise MisuseError("Say whom it is for: --study NAME for participants, or --scope for an operator.")
+    with _operator(place, own, store) as operator:
+        made = operator.tokens(study, many) if study is not None else [operator.add_operator(scopes or [], label)]
+    if output is None:
+        for one in made:
+            say(one)
+        return
+    with written(output) as stream:
+        stream.write("".join(f"{one}\n" for one in made).encode())

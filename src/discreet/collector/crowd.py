@@ -1,0 +1,125 @@
+"""Many devices in one process, for trying a study out: each answers with the device's own code and secure randomness.
+
+`python -m discreet.collector.crowd ADDRESS STUDY FILE` has the people of a file. At every line that it is sent it asks
+the service what is asked, checks that as a device does, lets everyone answer whom it is for, and sends the reports in
+batches as a gateway would. It tells how many were counted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections import Counter
+from http.client import HTTPConnection
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets
+from ..errors import InputError
+from ..exact.relations import How, held_pairs
+from ..local.device.client import client
+from ..local.device.documents import QuestionText, Seen, StudyText, questions_of, study_of
+from ..local.oracle_steps.packing import flat
+from .reasons import OUTCOMES, REASONS
+from .uploads import ReportBatch
+
+_TOGETHER = 4000  # reports of one batch
+
+
+def save_people(path: Path, baskets: Baskets, people: NDArray[np.int64], tokens: list[str], how: str) -> None:
+    """Write some people to a file: what each holds, their own pairs of the kind asked for, and their tokens."""
+    kept = [baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]] for one in people.tolist()]
+    pairs: dict[str, NDArray[Any]] = {}
+    if how in ("given", "after"):
+        kind: How = "given" if how == "given" else "after"
+        starts, held = held_pairs(baskets, people, np.arange(baskets.items), baskets.items, kind)
+        pairs = {"pair_offsets": starts, "pairs": held}
+    held_by: dict[str, Any] = {
+        "offsets": np.concatenate(([0], np.cumsum([len(one) for one in kept]))),
+        "codes": np.concatenate([*kept, np.zeros(0, np.int32)]),
+        "tokens": np.frombuffer(bytes.fromhex("".join(tokens)), np.uint8).reshape(-1, 16),
+        "items": np.array(baskets.items),
+        **pairs,
+    }
+    np.savez(path, **held_by)
+
+
+class SimulatedDevices:
+    """The devices of one process: their numbers, what they hold, and who has answered."""
+
+    def __init__(self, address: str, study: str, path: Path) -> None:
+        place = urlsplit(address)
+        self.path, self.name = f"/v1/studies/{study}", study
+        self.connection = HTTPConnection(place.hostname or "", place.port, timeout=600)
+        with np.load(path) as found:
+            self.people = {name: found[name] for name in found.files}
+        self.many = len(self.people["tokens"])
+        self.numbers = np.frombuffer(token_bytes(4 * self.many), "<u4")
+        self.waiting = np.ones(self.many, np.bool_)
+        self.study: StudyText | None = None
+        self.seen: list[Seen] = []
+
+    def asked(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """Send a request over the one connection, and return the answer."""
+        self.connection.request(method, self.path + path, body)
+        answer = self.connection.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise InputError(f"The service answers {path or 'the study'} with status {answer.status}.")
+        return content
+
+    def answer(self) -> Counter[str]:
+        """Let everybody answer who is asked now, and return how many reports had which outcome."""
+        if self.study is None:
+            told = json.loads(self.asked("GET", ""))
+            promised = json.loads(told["study"])
+            self.study = study_of(
+                told, self.name, key=None, max_epsilon=promised["epsilon"], max_delta=promised["delta"]
+            )
+        _, questions = questions_of(json.loads(self.asked("GET", "/questions")), self.study, self.seen)
+        known = {one[0] for one in self.seen}
+        self.seen += [(one.round, one.start, one.stop, one.hash) for one in questions if one.round not in known]
+        outcomes: Counter[str] = Counter()
+        for one in questions:
+            mine = np.flatnonzero((self.numbers >= one.start) & (self.numbers < one.stop) & self.waiting)
+            self.waiting[mine] = False
+            for start in range(0, len(mine), _TOGETHER):
+                outcomes += self._sent(self.study, one, mine[start : start + _TOGETHER].tolist())
+        return outcomes
+
+    def _sent(self, study: StudyText, asked: QuestionText, people: list[int]) -> Counter[str]:
+        words = np.array([self._report(study, asked, one) for one in people], np.uint32)
+        tokens = [self.people["tokens"][one].tobytes() for one in people]
+        keys = [token_bytes(16) for _ in people]
+        batch = ReportBatch.of(bytes.fromhex(study.id), asked.round, tokens, keys, words)
+        codes = self.asked("POST", "/batches", batch.written())
+        return Counter(OUTCOMES.get(code) or str(REASONS[code]) for code in codes)
+
+    def _report(self, study: StudyText, asked: QuestionText, person: int) -> list[int]:
+        offsets, codes = self.people["offsets"], self.people["codes"]
+        basket = codes[offsets[person] : offsets[person + 1]].tolist()
+        pairs: list[tuple[int, int]] = []
+        if "pairs" in self.people:
+            starts, items = self.people["pair_offsets"], int(self.people["items"])
+            held = self.people["pairs"][starts[person] : starts[person + 1]].tolist()
+            pairs = [divmod(one, items) for one in held]
+        limits: dict[str, Any] = {"max_epsilon": study.epsilon, "max_delta": study.delta}
+        return flat(json.loads(client(asked.question, basket, given=pairs, after=pairs, **limits)))
+
+
+def main(address: str, study: str, path: str) -> None:
+    """Answer whenever a line comes; whoever began this process ends it, also at Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    devices = SimulatedDevices(address, study, Path(path))
+    for _ in sys.stdin:
+        print(json.dumps(devices.answer()), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

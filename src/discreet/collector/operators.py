@@ -1,0 +1,218 @@
+"""What an operator does with a service, in a directory here or at an address elsewhere: the same either way."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from ..errors import InputError, MisuseError
+from .collector import StudyCollector
+from .serving import collector_in
+from .study_file import StudyPlan
+
+_PATIENCE = 600  # seconds: closing a round may add up millions of reports
+
+
+class Operator(ABC):
+    """Opens, watches and closes studies."""
+
+    @abstractmethod
+    def studies(self) -> list[dict[str, Any]]:
+        """Return all studies, with their states."""
+
+    @abstractmethod
+    def open(self, plan: StudyPlan) -> dict[str, Any]:
+        """Open a study, and return its name, id and key."""
+
+    @abstractmethod
+    def status(self, name: str) -> dict[str, Any]:
+        """Return how far a study has come."""
+
+    @abstractmethod
+    def close(self, name: str) -> int:
+        """Close the open rounds of a study, and return how many they were."""
+
+    @abstractmethod
+    def result(self, name: str) -> str:
+        """Return the result of a study, as JSON."""
+
+    @abstractmethod
+    def export(self, name: str) -> dict[str, Any]:
+        """Return everything public of a study."""
+
+    @abstractmethod
+    def scrub(self, name: str) -> int:
+        """Delete the reports of released rounds, and return how many rounds they were."""
+
+    @abstractmethod
+    def tokens(self, name: str, many: int) -> list[str]:
+        """Make single-use tokens for participants."""
+
+    @abstractmethod
+    def add_operator(self, scopes: list[str], label: str) -> str:
+        """Make a token for an operator."""
+
+    def __enter__(self) -> Operator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:  # noqa: B027
+        """Let go of what is held."""
+
+
+class LocalOperator(Operator):
+    """Works in the directory of a service, whether or not it runs."""
+
+    def __init__(self, collector: StudyCollector) -> None:
+        self.collector = collector
+
+    def let_go(self) -> None:
+        """Close the store."""
+        self.collector.store.close()
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Return all studies."""
+        return self.collector.listed()
+
+    def open(self, plan: StudyPlan) -> dict[str, Any]:
+        """Open a study."""
+        record = self.collector.open_study(plan)
+        return {"name": record.name, "id": record.id, "key": record.key}
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Return how far a study has come."""
+        return self.collector.status(name)
+
+    def close(self, name: str) -> int:
+        """Close the open rounds."""
+        return self.collector.close(name)
+
+    def result(self, name: str) -> str:
+        """Return the result."""
+        return self.collector.result(name)
+
+    def export(self, name: str) -> dict[str, Any]:
+        """Return everything public."""
+        return self.collector.export(name)
+
+    def scrub(self, name: str) -> int:
+        """Delete reports."""
+        return self.collector.scrub(name)
+
+    def tokens(self, name: str, many: int) -> list[str]:
+        """Make tokens for participants."""
+        return self.collector.tokens(name, many)
+
+    def add_operator(self, scopes: list[str], label: str) -> str:
+        """Make a token for an operator."""
+        return self.collector.add_operator(scopes, label)
+
+
+class RemoteOperator(Operator):
+    """Works through a service at an address, with an operator's token."""
+
+    def __init__(self, address: str, token: str | None) -> None:
+        self.address, self._token = address.rstrip("/"), token
+
+    def _asked(self, path: str, body: Any = None) -> bytes:
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+        try:
+            with urlopen(Request(self.address + path, data, headers), timeout=_PATIENCE) as answer:  # noqa: S310
+                return bytes(answer.read())
+        except HTTPError as error:
+            with error:
+                raise InputError(_told(error.code, error.read(1 << 16), self._token is None)) from None
+        except (URLError, OSError) as error:
+            said = getattr(error, "reason", error)
+            raise InputError(f"The service {self.address} is not reached: {said}.") from None
+
+    def _json(self, path: str, body: Any = None) -> Any:
+        try:
+            return json.loads(self._asked(path, body))
+        except ValueError:
+            raise InputError(f"{self.address} answers, but not as a service of studies does.") from None
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Return all studies."""
+        listed: list[dict[str, Any]] = self._json("/v1/studies")
+        return listed
+
+    def open(self, plan: StudyPlan) -> dict[str, Any]:
+        """Open a study."""
+        told: dict[str, Any] = self._json("/v1/studies", plan.to_json().encode())
+        return told
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Return how far a study has come."""
+        told: dict[str, Any] = self._json(f"/v1/studies/{name}/status")
+        return told
+
+    def close(self, name: str) -> int:
+        """Close the open rounds."""
+        return int(self._json(f"/v1/studies/{name}/close", {})["closed"])
+
+    def result(self, name: str) -> str:
+        """Return the result."""
+        return self._asked(f"/v1/studies/{name}/results").decode()
+
+    def export(self, name: str) -> dict[str, Any]:
+        """Return everything public."""
+        told: dict[str, Any] = self._json(f"/v1/studies/{name}/export")
+        return told
+
+    def scrub(self, name: str) -> int:
+        """Delete reports."""
+        return int(self._json(f"/v1/studies/{name}/scrub", {})["scrubbed"])
+
+    def tokens(self, name: str, many: int) -> list[str]:
+        """Make tokens for participants."""
+        made: list[str] = self._json(f"/v1/studies/{name}/tokens", {"many": many})["tokens"]
+        return made
+
+    def add_operator(self, scopes: list[str], label: str) -> str:
+        """Make a token for an operator."""
+        return str(self._json("/v1/operators", {"scopes": scopes, "label": label})["token"])
+
+
+def operator_at(place: str, *, token: str | None = None, store: str | None = None, make: bool = False) -> Operator:
+    """Return the operator of a place: a directory of this machine, or the address of a service.
+
+    Parameters
+    ----------
+    place
+        A directory, or an address that begins with ``http://`` or ``https://``.
+    token
+        The operator's token, for a service elsewhere.
+    store
+        The address of the database, where the service of the directory has one.
+    make
+        Whether to make a directory that is not there.
+    """
+    if place.startswith(("http://", "https://")):
+        if store is not None:
+            raise MisuseError("A service elsewhere knows its store: leave the store out.")
+        return RemoteOperator(place, token)
+    if not make and not Path(place).is_dir():
+        raise InputError(
+            f"There is no directory {place}: `discreet study open` and `discreet serve` make one. A service elsewhere "
+            "is given by its address, such as https://studies.example.org."
+        )
+    return LocalOperator(collector_in(place, store))
+
+
+def _told(status: int, body: bytes, without: bool) -> str:
+    try:
+        problem = json.loads(body)
+        told = f"{str(problem['title']).rstrip('.')}." + (f" {problem['detail']}" if problem.get("detail") else "")
+    except (ValueError, LookupError, TypeError):
+        return f"The service answers with status {status}."
+    if status == 401:
+        told += " Give one with --token, or in DISCREET_TOKEN." if without else " The one that was given is not known."
+    return told

@@ -1,0 +1,179 @@
+"""`discreet study` and `discreet serve` as they are typed, here and against a service elsewhere."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.collector.serving import collector_in
+from running import DISCREET, plain, run
+
+STUDY = """\
+name = "small"
+title = "A small study"
+asks = "Which of these do you hold?"
+protocol = "svim"
+top = 2
+epsilon = "4"
+items = ["a", "b", "c", "d"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def told(*arguments, cwd, **options):
+    done = run(*arguments, cwd=cwd, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*arguments, cwd, **options):
+    done = run(*arguments, cwd=cwd, **options)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_new_study_can_be_checked_and_does_not_replace_one(tmp_path):
+    assert "discreet study check mine.toml" in told("study", "new", "mine.toml", cwd=tmp_path)
+    assert told("study", "check", "mine.toml", cwd=tmp_path) == (
+        "mine.toml can be opened: What goes together at breakfast\n"
+        "  adept finds the top 20 over 12 items, epsilon 1\n"
+        "  first round: how many items, subset, 8 bits per report\n"
+        "  a round closes at its share of 20,000 people; reports are deleted at its release\n"
+        "  who may take part: whoever holds a token\n"
+    )
+    assert refused("study", "new", "mine.toml", cwd=tmp_path) == (
+        "discreet: mine.toml is there already: give another name.\n"
+    )
+
+
+def test_what_is_off_is_told_with_its_line(folder):
+    (folder / "study.toml").write_text(STUDY.replace('epsilon = "4"', "epsilon = 0.5"))
+    for command in (["check", "study.toml"], ["open", "study.toml"], ["plan", "study.toml"]):
+        assert refused("study", *command, cwd=folder) == (
+            'discreet: study.toml, line 6: epsilon is a number over 0 and up to 20 such as "1" or "0.5", in quotes; '
+            "0.5 was given.\n"
+        )
+    assert not (folder / "studies").exists()
+
+
+def test_a_study_from_open_to_scrubbed_in_a_directory(folder):
+    said = told("study", "open", "study.toml", "--at", "here", cwd=folder)
+    assert said.startswith("The study small is open. Its id is ")
+    assert "discreet study token --at here --study small --many 100" in said
+    assert told("study", "status", "--at", "here", cwd=folder).split() == ["small", "open", "A", "small", "study"]
+    tokens = told("study", "token", "--at", "here", "--study", "small", "--many", 3, cwd=folder).split()
+    assert [len(one) for one in tokens] == [32, 32, 32]
+    told("study", "token", "--at", "here", "--study", "small", "-o", "tokens.txt", cwd=folder)
+    assert len((folder / "tokens.txt").read_text().split()) == 1
+    assert "The study has no result yet" in refused("study", "results", "small", "--at", "here", cwd=folder)
+    while "Closed" in told("study", "close", "small", "--at", "here", cwd=folder):
+        pass
+    assert told("study", "close", "small", "--at", "here", cwd=folder) == "No round of small is open.\n"
+    status = json.loads(told("study", "status", "small", "--at", "here", "--format", "json", cwd=folder))
+    assert status["state"] == "released"
+    assert status["tokens"] == {"made": 4, "spent": 0}
+    assert "  released; 0 reports; svim, epsilon 4\n" in told("study", "status", "small", "--at", "here", cwd=folder)
+    told("study", "results", "small", "--at", "here", "-o", "found.json", cwd=folder)
+    assert json.loads((folder / "found.json").read_text())["guarantee"]["epsilon"] == "4"
+    export = json.loads(told("study", "export", "small", "--at", "here", cwd=folder))
+    assert export["result"] is not None
+    assert told("study", "scrub", "small", "--at", "here", cwd=folder) == "Deleted the reports of 0 rounds of small.\n"
+
+
+def test_a_study_that_is_open_does_not_change(folder):
+    told("study", "open", "study.toml", cwd=folder)
+    told("study", "open", "study.toml", cwd=folder)
+    (folder / "study.toml").write_text(STUDY.replace('"d"', '"e"'))
+    assert refused("study", "open", "study.toml", cwd=folder) == (
+        "discreet: There is a study 'small' with other items, settings or closing already, and a study that is open "
+        "does not change: give this one another name.\n"
+    )
+
+
+def test_mistakes(folder):
+    assert "There is no directory nowhere: " in refused("study", "status", "--at", "nowhere", cwd=folder)
+    told("study", "open", "study.toml", cwd=folder)
+    assert refused("study", "close", "large", cwd=folder) == "discreet: There is no study of this name.\n"
+    assert refused("study", "token", cwd=folder) == (
+        "discreet: Say whom it is for: --study NAME for participants, or --scope for an operator.\n"
+    )
+    assert refused("study", "token", "--scope", "all", cwd=folder) == (
+        "discreet: A token of an operator is for operate, enrol, watch, one or more of them; 'all' was given.\n"
+    )
+    assert "is none that is known" in refused("study", "status", "--store", "mysql://x", cwd=folder)
+    assert "is not reached" in refused("study", "status", "--at", "http://127.0.0.1:1", cwd=folder)
+    assert "Port " not in refused("study", "status", "--at", "http://127.0.0.1:1", "--store", "x", cwd=folder)
+
+
+def test_the_plan_says_how_many_people_are_needed(folder):
+    """Runs the protocol over imagined crowds; takes 3 seconds."""
+    found = json.loads(
+        told("study", "plan", "study.toml", "--people", 5000, "--sizes", 2, "--format", "json", cwd=folder)
+    )
+    assert found["needed"] > 10
+    assert found["forecast"]["asked"]["people"] == 5000
+
+
+def test_everything_works_against_a_service_elsewhere(folder):
+    """A real service, begun and ended as a user would; takes 4 seconds."""
+    process = subprocess.Popen(
+        [DISCREET, "serve", "service", "--port", "0"], cwd=folder, env=plain(), text=True, stderr=subprocess.PIPE
+    )
+    try:
+        line = process.stderr.readline()
+        assert line.startswith("Serving service at http://127.0.0.1:")
+        address = line.split()[3].rstrip(".")
+        collector = collector_in(folder / "service")
+        token = collector.add_operator(["operate", "enrol", "watch"])
+        collector.store.close()
+        there = ["--at", address, "--token", token]
+        assert "is open" in told("study", "open", "study.toml", *there, cwd=folder)
+        assert "small" in told("study", "status", "--at", address, cwd=folder)
+        assert len(told("study", "token", "--study", "small", "--many", 2, *there, cwd=folder).split()) == 2
+        watcher = told("study", "token", "--scope", "watch", *there, cwd=folder).strip()
+        environment = {**plain(), "DISCREET_AT": address, "DISCREET_TOKEN": watcher}
+        assert "svim" in told("study", "status", "small", cwd=folder, env=environment)
+        assert refused("study", "close", "small", cwd=folder, env=environment) == (
+            "discreet: The operator's token is not for this. This needs a token for operate.\n"
+        )
+        assert refused("study", "close", "small", "--at", address, cwd=folder) == (
+            "discreet: A bearer token of an operator is needed. Give one with --token, or in DISCREET_TOKEN.\n"
+        )
+        while "Closed" in told("study", "close", "small", *there, cwd=folder):
+            pass
+        assert "local differential privacy" in told("study", "results", "small", "--at", address, cwd=folder)
+        assert json.loads(told("study", "export", "small", *there, cwd=folder))["id"]
+        assert "Deleted the reports of 0 rounds" in told("study", "scrub", "small", *there, cwd=folder)
+        (folder / "study.toml").write_text(STUDY.replace('"d"', '"e"'))
+        assert "give this one another name" in refused("study", "open", "study.toml", *there, cwd=folder)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=30)[1].count("Traceback") == 0
+
+
+@pytest.mark.skipif(not Path(DISCREET).exists(), reason="discreet is not installed")
+def test_a_whole_study_in_one_command(folder):
+    """The service and two client processes; takes 8 seconds."""
+    (folder / "baskets.csv").write_text("".join("a,b\n" if at % 2 else "c\n" for at in range(300)))
+    (folder / "study.toml").write_text(STUDY)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "study", "simulate", "study.toml", "baskets.csv",
+         "--input-format", "baskets", "--people", "600", "--format", "json"],
+        cwd=folder, env=plain(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["people"] == 600
+    assert found["protocol"] == "svim"
+    assert "reports" in done.stderr
