@@ -28,6 +28,7 @@ from ..errors import DiscreetError
 from .batcher import Batcher
 from .collector import Scope, StudyCollector
 from .metrics import exposition
+from .pages import add_pages
 from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
 from .routes import BATCH_BODY, MANY_BODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
 from .storage.store import StoreError
@@ -191,6 +192,7 @@ def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
     _add_public(app, service)
     _add_uploads(app, service)
     _add_operators(app, service)
+    add_pages(app, service)
     return app
 
 

@@ -1,0 +1,73 @@
+/**
+ * What an operator sees of a study: how many reports were refused and why, tokens, and what was left out of each round.
+ *
+ * The operator's token is typed in, goes to the service and nowhere else, and is not kept: it is gone with the page.
+ */
+
+import { element, table } from "./elements.js";
+
+interface Status {
+  readonly state: string;
+  readonly people: number;
+  readonly tokens: { made: number; spent: number };
+  readonly refused: Record<string, number>;
+  readonly rounds: { round: number; name: string; state: string; people: number; flagged?: number }[];
+  readonly [more: string]: unknown;
+}
+
+const written = (value: number): string => value.toLocaleString("en");
+
+function shown(status: Status): HTMLElement[] {
+  const refused = Object.entries(status.refused).map(([reason, many]) => [reason, written(many)]);
+  const rounds = status.rounds.map((one) => [
+    `${one.round + 1}: ${one.name}`,
+    one.state,
+    written(one.people),
+    one.flagged === undefined ? "–" : written(one.flagged),
+  ]);
+  const alarms = Array.isArray(status["alarms"]) ? status["alarms"].map(String) : [];
+  return [
+    element("p", {}, `State: ${status.state}. Reports: ${written(status.people)}. `),
+    element("p", {}, `Tokens: ${written(status.tokens.made)} made, ${written(status.tokens.spent)} spent.`),
+    ...(alarms.length > 0 ? [element("ul", { role: "alert" }, ...alarms.map((alarm) => element("li", {}, alarm)))] : []),
+    refused.length > 0
+      ? table("Reports refused, by reason", ["reason", "reports"], refused)
+      : element("p", {}, "No report was refused."),
+    table("Rounds", ["round", "state", "reports", "left out"], rounds),
+  ];
+}
+
+function operateIn(section: HTMLElement): void {
+  const token = element("input", { type: "password", autocomplete: "off", required: true, size: 40 });
+  const status = element("p", { role: "status" });
+  const place = element("div");
+  const ask = async (): Promise<void> => {
+    status.replaceChildren("");
+    try {
+      const answer = await fetch(`/v1/studies/${section.dataset["study"] ?? ""}/status`, {
+        headers: { Authorization: `Bearer ${token.value.trim()}` },
+        credentials: "omit",
+        cache: "no-store",
+      });
+      const told = (await answer.json()) as Status & { title?: string };
+      if (!answer.ok) status.replaceChildren(`The service says: ${told.title ?? answer.status}.`);
+      else place.replaceChildren(...shown(told));
+    } catch (error) {
+      status.replaceChildren(`The service was not reached: ${String(error)}`);
+    }
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void ask();
+  };
+  const form = element(
+    "form",
+    { submit },
+    element("p", {}, element("label", {}, "Operator's token (scope watch): ", token)),
+    element("p", {}, element("button", { type: "submit" }, "Show")),
+  );
+  section.replaceChildren(form, status, place);
+}
+
+const section = document.getElementById("operate");
+if (section !== null) operateIn(section);

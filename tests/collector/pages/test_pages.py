@@ -1,0 +1,174 @@
+"""The pages of the real service, in a real browser: from the list of studies to a report, and to what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from clients import browser, node
+from collector.serving import Served, plan_of, served
+from discreet.collector.pages.routes import HEADERS, STATIC
+from discreet.local.device.participant import Participant
+
+PATHS = ("/", "/studies/study", "/studies/study/take-part", "/studies/study/operate")
+TITLE = "Tea & <b>toast</b>"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("service")) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def operator(service) -> str:
+    """A token, and a study that anyone may take part in: two rounds, closed by hand."""
+    token = service.operator()
+    items = ("tea", "milk", "toast", "jam", "<i>eggs</i>", "ham")
+    for more in ({"title": TITLE, "who": "anyone"}, {"name": "shut", "title": "For some", "who": "tokens"}):
+        plan = plan_of(**{"items": items, "people": 40, "close": "quota", **more})
+        status, told = service.ask("/v1/studies", json.loads(plan.to_json()), token=token)
+        assert status == 200, told
+    return token
+
+
+class _Read(HTMLParser):
+    """All elements of a page, and those with a script or a style of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.inline: list[str] = []
+        self.places: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        if "style" in found or any(name.startswith("on") for name in found) or (tag == "script" and "src" not in found):
+            self.inline.append(tag)
+        self.places += [str(found[name]) for name in ("src", "href") if name in found]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_let_nothing_in(service, operator, path):
+    with urlopen(service.address + path) as answer:
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        text = answer.read().decode()
+    page = _Read()
+    page.feed(text)
+    assert page.inline == []
+    assert all(place.startswith(("/", "#")) for place in page.places)
+    assert {"b", "i"} & set(page.tags) == set()  # names are text
+    assert (page.tags.count("h1"), page.tags.count("main")) == (1, 1)
+
+
+def test_what_is_not_there(service, operator):
+    assert service.ask("/studies/other")[0] == 404
+    assert b"There is no study of this name" in service.ask("/studies/other")[1]
+    for path in (
+        "/static/none.js",
+        "/static/..%2Fservice.py",
+        "/static/%2e%2e/service.py",
+        "/studies/study/results.exe",
+    ):
+        assert service.ask(path)[0] in (400, 404), path
+    status, told = service.ask("/studies/study/results.csv")
+    assert (status, told["reason"]) == (404, "not-released")
+
+
+def test_a_page_without_its_script_says_so(monkeypatch, tmp_path):
+    from discreet.collector.pages import markup
+
+    plan = plan_of(who="anyone")
+    assert "make clients" in markup.taking_part(plan, ready=False)
+    assert "make clients" in markup.operating(plan, ready=False)
+    assert "make clients" not in markup.taking_part(plan, ready=True)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    node.needed()
+    with browser.opened() as found:
+        yield found
+
+
+def visitor(chromium: Any, scheme: str, wide: int) -> tuple[Any, list[str]]:
+    page = chromium.new_context(viewport={"width": wide, "height": 800}, color_scheme=scheme).new_page()
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    return page, wrong
+
+
+def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
+    """Takes ten seconds: a browser and forty devices go through all rounds of a study."""
+    assert (STATIC / "watch.js").is_file()
+    page, wrong = visitor(chromium, "dark", 390)
+    watching, wrong_there = visitor(chromium, "light", 1100)
+    page.goto(service.address)
+    browser.kept(page, "studies")
+    page.get_by_role("link", name=TITLE).click()
+    assert "epsilon = 4" in page.get_by_role("region", name="What is promised").inner_text()
+    browser.kept(page, "study-open")
+    watching.goto(service.address + "/studies/study")
+    page.get_by_role("link", name="Take part").click()
+    page.get_by_label("tea").check()
+    page.get_by_label("The most epsilon I give away").fill("4")
+    browser.kept(page, "take-part-form")
+    page.get_by_role("button", name="Make my report and send it").click()
+    page.get_by_text("Thank you: your report was counted.").or_(page.get_by_text("You have joined.")).wait_for()
+    counted = page.get_by_text("Thank you").count()
+    people = [
+        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4), [at % 3]) for at in range(40)
+    ]
+    while people:
+        told = [device.take_part(basket) for device, basket in people]
+        counted += told.count("counted")
+        people = [one for one, standing in zip(people, told, strict=True) if standing == "waiting"]
+        service.ask("/v1/studies/study/close", {}, token=operator)
+    # The page that was open all the while shows the end by itself.
+    watching.get_by_role("heading", name="What was found").wait_for()
+    assert f"{counted} people have answered." in watching.locator("#live").inner_text()
+    assert watching.locator("figure svg[role=img]").count() >= 1
+    browser.kept(watching, "study-released")
+    for form in ("csv", "json", "parquet"):
+        with watching.expect_download() as waiting:
+            watching.locator(f'a[href$="results.{form}"]').click()
+        assert waiting.value.suggested_filename == f"study.{form}"
+    page.goto(service.address + "/studies/study")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
+    browser.kept(page, "study-released-phone")
+    assert wrong == wrong_there == []
+
+
+def test_operators_see_why_reports_were_refused(service, operator, chromium):
+    body = {"round": 0, "token": "00" * 16, "key": "00" * 16, "report": {"value": 99}}
+    service.ask("/v1/studies/shut/reports", body)
+    page, _ = visitor(chromium, "light", 800)
+    page.goto(service.address + "/studies/shut/operate")
+    page.get_by_label("Operator's token").fill("wrong")
+    page.keyboard.press("Enter")
+    page.get_by_text("The service says:").wait_for()
+    page.get_by_label("Operator's token").fill(operator)
+    page.keyboard.press("Enter")
+    page.get_by_text("Reports refused, by reason").wait_for()
+    assert page.get_by_role("rowheader", name="report-impossible").count() == 1
+    browser.kept(page, "operate")
+
+
+def test_relations_are_a_matrix():
+    import discreet
+    from discreet.collector.pages import markup
+
+    rules = discreet.mine([{"tea", "milk"}] * 6 + [{"tea"}] * 2, min_count=1).rules(0)
+    progress = {"state": "released", "people": 8, "rounds": []}
+    text = markup.told_of(plan_of(), "00" * 32, progress, rules)
+    assert "Confidence of relations" in text
+    assert "milk\u2069 → \u2068tea" in text
+    for nothing in (rules[:0], discreet.mine([{"tea"}], min_count=1)[:0]):
+        assert "stands out from the noise" in markup.told_of(plan_of(), "00" * 32, progress, nothing)
