@@ -48,7 +48,7 @@ def test_a_new_study_can_be_checked_and_does_not_replace_one(tmp_path):
     assert told("study", "check", "mine.toml", cwd=tmp_path) == (
         "mine.toml can be opened: What goes together at breakfast\n"
         "  adept finds the top 20 over 12 items, epsilon 1\n"
-        "  first round: how many items, subset, 8 bits per report\n"
+        "  first round: how many items, grr, 3 bits per report\n"
         "  a round closes at its share of 20,000 people; reports are deleted at its release\n"
         "  who may take part: whoever holds a token\n"
     )

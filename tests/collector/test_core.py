@@ -12,6 +12,7 @@ import pytest
 from discreet import registry
 from discreet.baskets.core import Baskets, Vocabulary, starts
 from discreet.collector.core import (
+    AddedUp,
     AddUp,
     CloseRound,
     Conclude,
@@ -21,7 +22,6 @@ from discreet.collector.core import (
     StoredRound,
     StudyCore,
     add_up,
-    heard_text,
 )
 from discreet.collector.states import RoundState
 from discreet.collector.study_file import StudyPlan
@@ -76,7 +76,7 @@ class Shell:
             self.move(step.number, RoundState.OPEN)
         elif isinstance(step, AddUp):
             estimate = self.people.hear(step.ask, self.numbers)
-            self.move(step.number, RoundState.RELEASED, heard=heard_text(estimate))
+            self.move(step.number, RoundState.RELEASED, heard=AddedUp(estimate=estimate).text())
         elif isinstance(step, ScrubRound):
             self.move(step.number, RoundState.SCRUBBED)
         elif isinstance(step, Conclude):
@@ -141,7 +141,7 @@ def test_rounds_that_the_protocol_does_not_ask_for_stop_it():
     )
     with pytest.raises(InputError):
         StudyCore(plan_of(top=2, epsilon="1")).steps(shell.stored(), 0.0, concluded=False)
-    heard = replace(shell.rounds[0], heard='{"people":3,"supports":[1]}')
+    heard = replace(shell.rounds[0], heard='{"people":3,"supports":[1],"left_out":0,"alarms":[]}')
     with pytest.raises(InputError, match="is not what such a round adds up to"):
         StudyCore(shell.plan).steps([heard], 0.0, concluded=False)
 
@@ -200,12 +200,13 @@ def test_adding_up_in_blocks_is_adding_up():
     )
     columns = ask.oracle.reports(answered, 3)
     words = pack(ask.oracle, columns)
-    estimate, flagged = add_up(ask, (words[at : at + 7] for at in range(0, people, 7)))
-    assert (estimate.people, flagged) == (people, 0)
-    assert estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
-    half, flagged = add_up(ask, [words], lambda ask, columns: np.arange(people) % 2 == 0)
-    assert (half.people, flagged) == (500, 500)
-    assert add_up(ask, [])[0].people == 0
+    for screen in (False, True):
+        added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
+        assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
+        assert added.estimate.supports.tolist() == ask.oracle.supports(columns).tolist()
+        assert add_up(ask, list, screen=screen).estimate.people == 0
+        again = AddedUp.stored(ask, added.text())
+        assert again.text() == added.text()
 
 
 def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():

@@ -80,7 +80,7 @@ OFF = [
     ("top = 5", 'top = "5"', 5, "top is a whole number from 1 to 100,000, such as 20; '5' was given."),
     ("top = 5", "tops = 5", 5,
      "A study has no field 'tops'; there are name, title, asks, protocol, top, least, epsilon, delta, items, who, "
-     "scrub, rounds, settings. Did you mean top?"),
+     "scrub, screen, rounds, settings. Did you mean top?"),
     ('"1/2"', "0.5", 6, f"{EPSILON} 0.5 was given."),
     ('"1/2"', '"0"', 6, f"{EPSILON} '0' was given."),
     ('"1/2"', '"1e9"', 6, f"{EPSILON} '1e9' was given."),

@@ -189,6 +189,9 @@ def status(
     say(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
     for reason, many in told["refused"].items():
         say(f"  refused: {many:,} {reason}")
+    for one in told["alarms"]:
+        for alarm in one["alarms"]:
+            say(f"  alarm in round {one['round']}: {alarm}")
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study close breakfast --at studies")

@@ -28,11 +28,9 @@ from .core import (
     Conclude,
     DraftRound,
     OpenRound,
-    Screen,
     Step,
     StudyCore,
     add_up,
-    heard_text,
     quota_of,
 )
 from .documents import question_document, study_document, study_id
@@ -69,14 +67,10 @@ class StudyCollector:
         Signs studies and questions.
     now
         The time in seconds; it decides when a round with a deadline closes, and nothing else.
-    screen
-        Says which reports are kept when a round is added up; all, where there is none.
     """
 
-    def __init__(
-        self, store: StudyStore, signer: Signer, *, now: Callable[[], float] = time, screen: Screen | None = None
-    ) -> None:
-        self.store, self.signer, self.now, self.screen = store, signer, now, screen
+    def __init__(self, store: StudyStore, signer: Signer, *, now: Callable[[], float] = time) -> None:
+        self.store, self.signer, self.now = store, signer, now
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._records: dict[str, StudyRecord] = {}
@@ -164,9 +158,9 @@ class StudyCollector:
         elif isinstance(step, CloseRound):
             self._move(name, step.number, RoundEvent.CLOSE)
         elif isinstance(step, AddUp):
-            blocks = store.blocks(name, step.number, width(step.ask.oracle))
-            estimate, flagged = add_up(step.ask, blocks, self.screen)
-            self._move(name, step.number, RoundEvent.RELEASE, heard=heard_text(estimate, flagged))
+            number, wide = step.number, width(step.ask.oracle)
+            added = add_up(step.ask, lambda: store.blocks(name, number, wide), screen=self.plan(name).screen)
+            self._move(name, step.number, RoundEvent.RELEASE, heard=added.text())
         elif isinstance(step, Conclude):
             store.conclude(name, step.result)
         else:
@@ -309,11 +303,16 @@ class StudyCollector:
         }
 
     def status(self, name: str) -> dict[str, Any]:
-        """Return what an operator sees: progress, tokens, and how many reports were refused for what."""
+        """Return what an operator sees: progress, tokens, reports refused by reason, and what screening saw."""
         self.flush()
         enrolled = self.store.enrolled(name)
         tokens = {"made": enrolled.tokens, "spent": enrolled.spent}
-        return {**self.progress(name), "tokens": tokens, "refused": self.store.refused(name)}
+        alarms = []
+        for one in self.store.rounds(name):
+            seen = json.loads(one.heard) if one.heard is not None else {}
+            if seen.get("left_out") or seen.get("alarms"):
+                alarms.append({"round": one.number, "left_out": seen["left_out"], "alarms": seen["alarms"]})
+        return {**self.progress(name), "tokens": tokens, "refused": self.store.refused(name), "alarms": alarms}
 
     def close(self, name: str) -> int:
         """Close the rounds that are open, go on, and return how many they were."""

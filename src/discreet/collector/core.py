@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from math import ceil
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError, MisuseError
 from ..local.device.loss import WORD
-from ..local.oracle import Counts
+from ..local.oracle import Counts, Oracle
 from ..local.oracle_steps.packing import Words, unpack
 from ..local.oracle_steps.reading import ReportColumns
 from ..local.study.conversation import Ask, Conversation, Estimate
-from ..local.study.outcome import Outcome, concluded, told_with
+from ..local.study.outcome import Outcome, Round, concluded, told_with
+from ..local.study.screening import screened
 from .states import RoundState
 from .study_file import StudyPlan
-
-Screen: TypeAlias = Callable[[Ask, ReportColumns], NDArray[np.bool_]]
 
 _BLOCK = 1 << 15  # reports that are added up at a time
 _HOUR = 3600
@@ -52,7 +50,7 @@ class StoredRound:
     people
         How many reports were taken.
     heard
-        What they add up to, as `heard_text` writes it, once it is released.
+        What they add up to, as `AddedUp.text` writes it, once it is released.
     """
 
     number: int
@@ -121,7 +119,7 @@ class StudyCore:
         self.plan = plan
         self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports)
         self.asks: list[Ask] = []
-        self._heard: set[int] = set()
+        self._heard: dict[int, AddedUp] = {}
         self._ask_on()
 
     def steps(self, rounds: Sequence[StoredRound], now: float, *, concluded: bool) -> list[Step]:
@@ -180,8 +178,9 @@ class StudyCore:
                     "with."
                 )
             if one.heard is not None and one.number not in self._heard:
-                self.conversation.hear(heard_estimate(self.asks[one.number], one.heard))
-                self._heard.add(one.number)
+                added = AddedUp.stored(self.asks[one.number], one.heard)
+                self.conversation.hear(added.estimate)
+                self._heard[one.number] = added
                 self._ask_on()
 
     def _ask_on(self) -> None:
@@ -204,6 +203,12 @@ class StudyCore:
         if learnt is None:
             raise MisuseError(f"The study {self.plan.name!r} has not ended: some of its rounds are not released.")
         people = sum(one.people for one in heard)
+        added = {one.estimate.ask.text(): one for one in self._heard.values()}
+        lines = [
+            replace(Round.of(one), left_out=mine.left_out, alarms=mine.alarms)
+            for one in heard
+            if (mine := added[one.ask.text()])
+        ]
         made = concluded(
             self.plan.led,
             self.plan.wanted,
@@ -213,6 +218,7 @@ class StudyCore:
             people,
             asked={"study": self.plan.name},
             simulated=False,
+            rounds=lines,
         )
         return told_with(made)
 
@@ -232,31 +238,65 @@ def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:
     return max(1, ceil(plan.people * Fraction(stop - start, WORD)))
 
 
-def add_up(ask: Ask, blocks: Iterable[Words], screen: Screen | None = None) -> tuple[Estimate, int]:
-    """Return what packed reports add up to, and how many were left out by a screen: memory stays flat.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AddedUp:
+    """What a round's reports add up to: the estimate, how many screening left out, and what it saw."""
+
+    estimate: Estimate
+    left_out: int = 0
+    alarms: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return it as text, to be stored."""
+        told = {
+            "people": self.estimate.people,
+            "supports": self.estimate.supports.tolist(),
+            "left_out": self.left_out,
+            "alarms": list(self.alarms),
+        }
+        return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def stored(cls, ask: Ask, text: str) -> AddedUp:
+        """Return what a text was made of."""
+        told: dict[str, Any] = json.loads(text)
+        supports = np.asarray(told["supports"], np.int64)
+        if supports.shape != (ask.oracle.kept,):
+            raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
+        estimate = Estimate(ask, int(told["people"]), supports)
+        return cls(estimate=estimate, left_out=int(told["left_out"]), alarms=tuple(told["alarms"]))
+
+
+def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = True) -> AddedUp:
+    """Return what packed reports add up to; memory stays flat, however many there are.
 
     Parameters
     ----------
     ask
         The round that was answered.
     blocks
-        The reports, a few at a time.
+        Gives the reports, a few at a time; screening goes through them more than once.
     screen
-        Says which reports of a block are kept; all, where there is none.
+        Whether reports that no honest device is likely to have sent are left out.
     """
-    people = flagged = 0
-    supports: Counts = np.zeros(ask.oracle.kept, np.int64)
-    for words in _joined(blocks):
-        columns = unpack(ask.oracle, words)
-        many = len(words)
-        if screen is not None:
-            kept = screen(ask, columns)
-            columns = {name: column[kept] for name, column in columns.items()}
-            many = int(np.count_nonzero(kept))
-        flagged += len(words) - many
-        people += many
-        supports += ask.oracle.supports(columns)
-    return Estimate(ask, people, supports), flagged
+    oracle = ask.oracle
+
+    def columns() -> Iterable[ReportColumns]:
+        return (unpack(oracle, words) for words in _joined(blocks()))
+
+    if screen and isinstance(oracle, Oracle):
+        seen = screened(oracle, columns)
+        return AddedUp(
+            estimate=Estimate(ask, seen.people, seen.supports),
+            left_out=len(seen.left_out),
+            alarms=tuple(map(str, seen.alarms)),
+        )
+    people = 0
+    supports: Counts = np.zeros(oracle.kept, np.int64)
+    for some in columns():
+        people += len(next(iter(some.values())))
+        supports += oracle.supports(some)
+    return AddedUp(estimate=Estimate(ask, people, supports))
 
 
 def _joined(blocks: Iterable[Words]) -> Iterable[Words]:
@@ -269,18 +309,3 @@ def _joined(blocks: Iterable[Words]) -> Iterable[Words]:
             waiting = []
     if waiting:
         yield np.concatenate(waiting)
-
-
-def heard_text(estimate: Estimate, flagged: int = 0) -> str:
-    """Return what a round adds up to as text, to be stored."""
-    told = {"people": estimate.people, "flagged": flagged, "supports": estimate.supports.tolist()}
-    return json.dumps(told, separators=(",", ":"))
-
-
-def heard_estimate(ask: Ask, text: str) -> Estimate:
-    """Return the estimate that a text was made of."""
-    told: dict[str, Any] = json.loads(text)
-    supports = np.asarray(told["supports"], np.int64)
-    if supports.shape != (ask.oracle.kept,):
-        raise InputError(f"What is stored of the round {ask.name!r} is not what such a round adds up to.")
-    return Estimate(ask, int(told["people"]), supports)

@@ -35,8 +35,8 @@ MOST_HOURS = 10_000
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
 _NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices read it
 _FIELDS = (
-    "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "who", "scrub", "rounds",
-    "settings",
+    "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "who", "scrub", "screen",
+    "rounds", "settings",
 )  # fmt: skip
 _ROUNDS = ("close", "people", "hours")
 _HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"'-]+)\s*\]\s*(#.*)?$")
@@ -58,6 +58,7 @@ items = ["bread", "butter", "cheese", "coffee", "eggs", "honey", "jam", "juice",
 
 who = "tokens"                           # who may take part: whoever holds a token of yours; or "anyone"
 scrub = "release"                        # raw reports are deleted when a round is released; or "hand"
+screen = true                            # leave out reports that no honest device is likely to have sent
 
 [rounds]
 close = "quota"                          # a round closes at its share of so many people; or "deadline", or "hand"
@@ -90,6 +91,8 @@ class StudyPlan:
         How a round closes: at its share of so many people, so many hours after it opened, or by hand.
     scrub
         Whether raw reports go when a round is released, or when an operator says so.
+    screen
+        Whether reports that no honest device is likely to have sent are left out.
     """
 
     name: str
@@ -107,6 +110,7 @@ class StudyPlan:
     people: int | None = None
     hours: float | None = None
     scrub: Scrubbing = "release"
+    screen: bool = True
 
     def __post_init__(self) -> None:
         for name, flaw in _FLAWS.items():
@@ -237,6 +241,7 @@ _FLAWS: dict[str, Callable[[Any], str]] = {
     "items": _items,
     "who": _one_of(TakingPart),
     "scrub": _one_of(Scrubbing),
+    "screen": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
     "close": _one_of(Closing),
     "people": lambda value: "" if value is None else _whole(1, MOST_PEOPLE, "20000")(value),
     "hours": _hours,
