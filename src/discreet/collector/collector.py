@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..errors import MisuseError
 from ..local.oracle_steps.packing import width
 from ..local.study.conversation import Ask
+from ..local.study.outcome import Outcome
 from .core import (
     AddUp,
     CloseRound,
@@ -335,6 +336,13 @@ class StudyCollector:
         if found is None:
             raise RefusedRequest(Reason.NOT_RELEASED)
         return found
+
+    def outcome(self, name: str) -> Outcome:
+        """Return what a study ended with, worked out anew from what its rounds added up to: it may take seconds."""
+        self.result(name)
+        core = StudyCore(self.plan(name))
+        core.steps(self.store.rounds(name), self.now(), concluded=True)
+        return core.outcome()
 
     def export(self, name: str) -> dict[str, Any]:
         """Return everything public of a study, so that others can check it: no report, no token."""

@@ -106,7 +106,7 @@ def visitor(chromium: Any, scheme: str, wide: int) -> tuple[Any, list[str]]:
 
 
 def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
-    """Takes ten seconds: a browser and forty devices go through all rounds of a study."""
+    """Takes ten seconds: a browser and twenty devices go through all rounds of a study."""
     assert (STATIC / "watch.js").is_file()
     page, wrong = visitor(chromium, "dark", 390)
     watching, wrong_there = visitor(chromium, "light", 1100)
@@ -124,7 +124,7 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page.get_by_text("Thank you: your report was counted.").or_(page.get_by_text("You have joined.")).wait_for()
     counted = page.get_by_text("Thank you").count()
     people = [
-        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4), [at % 3]) for at in range(40)
+        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4), [at % 3]) for at in range(20)
     ]
     while people:
         told = [device.take_part(basket) for device, basket in people]
@@ -140,6 +140,9 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
         with watching.expect_download() as waiting:
             watching.locator(f'a[href$="results.{form}"]').click()
         assert waiting.value.suggested_filename == f"study.{form}"
+    _, report = service.ask("/studies/study/report.html")
+    assert b"Tea &amp; &lt;b&gt;toast&lt;/b&gt;</h1>" in report
+    assert b"SIMULATED" not in report
     page.goto(service.address + "/studies/study")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390  # a phone shows all of it
     browser.kept(page, "study-released-phone")

@@ -11,21 +11,23 @@ interface Status {
   readonly people: number;
   readonly tokens: { made: number; spent: number };
   readonly refused: Record<string, number>;
-  readonly rounds: { round: number; name: string; state: string; people: number; flagged?: number }[];
-  readonly [more: string]: unknown;
+  readonly rounds: { round: number; name: string; state: string; people: number }[];
+  /** Of each round in which screening saw something: how many reports were left out, and why. */
+  readonly alarms?: { round: number; left_out: number; alarms: string[] }[];
 }
 
 const written = (value: number): string => value.toLocaleString("en");
 
 function shown(status: Status): HTMLElement[] {
   const refused = Object.entries(status.refused).map(([reason, many]) => [reason, written(many)]);
-  const rounds = status.rounds.map((one) => [
-    `${one.round + 1}: ${one.name}`,
-    one.state,
-    written(one.people),
-    one.flagged === undefined ? "–" : written(one.flagged),
+  const leftOut = new Map((status.alarms ?? []).map((one) => [one.round, one.left_out]));
+  const rounds = status.rounds.map(({ round, name, state, people }) => [
+    `${round + 1}: ${name}`,
+    state,
+    written(people),
+    written(leftOut.get(round) ?? 0),
   ]);
-  const alarms = Array.isArray(status["alarms"]) ? status["alarms"].map(String) : [];
+  const alarms = (status.alarms ?? []).flatMap(({ round, alarms }) => alarms.map((one) => `Round ${round + 1}: ${one}`));
   return [
     element("p", {}, `State: ${status.state}. Reports: ${written(status.people)}. `),
     element("p", {}, `Tokens: ${written(status.tokens.made)} made, ${written(status.tokens.spent)} spent.`),

@@ -8,9 +8,11 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
+from ... import __version__
+from ...local.study.outcome import Outcome
 from ...report.graph import GraphPicture, graph
 from ...report.matrix import matrix
-from ...report.page import chart
+from ...report.page import ReportContents, chart, page
 from ...report.tables import pattern_table, rule_table
 from ...report.text import clean
 from ...results.patterns import Patterns
@@ -106,6 +108,27 @@ def operating(plan: StudyPlan, *, ready: bool) -> str:
     )
 
 
+def report(plan: StudyPlan, outcome: Outcome) -> str:
+    """Return what was found as a report to send on: one file, complete in itself."""
+    led = type(plan.led)
+    told = ReportContents(
+        title=plan.title,
+        patterns=outcome.patterns,
+        guarantee=outcome.guarantee,
+        asked={"Asked in words": plan.asks, "Patterns": f"the {plan.top:,} most frequent"},
+        mechanism=outcome.protocol,
+        summary=led.summary,
+        settings={name.replace("_", " "): str(value) for name, value in outcome.settings.items()},
+        citations=[led.citation],
+        facts={name[:1].upper() + name[1:]: str(value) for name, value in outcome.facts.items()},
+        notes=outcome.notes,
+        simulated=outcome.simulated,
+        when="",
+        version=__version__,
+    )
+    return page(told)
+
+
 def missing(told: str) -> str:
     """Return the page of what is not there."""
     return frame("Not here", f"<p>{_text(told)}</p>\n")
@@ -161,10 +184,10 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
     if result is None:
         return ""
     shown = _relations(result) if isinstance(result, Rules) else _patterns(result)
-    files = ", ".join(
-        f'<a href="/studies/{escape(name)}/results.{form}" download>{word}</a>'
-        for form, word in (("csv", "CSV"), ("json", "JSON"), ("parquet", "Parquet"))
-    )
+    forms = {"results.csv": "CSV", "results.json": "JSON", "results.parquet": "Parquet", "report.html": "a report"}
+    if isinstance(result, Rules):
+        del forms["report.html"]  # it tells of patterns
+    files = ", ".join(f'<a href="/studies/{escape(name)}/{form}" download>{word}</a>' for form, word in forms.items())
     said = "".join(f"<p>{_text(sentence[:1].upper() + sentence[1:], 2000)}.</p>\n" for sentence in promises(result))
     return (
         '<section aria-labelledby="found"><h2 id="found">What was found</h2>\n'

@@ -40,6 +40,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
     """Add the pages to a service. They are not part of its API, which says the same."""
     collector = service.collector
     found: dict[str, Patterns | Rules] = {}  # a result is stored once, and never changes
+    reports: dict[str, str] = {}
 
     def result(name: str) -> Patterns | Rules:
         if name not in found:
@@ -80,6 +81,14 @@ def add_pages(app: FastAPI, service: Service) -> None:
         write(result(name), stream, form)
         headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{form}"'}
         return Response(stream.getvalue(), media_type=_FORMS[form], headers=headers)
+
+    @app.get("/studies/{name}/report.html", include_in_schema=False)
+    def report(name: STUDY_NAME) -> Response:
+        if name not in reports:
+            reports[name] = markup.report(collector.plan(name), collector.outcome(name))
+        # The page has a policy of its own, which lets in its style sheet and nothing else.
+        headers = {"Content-Disposition": f'attachment; filename="{name}.html"', "Cache-Control": "no-store"}
+        return HTMLResponse(reports[name], headers=headers)
 
     @app.get("/static/{file}", include_in_schema=False)
     def static(file: str) -> Response:
