@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 from discreet.collector.serving import collector_in
 from discreet.collector.study_file import StudyPlan
+from running import plain
 
 _CODE = """
 import sys
@@ -31,7 +32,7 @@ class Served:
         self.directory, self.store = directory, store
         self.process = subprocess.Popen(
             [sys.executable, "-c", _CODE, str(directory), str(port), store, str(rate)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain(),
         )  # fmt: skip
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
@@ -40,9 +41,11 @@ class Served:
 
     def operator(self, *scopes: str) -> str:
         """Return a new operator's token."""
-        return collector_in(self.directory, self.store or None).add_operator(
-            list(scopes) or ["operate", "enrol", "watch"]
-        )
+        collector = collector_in(self.directory, self.store or None)
+        try:
+            return collector.add_operator(list(scopes) or ["operate", "enrol", "watch"])
+        finally:
+            collector.store.close()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         """Stop it, and return what it said."""

@@ -1,0 +1,327 @@
+"""What must hold whatever happens: a report that was acknowledged is counted once, and none is counted twice.
+
+Each report has words of its own, so that any double count shows. Services are killed under load, on both stores; a
+machine of random operations does everything that devices and operators do, and drops answers on the way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from discreet.collector.collector import StudyCollector
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.serving import collector_in
+from discreet.collector.states import RoundState
+from discreet.collector.uploads import ReportBatch, Upload, hashed, key_hash
+from discreet.local.oracle_steps.packing import width
+
+sys.path.insert(0, str(Path(__file__).parent))
+from serving import Served, plan_of, served
+
+OLH = {"settings": {"first_oracle": "olh"}, "items": tuple(f"{at:02}" for at in range(40)), "epsilon": "1"}
+
+
+def own_words(first: int, many: int) -> np.ndarray:
+    """Return reports through `olh` that differ from each other and from those of any other `first`."""
+    numbers = np.arange(first, first + many)
+    return np.stack([2 * numbers + 1, numbers, np.zeros(many)], axis=1).astype(np.uint32)
+
+
+def secret(number: int) -> bytes:
+    """Return the token of a number."""
+    return number.to_bytes(16, "little")
+
+
+def stored(collector: StudyCollector, name: str, number: int = 0) -> Counter[int]:
+    """Return how often each report is stored, by its own number."""
+    found: Counter[int] = Counter()
+    for words in collector.store.blocks(name, number, 3):
+        found.update(words[:, 1].tolist())
+    return found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request):
+    """Return the address of an empty store."""
+    if request.param == "sqlite":
+        return None
+    import psycopg
+
+    server, name = request.getfixturevalue("postgresql"), f"f{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{server.rpartition('/')[0]}/{name}"
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_twice(tmp_path, store, kills):
+    """Takes 15 seconds for two kills: each service needs three to begin."""
+    collector = collector_in(tmp_path, store)
+    record = collector.open_study(plan_of(name="killed", protocol="svim", **OLH))
+    study, many, together = bytes.fromhex(record.id), 40_000, 50
+    collector.store.enrol("killed", [hashed(secret(at)) for at in range(many)])
+    counted: set[int] = set()
+    chance, start = np.random.default_rng(1), 0
+    for _ in range(kills):
+        service = Served(tmp_path, store=store or "")
+        timer = threading.Timer(float(chance.uniform(0.05, 0.5)), service.process.send_signal, [signal.SIGKILL])
+        connection = HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]), timeout=120)
+        with contextlib.suppress(OSError, HTTPException):
+            while start + together <= many:
+                tokens = [secret(at) for at in range(start, start + together)]
+                body = ReportBatch.of(study, 0, tokens, tokens, own_words(start, together)).written()
+                connection.request("POST", "/v1/studies/killed/batches", body)
+                answer = connection.getresponse().read()
+                # What was sent before the kill and not answered is sent again: it was counted, or it was not.
+                assert set(answer) <= {COUNTED, ALREADY_COUNTED}
+                counted.update(range(start, start + together))
+                start += together
+                if timer.ident is None:
+                    timer.start()
+        timer.join()
+        service.process.communicate()
+        connection.close()
+    found = stored(collector, "killed")
+    assert counted
+    assert counted <= set(found)
+    assert max(found.values()) == 1
+    assert collector.store.rounds("killed")[0].people == len(found) == collector.store.enrolled("killed").spent
+    collector.store.close()
+
+
+class StudyMachine(RuleBasedStateMachine):
+    """Devices send, send again and lose answers; operators close, scrub and restart."""
+
+    address: str | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = self.address if self.address is None else self.fresh()
+        self.collector = collector_in(self.folder.name, self.store)
+        self.sent: dict[int, tuple[int, int]] = {}  # the key and the round that each token was counted with
+        self.next = 0
+
+    def fresh(self) -> str:
+        import psycopg
+
+        name = f"m{uuid4().hex}"
+        with psycopg.connect(str(self.address), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return f"{str(self.address).rpartition('/')[0]}/{name}"
+
+    def teardown(self) -> None:
+        self.collector.store.close()
+        self.folder.cleanup()
+
+    @initialize()
+    def open(self) -> None:
+        self.collector.open_study(plan_of(name="study", scrub="hand", **OLH))
+        self.collector.store.enrol("study", [hashed(secret(at)) for at in range(200)])
+
+    def states(self) -> dict[int, RoundState]:
+        return {one.number: one.state for one in self.collector.store.rounds("study")}
+
+    def upload(self, number: int, tokens: list[int], keys: list[int]) -> list[int]:
+        ask = self.collector.ask("study", number)
+        pairs = [(secret(token), secret(key)) for token, key in zip(tokens, keys, strict=True)]
+        wide = 0 if ask is None else width(ask.oracle)
+        words = np.zeros((len(tokens), wide), np.uint32)
+        if wide:
+            words[:, 0] = 1
+        if wide == 3:
+            words = np.vstack([own_words(token, 1) for token in tokens])
+        upload = Upload(
+            round=number,
+            tokens=[hashed(token) for token, _ in pairs],
+            keys=[key_hash(token, key) for token, key in pairs],
+            words=words,
+            codes=np.zeros(len(tokens), np.uint8),
+        )
+        return (self.collector.settled if ask is None else self.collector.take)("study", upload).tolist()
+
+    @rule(tokens=st.lists(st.integers(0, 219), min_size=1, max_size=8), key=st.integers(0, 2), lost=st.booleans())
+    def send(self, tokens: list[int], key: int, lost: bool) -> None:
+        number = max(self.states())
+        opened = self.states()[number] is RoundState.OPEN
+        codes = self.upload(number, tokens, [key] * len(tokens))
+        for token, code in zip(tokens, codes, strict=True):
+            before = self.sent.get(token)
+            if token >= 200:
+                assert code == CODES[Reason.TOKEN_UNKNOWN]
+            elif before is not None:
+                assert code == (ALREADY_COUNTED if before[0] == key else CODES[Reason.TOKEN_SPENT])
+            elif opened:
+                assert code == COUNTED
+                self.sent[token] = (key, number)
+            else:
+                assert code == CODES[Reason.ROUND_CLOSED]
+        if lost:  # the answer did not arrive: the same bytes come again
+            again = self.upload(number, tokens, [key] * len(tokens))
+            assert not set(again) & {COUNTED}
+
+    @rule()
+    def close(self) -> None:
+        self.collector.close("study")
+
+    @rule()
+    def scrub(self) -> None:
+        self.collector.scrub("study")
+
+    @rule()
+    def restart(self) -> None:
+        self.collector.store.close()
+        self.collector = collector_in(self.folder.name, self.store)
+
+    @rule()
+    def tick(self) -> None:
+        self.collector.tick()
+
+    @invariant()
+    def each_report_is_counted_once(self) -> None:
+        rounds = self.collector.store.rounds("study")
+        for one in rounds:
+            mine = {token for token, (_, number) in self.sent.items() if number == one.number}
+            assert one.people == len(mine)
+            if one.number == 0 and one.state is not RoundState.SCRUBBED:
+                assert stored(self.collector, "study") == Counter(mine)
+        if rounds:
+            assert self.collector.store.enrolled("study").spent == len(self.sent)
+
+
+class TestMachine(StudyMachine.TestCase):
+    settings = settings(max_examples=8, stateful_step_count=15)
+
+
+def test_the_same_machine_on_postgresql(postgresql):
+    from hypothesis.stateful import run_state_machine_as_test
+
+    class OnPostgreSQL(StudyMachine):
+        address = postgresql
+
+    run_state_machine_as_test(OnPostgreSQL, settings=settings(max_examples=3, stateful_step_count=12))
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("faults") / "service") as one:
+        plan = plan_of(name="study", who="anyone")
+        one.token = one.operator()
+        one.ask("/v1/studies", plan.to_json().encode(), token=one.token)
+        yield one
+
+
+def test_nothing_that_is_sent_makes_the_service_fail(service):
+    """Every operation of the OpenAPI document, with an operator's token and without; takes 5 seconds."""
+    schema = schemathesis.openapi.from_url(f"{service.address}/openapi.json")
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert len(operations) > 15
+    statuses: Counter[int] = Counter()
+    for operation in operations:
+
+        @settings(max_examples=6, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy())
+        def send(case):
+            if case.path.endswith("/tokens") and isinstance(case.body, dict):
+                case.body = {"many": 3}
+            for headers in ({}, {"Authorization": f"Bearer {service.token}"}):
+                statuses[case.call(headers=headers).status_code] += 1
+
+        send()
+    assert max(statuses) < 500
+    assert {200, 400, 401} <= set(statuses)
+
+
+class TestConnections:
+    def test_half_open_and_slow_ones_do_not_keep_others_waiting(self, service):
+        port = int(service.address.rpartition(":")[2])
+        with contextlib.ExitStack() as stack:
+            for text in (b"", b"GET /v1/hea", b"POST /v1/studies/study/reports HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"):
+                for _ in range(20):
+                    one = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+                    one.sendall(text)
+            begun = time.monotonic()
+            assert service.ask("/v1/health")[0] == 200
+            assert time.monotonic() - begun < 10
+
+    def test_a_head_that_does_not_come_is_let_go(self):
+        import asyncio
+
+        import uvicorn
+
+        from discreet.collector.timed import protocol
+
+        async def application(scope, receive, send):
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+
+        async def tried() -> list[bytes]:
+            config = uvicorn.Config(application, port=0, http=protocol(0.3), lifespan="off", log_config=None)
+            server = uvicorn.Server(config)
+            running = asyncio.create_task(server.serve())
+            while not server.started:
+                await asyncio.sleep(0.01)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            told = []
+            for begin in (b"", b"GET / HTTP/1.1\r\nHost:", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(begin)
+                told.append(await asyncio.wait_for(reader.read(), 20))
+                writer.close()
+            server.should_exit = True
+            await running
+            return told
+
+        silent, partial, second = asyncio.run(tried())
+        assert (silent, partial) == (b"", b"")
+        assert second.startswith(b"HTTP/1.1 200")
+
+
+def test_clocks_may_jump(tmp_path):
+    now = [1_000_000.0]
+    collector = collector_in(tmp_path)
+    collector.now = lambda: now[0]
+    collector.open_study(plan_of(name="timed", close="deadline", hours=1))
+    (first, *_) = collector.store.rounds("timed")
+    assert first.closes == 1_003_600
+    now[0] = 5.0
+    collector.tick()
+    assert collector.store.rounds("timed")[0].state is RoundState.OPEN
+    now[0] = 1e12
+    collector.tick()
+    assert collector.store.rounds("timed")[0].state is RoundState.SCRUBBED
+    collector.store.close()
+
+
+def test_a_database_that_restarts_is_waited_for(tmp_path, postgresql):
+    """Connections are cut while a study runs: one request fails with a reason, the next is answered."""
+    import psycopg
+
+    name = f"r{uuid4().hex}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    store = f"{postgresql.rpartition('/')[0]}/{name}"
+    with served(tmp_path, store=store) as one:
+        one.ask("/v1/studies", plan_of(name="cut", who="anyone").to_json().encode(), token=one.operator())
+        with psycopg.connect(postgresql, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        told = [one.ask("/v1/studies/cut/enrol", {})[0] for _ in range(30)]
+        assert set(told) <= {200, 503}
+        assert told[-1] == 200
