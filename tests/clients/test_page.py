@@ -163,6 +163,25 @@ def test_by_keyboard_with_a_token(serving, visitor):
     browser.kept(visitor, "take-part-token")
 
 
+@pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)
+def test_a_token_that_comes_in_the_address(serving, visitor):
+    service, address = serving
+    visitor.goto(f"{address}#token={TOKEN}&key={SIGNER.key}")
+    visitor.get_by_label("bread").wait_for()
+    assert visitor.get_by_label("My token").count() == 0
+    visitor.get_by_role("button").click()  # whoever holds nothing sends a report too
+    visitor.get_by_text("Thank you: your report was counted.").wait_for()
+    assert json.loads(service.reports[0])["token"] == TOKEN
+    assert visitor.get_by_text("compared with nothing at all").count() == 1
+
+
+@pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)
+def test_another_key_than_came_in_the_address(serving, visitor):
+    _, address = serving
+    visitor.goto(f"{address}#key={'00' * 32}")
+    visitor.get_by_text("The study comes with another key than this device knows for it.").wait_for()
+
+
 @pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)
 def test_a_study_that_was_changed_is_refused(serving, visitor):
     service, address = serving
