@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +17,14 @@ from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
-from discreet.curator.steps.clipped_counting import HOLDING
+from discreet.curator.mechanisms.clipped import KnownCounts
+from discreet.curator.steps.clipped_counting import HOLDING, Tally
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.registry import mechanism
+from discreet.results.itemsets import Itemsets
 
 ADD = Neighbours.ADD_REMOVE
 SHOP = groceries(500, seed=3)
@@ -170,7 +173,7 @@ class TestByMeasurement:
             (SPARSE, {"top": 3, "epsilon": 9, "lengths": 1}, "peeling"),
             (SPARSE, {"min_count": 45, "lengths": 1}, "clipped"),
             (DENSE, {"min_count": 300, "lengths": 1}, "clipped"),
-            ([*SPARSE] * 60, {"top": 20}, "clipped"),
+            ([*SPARSE] * 60, {"top": 20, "seed": 2}, "clipped"),
             (SPARSE, {"min_count": 45}, "clipped"),
             (FEW_ITEMS, {"top": 100, "people": 60_000}, "bases"),
             (FEW_ITEMS, {"min_count": 2_000, "people": 60_000}, "bases"),
@@ -181,6 +184,35 @@ class TestByMeasurement:
     def test_each_is_reached_by_some_data(self, held, question, name):
         made = tried(held, **question)
         assert made.facts["mechanism chosen"] == name
+
+
+BULK = [set(range(50))] * 400 + [{50 + person % 2_000} for person in range(30_000)]
+
+
+class TestWhatClippingHides:
+    def test_bulk_buyers_are_found_where_clipped_counts_hide_them(self):
+        # 400 people hold the same fifty items, and nobody else does: clipped to one person, each is eight of them.
+        made = tried(BULK, top=200, epsilon=2, seed=2)
+        assert made.facts["mechanism chosen"] == "bases"
+        assert any("hold many more" in note for note in made.notes)
+        assert all(max(one.items) < 50 for one in made.patterns)
+
+    def test_where_enough_items_are_seen_clipped_counting_goes_on(self):
+        items = Itemsets.singles(4)
+        for estimates, hidden in (([90.0, 90.0, 90.0, 0.0], False), ([90.0, 0.0, 0.0, 0.0], True)):
+            counted = SimpleNamespace(tally=Tally(items, np.array(estimates), np.full(4, 5.0)))
+            known = KnownCounts(mark=100.0, low=95.0, items=counted)
+            # Three items make seven patterns, and one makes one.
+            assert auto._hidden(replace(ASKED, items=4), 7, known) is hidden
+        assert not auto._hidden(ASKED, 7, KnownCounts(mark=100.0, low=95.0))
+
+    def test_items_alone_where_they_are_nearly_all_patterns(self):
+        # 60 items that one in eleven holds among many others that fewer hold: pairs are rare.
+        chance, rng = np.where(np.arange(600) < 60, 0.09, 0.06), np.random.default_rng(5)
+        held = [set(np.flatnonzero(rng.random(600) < chance).tolist()) for _ in range(4_000)]
+        made = tried(held, top=40, epsilon=1, seed=2)
+        assert auto.ITEMS_ONLY in made.notes
+        assert all(len(one.items) == 1 for one in made.patterns)
 
 
 class TestWhatComesBack:

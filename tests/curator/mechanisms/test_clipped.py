@@ -17,7 +17,7 @@ from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import clipped
-from discreet.curator.mechanisms.clipped import AGAIN, FIND, SHOWN, ClippedCounting
+from discreet.curator.mechanisms.clipped import AGAIN, FIND, SHOWN, ClippedCounting, KnownCounts
 from discreet.curator.steps import winners
 from discreet.curator.steps.clipped_counting import HOLDING, LAST, Tally
 from discreet.exact.engine import LocalEngine
@@ -262,7 +262,7 @@ def test_a_measured_count_and_a_part_of_a_budget_can_be_handed_in():
     whole = Meter(Budget.of(4), Neighbours.ADD_REMOVE, SimulationSource(1))
     part = whole.part(Fraction(1, 2))
     asked = Task(top=10, least=1, longest=3, items=shop.items, people=2_000)
-    found = ClippedCounting().find(SealedEngine(LocalEngine(shop)), asked, part, 300.0, 280.0)
+    found = ClippedCounting().find(SealedEngine(LocalEngine(shop)), asked, part, KnownCounts(mark=300.0, low=280.0))
     assert len(found.itemsets.tuples()) == 10
     assert part.left == 0
     assert sum(charge.epsilon for charge in whole.charges) == 2

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import strategies
 from discreet.baskets.generate import groceries
 from discreet.curator.steps.clipped_counting import (
+    COARSE,
     HOLDING,
     LOOKING,
     Histogram,
@@ -144,6 +145,7 @@ def test_what_nobody_is_seen_to_hold_is_clipped_to_one_person():
 @pytest.mark.parametrize("many", [1, 2, 3, 7, 8, 9, 100, 5_000, 10**6])
 def test_bins_and_totals_follow_from_the_size_of_the_family(many):
     edges, totals = edges_up_to(many), totals_up_to(many)
+    assert set(edges_up_to(many, COARSE)) <= set(edges)
     assert edges[0] == 1
     assert edges[-1] <= many
     assert list(edges) == sorted(set(edges))
@@ -155,7 +157,9 @@ def test_bins_and_totals_follow_from_the_size_of_the_family(many):
     assert (spread.held <= many).all()
     bins = np.searchsorted(edges, spread.held, side="right") - 1
     assert np.bincount(bins, spread.people) == pytest.approx(np.arange(1.0, len(edges) + 1))
-    assert edges_up_to(40) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+    assert edges_up_to(40, COARSE) == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+    assert edges_up_to(40) == (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40)
+    assert edges_up_to(200)[-5:] == (56, 64, 96, 128, 192)
     assert [total / PARTS for total in totals_up_to(5)] == [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5]
 
 
@@ -174,14 +178,14 @@ def noisy(values, deviation) -> Noisy:
 
 
 def test_a_histogram_without_noise_is_left_as_it_is():
-    edges = edges_up_to(16)
+    edges = edges_up_to(16, COARSE)
     for values in ([90, 40, 9, 3, 1, 0, 0, 0], [5, 0, 0, 7, 0, 0, 0, 1], [0] * 8):
         assert cleaned(noisy(values, 0), edges).tolist() == values
 
 
 @given(st.lists(st.integers(-3_000, 3_000), min_size=10, max_size=10), st.integers(1, 1_000))
 def test_cleaning_makes_people_of_any_numbers(values, deviation):
-    found = cleaned(noisy(values, deviation), edges_up_to(40))
+    found = cleaned(noisy(values, deviation), edges_up_to(40, COARSE))
     assert np.isfinite(found).all()
     assert (found >= 0).all()
 

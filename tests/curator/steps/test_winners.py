@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.curator.mechanism import Task
 from discreet.curator.steps import winners
 from discreet.curator.steps.clipped_counting import (
+    COARSE,
     Histogram,
     choose_sure_total,
     count_clipped,
@@ -112,7 +113,7 @@ class TestTheMostThatCanHoldIt:
     def test_bulk_buyers(self):
         # Ten people hold everything, and each adds a sixth of a person: the sum of 20 parts may be all of them.
         query = Clipped(Itemsets.singles(ITEMS), PARTS, False)
-        edges = edges_up_to(ITEMS)
+        edges = edges_up_to(ITEMS, COARSE)
         histogram = Histogram.of(edges, np.zeros(len(edges)), ITEMS, np.array([110.0, 10, 10, 10, 10][: len(edges)]))
         weight = int(query.weights[ITEMS]) / PARTS
         assert histogram.most(np.array([10 * weight, 5 * weight, 0.0]), query) == pytest.approx([10, 5, 0])
@@ -183,6 +184,6 @@ def test_the_total_that_makes_an_interval_short():
     apart, alike = [{item} for item in range(40) for _ in range(90)], [set(range(40))] * 9_000
     for people, mark, least, most in ((apart, 90.0, 1, 8), (alike, 9_000.0, 30, 40)):
         spent = meter(4)
-        histogram = held_histogram(watching.engine(people, 40), spent, family, Fraction(1, 8))
+        histogram = held_histogram(watching.engine(people, 40), spent, family, Fraction(1, 8), COARSE)
         total, _ = choose_sure_total(family, histogram, spent, Fraction(7, 8), mark)
         assert least <= total / PARTS <= most

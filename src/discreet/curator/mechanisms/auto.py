@@ -13,6 +13,8 @@ from fractions import Fraction
 from math import inf, log2
 from typing import ClassVar
 
+import numpy as np
+
 from ...exact.query import Kth, People
 from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
@@ -24,7 +26,7 @@ from ..steps.basis_selection import RANK, RANK_SHARE
 from ..steps.clipped_counting import LAST, LOOKING, choose_total, held_histogram
 from ..steps.itemset_choice import check_top, slack
 from .bases import SEVERAL, Bases
-from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting
+from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting, KnownCounts, count_items
 from .exponential import Exponential
 from .peeling import MOST, Peeling, way
 
@@ -56,6 +58,12 @@ APART = 1_500
 # Longer patterns alone are picked out of all there are where so large a part of what a pick may miss by, or more, is
 # less than the last count.
 MISSED = Fraction(2, 3)
+# Where the spread is so large a part of the mark, and items so large a part of the patterns, only items are counted.
+DOUBTED, MOSTLY = 0.35, 0.5
+# That is measured where picking one of several numbers tells counts apart by so large a part of the mark.
+TOLD = 0.15
+# How many deviations an item may be off that patterns are made of, and which part of the mark is to be seen of it.
+HIDING, HIDDEN = 2.0, 0.5
 # The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
 SURELY = Fraction(1, 10)
 # The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
@@ -67,6 +75,7 @@ WHOM = Fraction(1, 50)
 AMONG = "counting the people with the given items"
 SLOPE = "measuring how fast counts fall"
 _FIND = "finding the patterns"
+ITEMS_ONLY = "Nearly all of the patterns are single items, and hard to tell from others: longer ones were left out."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +148,12 @@ def _sparse_data(
     holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
     share, sharper = (ITEMS, SHARPER) if task.longest > 1 else (1 - LOOKING, SHARPER_ALONE)
     spread = choose_total(singles, holding, meter, meter.left * share, mark)[1]
+    measured = float(1 / meter.rate(1, meter.left * bases.many_share, bases.way(meter))) <= TOLD * mark
+    if task.least == 1 < task.longest and top <= task.items and spread > DOUBTED * mark and measured:
+        facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
+        if facts["items expected"] >= MOSTLY * top:
+            found = _sparse_data(engine, replace(task, longest=1), meter, top, mark, low, facts)
+            return replace(found, notes=(*found.notes, ITEMS_ONLY))
     borne = max(sharper * spread, MISSES * slope * mark)
     picked = f"patterns that about {mark:,} people hold can be picked one by one"
     one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
@@ -147,17 +162,35 @@ def _sparse_data(
     why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
     few = round(FEW * bases.wanted(task, top))
     if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
-        many = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
-        facts["items expected"] = many
+        if "items expected" not in facts:
+            facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
+        many = facts["items expected"]
         if one_by_one and _picks(task, top, many) >= SAME * top:
             return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
         if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
             why = f"about {many:,} items make most of the patterns, and can be picked"
             return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
         why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
+    known = KnownCounts(mark=float(mark), low=low, expected=top)
     # Where all is counted at once, people have to be known by how much they hold more surely than for this choice.
-    found = clipped.find(engine, task, meter, float(mark), low, holding if task.longest > 1 else None)
-    return _told(found, clipped, why, facts)
+    if task.longest > 1:
+        known = replace(known, items=count_items(engine, task, meter, float(mark), holding))
+        if _hidden(task, top, known):
+            if "items expected" not in facts:
+                facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
+            many = facts["items expected"]
+            why = f"clipped counts show too few items that {mark:,} people hold: those who hold them hold many more"
+            return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
+    return _told(clipped.find(engine, task, meter, known), clipped, why, facts)
+
+
+def _hidden(task: Task, top: int, known: KnownCounts) -> bool:
+    """Say whether fewer items look frequent than patterns need: clipping took those who hold them for few."""
+    if known.items is None:
+        return False
+    items = known.items.tally
+    frequent = int(np.count_nonzero(items.estimates + HIDING * items.deviations >= HIDDEN * known.low))
+    return Universe(frequent, task.least, task.longest).up_to(top) < top
 
 
 def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]) -> Found:

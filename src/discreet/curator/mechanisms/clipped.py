@@ -17,7 +17,7 @@ import numpy as np
 
 from ...checks import is_whole
 from ...errors import MisuseError, told
-from ...exact.query import Kth, People
+from ...exact.query import Kth, People, Supports
 from ...exact.universe import Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import CONFIDENCE, Meter
@@ -30,11 +30,14 @@ from ..steps.clipped_counting import (
     I64,
     LAST,
     LOOKING,
+    ClippedCount,
     Histogram,
     Tally,
+    choose_total,
     count_clipped,
     end_to_end,
     falling,
+    held_histogram,
 )
 from ..steps.itemset_choice import check_top
 from ..steps.winners import CLIPPED, FRESH, count_winners
@@ -73,6 +76,31 @@ ROOM = 40
 LONGEST = 12
 # The part of what is left at last that counts all that is shown, where counts are wanted.
 LASTLY = Fraction(2, 5)
+# Single items alone are counted once; or with so much of the budget those that are shown once more, where that is
+# predicted to leave less than so large a part of the error.
+RECOUNTING, SURER = Fraction(1, 2), 0.4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownCounts:
+    """What is public or was released before candidates are counted.
+
+    Parameters
+    ----------
+    mark
+        The threshold, or about what the last of the top patterns counts.
+    low
+        A count that it surely does not lie below.
+    expected
+        About how many patterns there are, where that is known.
+    items
+        All items, counted already with their share of what was left.
+    """
+
+    mark: float
+    low: float
+    expected: int | None = None
+    items: ClippedCount | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,36 +181,17 @@ class ClippedCounting(Mechanism):
     def run(self, engine: SealedEngine, task: Task, meter: Meter) -> Found:
         """Measure what the last pattern counts, where that is not the question, and find those above it."""
         if task.top is None:
-            return self.find(engine, task, meter, float(task.count or 1), float(task.count or 1))
+            return self.find(engine, task, meter, KnownCounts(mark=float(task.count or 1), low=float(task.count or 1)))
         last = meter.count(LAST, engine, Kth(task.top, task.least, task.longest), MEASURING)
         mark = max(1.0, float(last.values[0]))
-        return self.find(engine, task, meter, mark, max(1.0, mark - LOWERED * last.deviation))
+        return self.find(engine, task, meter, KnownCounts(mark=mark, low=max(1.0, mark - LOWERED * last.deviation)))
 
-    def find(
-        self,
-        engine: SealedEngine,
-        task: Task,
-        meter: Meter,
-        mark: float,
-        low: float,
-        holding: Histogram | None = None,
-    ) -> Found:
-        """Find patterns with all that a meter has left.
-
-        Parameters
-        ----------
-        engine, task, meter
-            As for every mechanism.
-        mark
-            The threshold, or about what the last of the top patterns counts: a public or a released number.
-        low
-            A count that it surely does not lie below.
-        holding
-            How many people hold how many items, where that was measured already.
-        """
+    def find(self, engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> Found:
+        """Find patterns with all that a meter has left."""
         if _items_alone(task):
-            return _all_items(engine, task, meter, mark, holding)
-        levels = self._levels(engine, task, meter, mark, low, holding)
+            return _all_items(engine, task, meter, known)
+        mark, low = known.mark, known.low
+        levels = self._levels(engine, task, meter, known)
         pool = end_to_end([level for size, level in enumerate(levels.tallies, 1) if size >= task.least])
         if task.top is not None:
             pool = _filled(_hopeful(pool, low, task.top), task, meter, mark)
@@ -202,31 +211,13 @@ class ClippedCounting(Mechanism):
         notes = _cut_short(levels.cut) if task.top is None else ()
         if not last:
             return Found(itemsets=winners.itemsets, estimates=None, facts=facts, notes=notes)
-        if not len(winners):
-            # How many there are must not show in what is spent: some are counted, and not shown.
-            count_clipped(SHOWN, engine, meter, spare.itemsets.take(doubtful), last, mark)
-            return Found(
-                itemsets=winners.itemsets,
-                estimates=np.empty(0),
-                low=np.empty(0),
-                high=np.empty(0),
-                facts=facts,
-                notes=notes,
-            )
-        return _counted(engine, task, meter, winners, facts, notes)
+        return _counted(engine, task, meter, winners, spare.itemsets.take(doubtful), facts, notes)
 
-    def _levels(
-        self,
-        engine: SealedEngine,
-        task: Task,
-        meter: Meter,
-        mark: float,
-        low: float,
-        holding: Histogram | None,
-    ) -> ClippedLevels:
+    def _levels(self, engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> ClippedLevels:
         """Count candidates, one length after the other."""
+        mark, low = known.mark, known.low
         longest = min(task.longest, task.items, LONGEST)
-        budget = meter.left
+        budget = meter.left if known.items is None else meter.left / (1 - ITEMS)
         longer = LONGER * budget
         clear = mark / sqrt(meter.scale(People(), PAIRS * budget)[1])
         sets = rows(np.arange(task.items, dtype=np.int32)[:, None])
@@ -240,7 +231,9 @@ class ClippedCounting(Mechanism):
             else:
                 share = longer * (EACH if size >= task.least else Fraction(1, task.least - size + 1))
                 longer -= share
-            tallied = count_clipped(FIND, engine, meter, sets, share, mark, holding if size == 1 else None)
+            tallied = known.items if size == 1 else None
+            if tallied is None:
+                tallied = count_clipped(FIND, engine, meter, sets, share, mark)
             level, total = tallied.tally, tallied.total
             most = int(min(max(_kept(task, size, level, low), clear), CANDIDATES))
             # All items were counted: over a threshold none of them has to be left out.
@@ -276,19 +269,38 @@ def _items_alone(task: Task) -> bool:
     return min(task.longest, task.items) == 1
 
 
-def _all_items(engine: SealedEngine, task: Task, meter: Meter, mark: float, holding: Histogram | None) -> Found:
-    """Count all items with all that is left, and show those that were asked for.
+def count_items(engine: SealedEngine, task: Task, meter: Meter, mark: float, holding: Histogram) -> ClippedCount:
+    """Count all items with their share of what is left and of what the histogram took of it."""
+    share = meter.left * ITEMS * (1 - LOOKING) / (1 - ITEMS * LOOKING)
+    return count_clipped(FIND, engine, meter, Itemsets.singles(task.items), share, mark, holding)
 
-    They are chosen by the noise that is shown. So of M items, R of which are shown, intervals are those of a confidence
-    of 1 - 5 % R / M: no more than 5 % of those shown miss on average (Benjamini, Yekutieli 2005).
+
+def _all_items(engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> Found:
+    """Count all items, and show those that were asked for: by the same counts, or by fresh ones where they are surer.
+
+    Those of the same noise are chosen by what is shown. So of M items, R of which are shown, intervals are those of a
+    confidence of 1 - 5 % R / M: no more than 5 % of those shown miss on average (Benjamini, Yekutieli 2005).
     """
-    counted = count_clipped(FIND, engine, meter, Itemsets.singles(task.items), meter.left, mark, holding)
-    facts = {"candidates counted": [task.items], "most that a basket added": [round(counted.total, 2)]}
+    singles = Itemsets.singles(task.items)
+    looking = meter.left * LOOKING if task.items > 1 else Fraction(0)
+    holding = held_histogram(engine, meter, singles, looking)
+    expected = task.top or known.expected
+    mark, usual = known.mark, None if expected is None else holding.usual(known.mark, expected, task.items)
+    fresh = task.counts and expected is not None and _fresher(meter, singles, holding, expected, usual or mark)
+    share = meter.left * (1 - RECOUNTING) if fresh else meter.left
+    total, _ = choose_total(singles, holding, meter, share, mark, usual)
+    counted = count_clipped(FIND, engine, meter, singles, share, mark, holding, total)
+    facts: dict[str, object] = {
+        "candidates counted": [task.items],
+        "most that a basket added": [round(counted.total, 2)],
+    }
     tally = counted.tally.lowered(task.crowd)
     places = _order(task, tally)
     shown = tally.take(places)
     if not task.counts:
         return Found(itemsets=shown.itemsets, estimates=None, facts=facts)
+    if fresh:
+        return _counted(engine, task, meter, shown, singles, facts, ())
     low, high = counted.bounds(1 - (1 - CONFIDENCE) * max(len(places), 1) / task.items)
     return Found(
         itemsets=shown.itemsets,
@@ -298,6 +310,13 @@ def _all_items(engine: SealedEngine, task: Task, meter: Meter, mark: float, hold
         facts=facts,
         notes=(CLIPPED, LENGTHENED),
     )
+
+
+def _fresher(meter: Meter, singles: Itemsets, holding: Histogram, expected: int, mark: float) -> bool:
+    """Say whether so many items, counted by themselves, come out much surer than all of them clipped."""
+    each = Supports(singles.take(np.arange(min(expected, len(singles)))))
+    deviation = sqrt(meter.scale(each, meter.left * RECOUNTING)[1])
+    return deviation < SURER * choose_total(singles, holding, meter, meter.left, mark)[1]
 
 
 def _cut_short(lengths: list[int]) -> tuple[str, ...]:
@@ -371,9 +390,22 @@ def _order(task: Task, pool: Tally) -> I64:
 
 
 def _counted(
-    engine: SealedEngine, task: Task, meter: Meter, winners: Tally, facts: dict[str, object], notes: tuple[str, ...]
+    engine: SealedEngine,
+    task: Task,
+    meter: Meter,
+    winners: Tally,
+    spare: Itemsets,
+    facts: dict[str, object],
+    notes: tuple[str, ...],
 ) -> Found:
-    """Count what is shown with all that is left. Estimates go by all that is known, intervals by fresh noise alone."""
+    """Count what is shown with all that is left. Estimates go by all that is known, intervals by fresh noise alone.
+
+    How many there are must not show in what is spent: where there are none, spare ones are counted and not shown.
+    """
+    if not len(winners):
+        count_clipped(SHOWN, engine, meter, spare, meter.left, 1.0)
+        nothing = np.empty(0)
+        return Found(itemsets=winners.itemsets, estimates=nothing, low=nothing, high=nothing, facts=facts, notes=notes)
     mark = max(1.0, float(np.median(winners.estimates)))
     counted = count_winners(SHOWN, engine, meter, task, winners.itemsets, meter.left, mark)
     merged = winners.merged(np.arange(len(winners)), Tally(winners.itemsets, counted.estimates, counted.deviations))

@@ -38,12 +38,15 @@ LOOKING = Fraction(1, 8)
 # What clipping leaves of an itemset's people differs among itemsets by about this part of what it loses on average.
 DIFFERING = 0.5
 # The bins of the histogram: as wide as a number over this allows, and the last one begins here at most.
-FINE = 4
+FINE = 8
+# From `FAR` on, and for bounds that hold for sure, bins are wider: sums of noise over many of them would be large.
+COARSE, FAR = 4, 64
 WIDEST = 1_024
 # The numbers within a bin are stood for by so many of them, evenly spaced, the first and the last among them.
 POINTS = 5
-# How many deviations a number of people has to stand out of the noise.
-STANDS_OUT = 2.5
+# How many deviations a number of people has to stand out of the noise, and how many more than it are supposed where it
+# does not.
+STANDS_OUT, HIDES = 2.5, 0.25
 # Beyond, it falls as a power of how much is held: faster by this factor than it did before, and within these bounds;
 # by the last number where nothing stood out.
 STEEPER = 1.4
@@ -170,6 +173,14 @@ class Histogram:
         kept = np.minimum(1.0, total / PARTS / self.held)
         return float((weights * (kept if pure else np.sqrt(kept))).sum() / weights.sum())
 
+    def usual(self, mark: float, many: int, items: int) -> float:
+        """Return about what `many` of all items count of which the last counts `mark`.
+
+        Of all items together the mean is known. The fewer they are, the less it says about them.
+        """
+        mean, part = float((self.people * self.held).sum()) / items, min(many / items, 1.0)
+        return float(mark * (max(mark, mean) / mark) ** part)
+
     def most(self, sums: F64, query: Clipped) -> F64:
         """Return how many people can hold itemsets with these clipped sums at most, whoever they are.
 
@@ -208,11 +219,13 @@ class ClippedCount:
         return sums - margin, self.histogram.most(sums + margin, self.query)
 
 
-def held_histogram(engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction) -> Histogram:
+def held_histogram(
+    engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, fine: int = FINE
+) -> Histogram:
     """Measure how many people hold how many members of a family. Of a single one nobody holds more than one."""
     if len(itemsets) == 1:
         return NOTHING_HELD
-    edges = edges_up_to(len(itemsets))
+    edges = edges_up_to(len(itemsets), fine)
     noisy = meter.count(HOLDING, engine, Held(itemsets, edges), share)
     return Histogram.of(edges, cleaned(noisy, edges), len(itemsets), surely_beyond(noisy))
 
@@ -286,21 +299,27 @@ def count_clipped(
 
 
 def choose_total(
-    itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float
+    itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float, usual: float | None = None
 ) -> tuple[int, float]:
-    """Return the most that a basket may add, in parts, where the error of a count of `mark` people is least; and it."""
-    best, least = PARTS, np.inf
+    """Return the most that a basket may add, in parts, where the error of a count of `mark` people is least; and it.
+
+    Where most counts are known to be larger, the relative error of such a `usual` one weighs as much. Beyond 1 that of
+    the mark does not matter: then nothing tells it from 0.
+    """
+    best, least, found = PARTS, np.inf, np.inf
     for total in totals_up_to(len(itemsets)):
         keep = histogram.keep(total, meter.pure)
         variance = meter.scale(Clipped(itemsets, total, not meter.pure), share)[1]
         if variance >= LOUDEST:
             break
-        error = hypot(sqrt(variance) / (PARTS * keep), DIFFERING * (1 - keep) * mark)
-        if error < least:
-            best, least = total, error
+        noise, unsure = sqrt(variance) / (PARTS * keep), DIFFERING * (1 - keep)
+        error = hypot(noise, unsure * mark)
+        loss = error if usual is None else min(error / mark, 1.0) + hypot(noise / usual, unsure)
+        if loss < least:
+            best, least, found = total, loss, error
         if keep == 1.0:
             break
-    return best, least
+    return best, found
 
 
 def choose_sure_total(
@@ -326,15 +345,15 @@ def choose_sure_total(
     return best, least
 
 
-def edges_up_to(many: int) -> tuple[int, ...]:
-    """Return where the bins of the histogram begin: each number at first, then two to a doubling.
+def edges_up_to(many: int, fine: int = FINE) -> tuple[int, ...]:
+    """Return where the bins of the histogram begin: each number up to `fine`, then half as many to a doubling.
 
     They go on to the size of the family, never to the most that anyone holds; the last bin is open.
     """
     edges, step = [1], 1
     while edges[-1] + step <= min(many, WIDEST):
         edges.append(edges[-1] + step)
-        if edges[-1] >= FINE * step:
+        while edges[-1] >= (fine if edges[-1] < FAR else COARSE) * step:
             step *= 2
     return tuple(edges)
 
@@ -353,13 +372,13 @@ def cleaned(noisy: Noisy, edges: tuple[int, ...]) -> F64:
 
     How many hold so many members or more is told apart from noise up to some edge only. Up to there it never rises;
     from there on it is taken to fall as a power, somewhat faster than over the last doubling, but not to be more than
-    noise may hide. A phantom far out would weigh as much as the many members it is said to hold, and nobody at all
-    would leave out those who are there.
+    the noisy number and a little. A phantom far out would weigh as much as the many members it is said to hold, and
+    nobody at all would leave out those who are there.
     """
     values = noisy.values.astype(np.float64)
     beyond = np.cumsum(values[::-1])[::-1]
-    hidden = STANDS_OUT * noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
-    unclear = beyond <= hidden
+    spread = noisy.deviation * np.sqrt(np.arange(len(values), 0, -1))
+    unclear = beyond <= STANDS_OUT * spread
     clear = max(1, int(np.argmax(unclear)) if unclear.any() else len(values))
     many = np.maximum(-rising(-beyond), 0.0)
     last, first = clear - 1, int(np.searchsorted(edges, edges[clear - 1] / 2, side="right")) - 1
@@ -368,6 +387,6 @@ def cleaned(noisy: Noisy, edges: tuple[int, ...]) -> F64:
         power = STEEPER * float(np.log(many[first] / many[last]) / np.log(edges[last] / edges[first]))
         power = min(max(power, FLATTEST), STEEPEST)
     falls = many[last] * (np.array(edges[clear:]) / edges[last]) ** -power
-    many[clear:] = np.minimum(falls, np.maximum(beyond[clear:], 0.0) + hidden[clear:])
+    many[clear:] = np.minimum(falls, np.maximum(beyond[clear:], 0.0) + HIDES * spread[clear:])
     found: F64 = -np.diff(np.minimum.accumulate(many), append=0.0)
     return found

@@ -23,7 +23,7 @@ from ...results.itemsets import Itemsets
 from ..mechanism import Task
 from .basis_cover import Basis, cover
 from .cell_estimates import F64, NORMAL, fit_up
-from .clipped_counting import LOOKING, choose_sure_total, count_clipped, held_histogram
+from .clipped_counting import COARSE, LOOKING, choose_sure_total, count_clipped, held_histogram
 
 EACH = "Each pattern was counted by itself."
 SUMMED = "Counts are sums over people by which part of small sets of items they hold."
@@ -65,7 +65,7 @@ def count_winners(
         by_cells = float(np.median(_cells(bases, _blank(meter, cells, share), task, itemsets)[1]))
     best = min(by_each, by_cells)
     if best > FINE * mark and len(itemsets) > 1:
-        histogram = held_histogram(engine, meter, itemsets, share * LOOKING)
+        histogram = held_histogram(engine, meter, itemsets, share * LOOKING, COARSE)
         share -= share * LOOKING
         total, length = choose_sure_total(itemsets, histogram, meter, share, mark)
         if length < best:
