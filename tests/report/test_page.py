@@ -16,6 +16,7 @@ from discreet.errors import LimitError
 from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
 from discreet.report.page import page
+from discreet.results.show import NOTHING
 from naive.rules import make_patterns
 from report.told import COUNTS, bounded, tell
 
@@ -190,7 +191,7 @@ def test_any_patterns_make_a_sound_page(counts, people, bounds):
 
 def test_no_pattern():
     seen = sound(page(tell(patterns=make_patterns({}, 0))))
-    assert "No pattern was released." in seen.text
+    assert f"No pattern was released. {NOTHING}" in seen.text
     assert not {"all", "rules", "together"} & set(seen.ids)
 
 

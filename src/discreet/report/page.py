@@ -18,7 +18,7 @@ from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns, margins_of
 from ..results.promise import SIMULATED
 from ..results.rules import Rules
-from ..results.show import DROWNED, drowned, promises
+from ..results.show import DROWNED, NOTHING, drowned, promises
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import GraphPicture, graph
 from .style import policy, style
@@ -125,7 +125,7 @@ def _sentence(text: str) -> str:
 def _headline(patterns: Patterns) -> str:
     """Say in a sentence or two what was found."""
     if not len(patterns):
-        return "No pattern was released."
+        return f"No pattern was released. {NOTHING}"
     many = f"{number_of(len(patterns), 'pattern was', 'patterns were')} found"
     if not patterns.counted:
         return f"{many}, without counts."

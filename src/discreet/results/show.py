@@ -28,6 +28,10 @@ ROWS = 10
 DROWNED = (
     "Most of this cannot be told from noise. More people, a higher epsilon, fewer items or fewer patterns would help."
 )
+NOTHING = (
+    "Nothing stood out of the noise, which does not say that nothing is there. A lower threshold, more people, a "
+    "higher epsilon or fewer items would show more."
+)
 _ITEMS = 24
 
 
@@ -58,6 +62,8 @@ def promises(result: Patterns | Rules) -> list[str]:
     about = result.about or {}
     promised = about.get("guarantee")
     lines = [DROWNED] if isinstance(result, Patterns) and drowned(result) else []
+    if isinstance(promised, Mapping) and isinstance(result, Patterns) and not len(result):
+        lines.append(NOTHING)
     if isinstance(promised, Mapping):
         lines.append(printable(line(promised)))
     if about.get("simulated"):
