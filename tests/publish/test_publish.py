@@ -17,6 +17,7 @@ from discreet.privacy.budget import Budget, Neighbours, rho_for
 from discreet.privacy.sampling.sources import SystemSource
 from discreet.publish import prepare
 from discreet.publish.payment import price
+from discreet.results.show import NOTHING
 
 SHOP = [{"tea", "milk"}] * 60 + [{"tea", "milk", "bread"}] * 30 + [{"bread"}] * 20 + [set()] * 10
 
@@ -105,6 +106,13 @@ def test_an_empty_file_is_released_with_noise(listed, items, tmp_path):
     assert {item for one in found.patterns for item in one.items} == items
     with pytest.raises(discreet.NobodyError):
         discreet.mine(tmp_path / "nobody.dat", top=1)
+
+
+def test_an_empty_release_says_first_that_it_may_be_the_noise():
+    made = trial([{1}] * 50, seed=1, min_count=40_000, epsilon=1, items="public")
+    assert not len(made.patterns)
+    assert made.notes[0] == NOTHING
+    assert NOTHING not in trial([{1}] * 50, seed=1, top=1, epsilon=1, items="public").notes
 
 
 def test_nobody_with_public_items_is_a_release_without_patterns():

@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from discreet import mine
-from discreet.lab.run.trial import trial
-from discreet.results.show import DROWNED, NOTHING, table
+from discreet.results.show import DROWNED, table
 from naive.rules import count_patterns, make_patterns
 
 NAMES = make_patterns(
@@ -73,13 +72,6 @@ def test_what_is_mostly_noise_says_so_first():
         assert repr(private).startswith("3 patterns of 4,000 people; 2 may be held by nobody\nMost of this") is said
         assert (DROWNED in " ".join(repr(private).split())) is (DROWNED in private._repr_html_()) is said
     assert DROWNED not in repr(make_patterns(counts, 4000))
-
-
-def test_an_empty_release_says_that_it_may_be_the_noise():
-    made = trial([{1}] * 50, seed=1, min_count=40_000, epsilon=1, items="public").patterns
-    assert not len(made)
-    assert NOTHING in " ".join(repr(made).split())
-    assert NOTHING not in repr(make_patterns({}, 4000))
 
 
 @pytest.mark.parametrize("show", [repr, lambda result: result._repr_html_()])

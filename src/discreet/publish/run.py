@@ -23,6 +23,7 @@ from ..privacy.sampling.sources import Source
 from ..privacy.sealed import SealedEngine
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
+from ..results.show import NOTHING
 from ..wording import number_of
 from .job import FINDABLE, FINDING, PEOPLE, PREFIX, Job
 from .result import Release
@@ -66,6 +67,8 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
     patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
     if not job.listed:
         patterns = _without_other_items(patterns)
+    if not len(patterns):
+        notes.insert(0, NOTHING)
     how = found.chosen or job.mechanism
     guarantee = Guarantee.of(
         job.budget, meter.charges, discovery_delta=job.discovery_delta, neighbours=job.neighbours, public=job.public

@@ -62,8 +62,6 @@ def promises(result: Patterns | Rules) -> list[str]:
     about = result.about or {}
     promised = about.get("guarantee")
     lines = [DROWNED] if isinstance(result, Patterns) and drowned(result) else []
-    if isinstance(promised, Mapping) and isinstance(result, Patterns) and not len(result):
-        lines.append(NOTHING)
     if isinstance(promised, Mapping):
         lines.append(printable(line(promised)))
     if about.get("simulated"):
