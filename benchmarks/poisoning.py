@@ -100,7 +100,7 @@ def influence() -> Iterator[str]:
         row = [f"`{name}`"]
         for epsilon, pad in ((1, 1), (1, 7), (4, 7)):
             can = kind.make(Fraction(epsilon), 1515, pad=pad).influence
-            row.append(f"{float(can.people):,.1f} people, {can.values:,} values")
+            row.append(f"{float(can.people):,.1f} people, {can.values:,} value{'s' if can.values > 1 else ''}")
         rows.append(row)
     yield from table(["1,515 candidates", "ε = 1, padding 1", "ε = 1, padding 7", "ε = 4, padding 7"], rows)
 

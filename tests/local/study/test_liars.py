@@ -13,8 +13,10 @@ from discreet.errors import MisuseError
 from discreet.exact.metrics import cumulative_rank
 from discreet.exact.mine import mine
 from discreet.lab.measure.liars import ATTACKS, Liars, attacked, crafted, targets
+from discreet.local.estimation.sizes import BINS, FEW
 from discreet.local.oracle_steps.choice import SIZE_LIARS, TARGETS, adaptive, error, honest_share, oracles
 from discreet.local.study.conversation import Wanted
+from discreet.local.study.rounds import size_bins
 from discreet.registry import protocol
 
 TOP = 32
@@ -104,6 +106,13 @@ def test_the_share_that_liars_about_sizes_cannot_move():
     assert honest_share(grr) == pytest.approx(1 - SIZE_LIARS * float(grr.influence.people))
     # Many bins through subset selection: a few liars are most of what is seen.
     assert honest_share(oracles()["subset"].make(Fraction(1), 22, single=True)) == 0.5
+
+
+def test_sizes_are_told_apart_as_finely_as_liars_allow():
+    """Few bins, unless epsilon is so large that a report adds to little beside itself."""
+    assert size_bins(1515, Fraction(1)) == FEW
+    assert size_bins(1515, Fraction(4)) == BINS
+    assert size_bins(1, Fraction(1)) == size_bins(1, Fraction(4)) == (0, 1)
 
 
 def test_every_attack_is_told_apart(baskets):

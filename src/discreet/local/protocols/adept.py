@@ -16,13 +16,13 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
 from ..estimation.candidates import Follows, Itemset, PatternBeliefs
-from ..estimation.sizes import BINS, FEW, HeldSizes
+from ..estimation.sizes import BINS, HeldSizes
 from ..oracle import Oracle
 from ..oracle_steps.choice import LIARS, adaptive, error, grr_or_olh, honest_share
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Which
-from ..study.rounds import check_padding, check_parts
+from ..study.rounds import check_padding, check_parts, size_bins
 from .svsm import longest
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
@@ -153,7 +153,8 @@ class Adept(Protocol):
     ) -> Generator[Ask, Any, RoundEstimate]:
         """Ask how many of the candidates people hold, and then which."""
         size = exact(self.sizes, "sizes")
-        bins = tuple(first for first in (FEW if self.robust else BINS) if first <= len(of))
+        bins = tuple(first for first in BINS if first <= len(of))
+        bins = size_bins(len(of), wanted.epsilon) if self.robust else bins
         question = HowMany(of, bins)
         sized = "grr" if self.robust else "adaptive"
         numbers: Estimate = yield Ask.of(f"how many {about}", line.next(share * size), question, sized, wanted.epsilon)

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..device.limits import MOST_NUMBERS
-from ..estimation.sizes import FEW
 from ..estimation.tree import Mined, Tree, balanced, balanced_at_random, cut_share
 from ..oracle_steps.choice import honest_share, make
 from ..protocol import Protocol
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Talk, Wanted
 from ..study.questions import CandidateList, HowMany, Prefix
-from ..study.rounds import SizesRound, check_parts
+from ..study.rounds import SizesRound, check_parts, size_bins
 from .svim import SVIM, SVIMBetter
 from .svsm import longest, shrunk
 
@@ -129,7 +128,7 @@ class FPTree(Protocol):
         of = CandidateList(itemsets=tuple((item,) for item in sorted(singles)))
         many = HowMany.up_to(of, len(singles))
         if self.robust:
-            many = HowMany(of, tuple(first for first in FEW if first <= len(singles)))
+            many = HowMany(of, size_bins(len(singles), wanted.epsilon))
         sized = "grr" if self.robust else self.size_oracle
         seen: Estimate = yield Ask.of("how many items", line.next(size), many, sized, wanted.epsilon)
         sizes, percentile = SizesRound.of(seen), exact(self.percentile, "percentile")

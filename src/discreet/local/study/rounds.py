@@ -33,6 +33,7 @@ SizeBinning: TypeAlias = Literal["each", "bins"]
 LEAST_SHARE = Fraction(1, 10_000)
 LONGEST = 64  # a larger basket counts as one of this size where basket sizes are asked for
 NEAR = 0.03  # how frequent patterns are that just make the top, before anything is known
+_SAFE = 0.9  # of the people, whose sizes liars cannot move, from which on sizes are told apart as finely as they can be
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)  # paddings that are compared
 
 
@@ -176,9 +177,8 @@ def estimating(
     pad, short, sizes = min(padding if isinstance(padding, int) else len(of), most), 1.0, None
     if shares[0]:
         each = min(len(of), longest or len(of))
-        wide = FEW if robust else BINS
-        one_by_one = told == "each" and not robust
-        some = tuple(range(each + 1)) if one_by_one else tuple(first for first in wide if first <= len(of))
+        bins = size_bins(len(of), epsilon) if robust else tuple(first for first in BINS if first <= len(of))
+        some = tuple(range(each + 1)) if told == "each" and not robust else bins
         question, sized = how_many(of, some), "grr" if robust else oracles[0]
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, sized, epsilon)
         sizes = SizesRound.of(seen, told)
@@ -196,6 +196,17 @@ def estimating(
     values = answer.values * correction
     variance = answer.variance * correction**2 + cut_off(values, short) ** 2
     return Estimated(of=of, values=values, variance=variance, pad=pad, correction=correction, sizes=sizes)
+
+
+def size_bins(most: int, epsilon: Fraction) -> tuple[int, ...]:
+    """Return the bins that sizes up to `most` are asked for in, by randomised response, where liars must not decide.
+
+    They are few, so that a report adds little to each; with a large epsilon it does so among many too.
+    """
+    every = tuple(first for first in BINS if first <= most)
+    if honest_share(make("grr", epsilon, len(every), single=True)) >= _SAFE:
+        return every
+    return tuple(first for first in FEW if first <= most)
 
 
 def which(of: AskedValues) -> Question:
