@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,10 +21,22 @@ app = typer.Typer()
     "discreet audit truncated --neighbours replace --set bound=binomial\n\n"
     "discreet audit count --delta 1e-6 --format json\n\n"
     "discreet audit svsm --epsilon 2\n\n"
-    "discreet audit olh"
+    "discreet audit olh\n\n"
+    "discreet audit --study study.toml"
 )
 def audit(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="One of `discreet mechanisms`.")
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            "--study",
+            metavar="STUDY.toml",
+            help="A live study instead: its protocol, and all that it would serve. It says its own epsilon.",
+            show_default=False,
+        ),
+    ] = None,
     epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The claim to break.")] = "1",
     delta: Annotated[
         str | None,
@@ -46,15 +59,26 @@ def audit(
     from ..auditing import audit as judge
     from .progress import ProgressBar
 
+    if (name is None) == (study is None):
+        raise typer.BadParameter("say what to audit: a NAME of `discreet mechanisms`, or --study with a file.")
+    if study is not None:
+        from ..collector.auditing import audit_study
+        from ..collector.study_file import read_study
+
+        plan = read_study(study)
     with ProgressBar("auditing"):
-        verdict = judge(
-            name,
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=neighbours,
-            runs=runs,
-            seed=seed,
-            settings=settings_of(settings),
+        verdict = (
+            audit_study(plan, runs=runs, seed=seed)
+            if study is not None
+            else judge(
+                str(name),
+                epsilon=epsilon,
+                delta=delta,
+                neighbours=neighbours,
+                runs=runs,
+                seed=seed,
+                settings=settings_of(settings),
+            )
         )
     if form == "json":
         typer.echo(verdict.to_json())

@@ -1,0 +1,78 @@
+"""The audit of a study as it is served: it stands as it is, and breaks where a bug is planted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from discreet.collector import collector
+from discreet.collector.auditing import served
+from discreet.collector.core import StudyCore
+from discreet.collector.documents import QUESTION, SignedText, question_document
+from discreet.collector.study_file import StudyPlan
+from discreet.local.study.conversation import Ask, Who
+from running import run
+
+PLAN = StudyPlan(
+    name="audited", title="A study", asks="What?", protocol="svim", top=2, epsilon="1", items=tuple("abcde")
+)
+
+
+@pytest.mark.parametrize("name", ["svim", "adept"])
+def test_a_study_stands(name):
+    attempt = served(replace(PLAN, protocol=name), 1)
+    assert attempt.why == ""
+    assert attempt.stands
+    assert 0.5 < attempt.loss <= 1.0
+    assert "as served to 150 devices" in attempt.tried
+
+
+def planted(monkeypatch, change):
+    def changed(ask, study, number, expires, signer):
+        made = question_document(ask, study, number, expires, signer)
+        text = json.dumps(change(json.loads(made.text)), separators=(",", ":"))
+        return SignedText.of(QUESTION, text, signer)
+
+    monkeypatch.setattr(collector, "question_document", changed)
+    return served(PLAN, 1)
+
+
+def test_rounds_that_overlap_are_found(monkeypatch):
+    attempt = planted(monkeypatch, lambda told: {**told, "who": [0, 1 << 32]})
+    assert (attempt.stands, attempt.why) == (
+        False,
+        "A device refuses what is served: Two rounds of the study ask the same people.",
+    )
+
+
+def test_a_question_that_asks_for_more_is_found(monkeypatch):
+    attempt = planted(monkeypatch, lambda told: {**told, "question": {**told["question"], "epsilon": "2"}})
+    assert attempt.why == "A device refuses what is served: The question asks for more than its study says."
+
+
+def test_a_question_that_hides_what_it_asks_is_found(monkeypatch):
+    louder = Ask.of("", Who(0, 9), StudyCore(PLAN).asks[0].question, "grr", Fraction(3)).form["oracle"]
+
+    def change(told):
+        return {**told, "question": {**told["question"], "oracle": louder}} if told["round"] == 0 else told
+
+    attempt = planted(monkeypatch, change)
+    assert attempt.why == (
+        "A device refuses what is served: The question's probabilities give away more than the epsilon it states."
+    )
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "study.toml").write_text(
+        'name = "audited"\ntitle = "A study"\nasks = "What?"\nprotocol = "svim"\ntop = 2\nepsilon = "1"\n'
+        'items = ["a", "b", "c"]\n'
+    )
+    done = run("audit", "--study", "study.toml", "--runs", 20, "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "as served to" in told["attempts"][-1]["tried"]
+    for arguments in (["audit"], ["audit", "svim", "--study", "study.toml"]):
+        assert run(*arguments, cwd=tmp_path).returncode == 2
