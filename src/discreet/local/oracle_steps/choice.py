@@ -12,7 +12,7 @@ from ..mean_oracle import MeanOracle
 from ..oracle import LARGEST, Oracle, grown
 
 ROOM = 1 << 15  # bits: a report of more than 4 KiB is not for everyone's device
-LIARS = 0.0001
+LIARS = 0.00003
 """Which share of the people may lie when an oracle and a padding are chosen: what their reports can add is weighed as
 an error. It is small, as what liars can add and what honest people can tell both grow with the padding."""
 SIZE_LIARS = 0.05
