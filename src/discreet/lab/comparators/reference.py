@@ -24,7 +24,7 @@ CANDIDATES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Protocol):
-    """Estimate patterns that were given, by one round of everybody: a padding and an oracle as `adept` takes them.
+    """Estimate patterns that were given, by one round of everybody, as `adept` asks where nobody lies.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class Reference(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        of = CandidateList(itemsets=tuple(sorted(self.itemsets, key=lambda one: (len(one), one))))
-        near = (self.near, self.near)
-        told = yield from Adept().ask_round(of, Partition(), Fraction(1), wanted, near, "of the true top")
+        of, near = CandidateList(itemsets=self.itemsets), (self.near, self.near)
+        asking = Adept(robust=False)
+        told = yield from asking.ask_round(of, Partition(), Fraction(1), wanted, near, "of the true top")
         values = told.evidence.values
         variance = told.evidence.noise + (told.evidence.relative + told.doubt**2) * np.clip(values, 0.0, 1.0) ** 2
         order = np.argsort(-values, kind="stable")

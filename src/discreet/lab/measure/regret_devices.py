@@ -59,8 +59,9 @@ def true_top(key: DataKey, question: SimulationQuestion) -> Reference:
     """Return the protocol that asks everybody about twice as many patterns as are wanted, the truly most frequent."""
     found = mined(key, question.lengths, max(MINED, CANDIDATES * question.top))
     best = sorted(found, key=lambda one: (-found[one], len(one), one))[: CANDIDATES * question.top]
-    last = found[best[min(question.top, len(best)) - 1]]
-    return Reference(itemsets=tuple(best), near=last / len(loaded(*key)))
+    people, last = len(loaded(*key)), found[best[min(question.top, len(best)) - 1]]
+    itemsets = tuple(sorted(best, key=lambda one: (len(one), one)))
+    return Reference(itemsets=itemsets, near=last / people)
 
 
 def judged_devices(listed: ListedPatterns, wanted: WantedPatterns) -> Numbers:

@@ -45,7 +45,7 @@ REGRET_DEVICES = Experiment(
         Metric(name="missed", label="lost of the NCR", share=True, digits=3),
         Metric(name="covered", label="intervals that hold the true count", share=True, digits=3),
     ),
-    repeats=4,
+    repeats=2,
     by_name=True,
 )
 EXPERIMENTS = (

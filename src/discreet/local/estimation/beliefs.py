@@ -7,6 +7,7 @@ stands in `priors`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ _STEPS = 150  # of expectation maximisation
 _FINE = 20  # estimates closer than this part of their noise count as equal when the law is learnt
 _TO_NEIGHBOURS = 0.25  # which part of its weight a magnitude gives to either neighbour at every step
 _BLOCK = 1 << 15
+_NEXT_TO_NOTHING = 1e-12
+_NEAR_ALL = 6.0  # how many deviations below 1 a part is that 1 cuts
 _FAR = -30.0  # how many deviations below 0 a part that is cut there is exponential
 
 
@@ -122,24 +125,39 @@ class Belief:
     variance: Values
     weights: Values  # of the normal parts, one part per row
     centres: Values
-    spreads: Values  # standard deviations; a part is cut at 0 where its centre is far below
-    cut: NDArray[np.bool_]  # which parts are cut at 0
+    spreads: Values  # standard deviations; a part is cut where its centre is far below
+    cut: NDArray[np.bool_]  # which parts are cut at the floor; all of them are cut at 1
+    floor: Values  # below which no frequency is
 
     def take(self, places: NDArray[Any]) -> Belief:
         """Return that of some."""
         parts = (self.weights[:, places], self.centres[:, places], self.spreads[:, places])
-        return Belief(self.means[places], self.variance[places], *parts, self.cut)
+        return Belief(self.means[places], self.variance[places], *parts, self.cut, self.floor[places])
 
     def over(self, threshold: float) -> Values:
         """Return how likely each frequency is over a threshold."""
+        reached, beyond = self._past(threshold), self._beyond
+        if beyond is not None:
+            left = 1 - beyond
+            reached = np.where(left > _NEXT_TO_NOTHING, (reached - beyond) / np.maximum(left, _NEXT_TO_NOTHING), 1.0)
+        return np.asarray((self.weights * np.clip(reached, 0.0, 1.0)).sum(0))
+
+    @cached_property
+    def _beyond(self) -> Values | None:
+        """How much of every part is over 1, where no frequency is; None where that is next to nothing."""
+        beyond = self._past(1.0)
+        return beyond if float(beyond.max(initial=0.0)) > _NEXT_TO_NOTHING else None
+
+    def _past(self, threshold: float) -> Values:
+        """Return how much of each part is over a threshold, of what is over the floor where it is cut there."""
         wide = np.maximum(self.spreads, 1e-12)
         over = log_scaled((self.centres - threshold) / wide)
         logs = over - (self.centres - threshold) ** 2 / (2 * wide**2)
-        centres, wide = self.centres[self.cut], wide[self.cut]
-        # Of what is over 0; the squares of both differ by this alone.
-        past = threshold * (2 * centres - threshold) / (2 * wide**2)
-        logs[self.cut] = over[self.cut] - log_scaled(centres / wide) + past
-        return np.asarray((self.weights * np.exp(np.minimum(logs, 0.0))).sum(0))
+        centres, wide, past = self.centres[self.cut] - self.floor, wide[self.cut], threshold - self.floor
+        # Of what is over the floor; the squares of both differ by this alone.
+        logs[self.cut] = over[self.cut] - log_scaled(centres / wide) + past * (2 * centres - past) / (2 * wide**2)
+        logs[self.cut] = np.where(past > 0, logs[self.cut], 0.0)
+        return np.asarray(np.exp(np.minimum(logs, 0.0)))
 
 
 def as_measured(known: Evidence) -> Belief:
@@ -213,19 +231,36 @@ def _smoothed(weights: Values) -> Values:
     return np.asarray(_TO_NEIGHBOURS * (wide[:-2] + wide[2:]) + (1 - 2 * _TO_NEIGHBOURS) * wide[1:-1])
 
 
-def mixed(weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_]) -> Belief:
-    """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at 0."""
+def mixed(
+    weights: Values, centres: Values, spreads: Values, cut: NDArray[np.bool_], floor: Values | None = None
+) -> Belief:
+    """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at a floor.
+
+    The others are cut at 1, where they reach it: nothing is held by more than everybody.
+    """
+    low = np.zeros(centres.shape[1]) if floor is None else floor
     means, variance = centres, spreads**2
+    near = ~cut[:, None] & (1 - centres < _NEAR_ALL * spreads)
+    if near.any():
+        below, squares = _cut(1 - centres[near], spreads[near])
+        means, variance = means.copy(), variance.copy()
+        means[near], variance[near] = 1 - below, squares
     if cut.any():
-        z = centres / spreads
-        hazard = np.exp(-log_scaled(z)) / np.sqrt(2 * np.pi)
-        # Far below 0 the differences would cancel: the part is exponential there.
-        far = z < _FAR
-        away = spreads / np.maximum(-z, 1.0)
-        cut_means = np.where(far, away, centres + spreads * hazard)
-        cut_variance = np.where(far, away**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))
-        means = np.where(cut[:, None], cut_means, means)
-        variance = np.where(cut[:, None], cut_variance, variance)
+        over, squares = _cut(centres - low, spreads)
+        means = np.where(cut[:, None], low + over, means)
+        variance = np.where(cut[:, None], squares, variance)
     mean = (weights * means).sum(0)
     around = (weights * (variance + (means - mean) ** 2)).sum(0)
-    return Belief(mean, around, weights, centres, spreads, cut)
+    return Belief(mean, around, weights, centres, spreads, cut, low)
+
+
+def _cut(centres: Values, spreads: Values) -> tuple[Values, Values]:
+    """Return the mean and variance of normal parts that are cut at 0."""
+    spreads = np.maximum(spreads, 1e-12)
+    z = centres / spreads
+    hazard = np.exp(-log_scaled(z)) / np.sqrt(2 * np.pi)
+    # Far below 0 the differences would cancel: the part is exponential there.
+    far = z < _FAR
+    away = spreads / np.maximum(-z, 1.0)
+    means = np.where(far, away, centres + spreads * hazard)
+    return means, np.where(far, away**2, spreads**2 * np.maximum(1 - z * hazard - hazard**2, 1e-12))

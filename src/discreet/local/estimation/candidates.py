@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .beliefs import Belief, Evidence, ItemLaw, Values, as_measured
+from .beliefs import Belief, Evidence, ItemLaw, Values, as_measured, log_scaled
 from .priors import LARGER, PAIRS, Guessed, TwoPart, fitted
 
 Itemset: TypeAlias = tuple[int, ...]
@@ -35,8 +35,10 @@ MOST_JOINED = 1500
 _LEAST = 1e-9
 _LEAST_THRESHOLD = 1e-6
 _MOST_APART = 0.75  # of two rounds
+_TRIED_APART = 0.005
+_ALL_REACH = 2.0  # deviations below 1 from which on an estimate says something of what is too much
 _HARDLY = 1e-5
-_NEAR_ENOUGH = 0.02  # of the logarithm of a threshold
+_NEAR_ENOUGH = 0.002  # of the logarithm of a threshold
 
 
 class Measured:
@@ -135,7 +137,9 @@ def pairs_of(items: PatternLevel, measured: Measured, most: int = MOST_POOL) -> 
     guess, relative = means[first] * means[second], items.belief.variance / means**2
     unsure = guess**2 * np.minimum(relative[first] + relative[second], 1.0)
     cap = np.minimum(means[first], means[second])
-    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), PAIRS)
+    variance = items.belief.variance
+    floor = _floor(means[first] + means[second] - 1, variance[first] + variance[second], guess)
+    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap, floor=floor), PAIRS)
     return PatternLevel.of(sets, belief, np.minimum(items.means[first], items.means[second]))
 
 
@@ -166,8 +170,16 @@ def larger_of(levels: list[PatternLevel], chances: Values, measured: Measured) -
     cap = parts.min(0)
     guess = np.minimum(np.exp(logs), cap)
     unsure = guess**2 * np.minimum(4 / size**2 * relative.sum(0), 1.0)
-    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap), LARGER)
+    # Whoever holds two of the parts holds all, so of those who hold the rest so many hold all at least.
+    least = 2 / size * plain.sum(0) - inner.mean(0)
+    floor = _floor(least, 4 / size**2 * (relative * parts**2).sum(0), guess)
+    belief = measured.believed(sets, Guessed(guess=guess, unsure=unsure, cap=cap, floor=floor), LARGER)
     return PatternLevel.of(sets, belief, plain.min(0))
+
+
+def _floor(least: Values, variance: Values, guess: Values) -> Values:
+    """Return how frequent sets are at least, a deviation below what their parts say, and no more than guessed."""
+    return np.clip(least - np.sqrt(variance), 0.0, guess)
 
 
 def _joined(sets: list[Itemset]) -> list[Itemset]:
@@ -213,7 +225,7 @@ class PatternBeliefs:
         prior: bool = True,
         merged: bool = True,
     ) -> None:
-        self.items = items
+        self.items = lowered(items, _too_much(items, doubt, follows), follows)
         self.doubt, self.follows = doubt, follows
         self.top, self.least, self.largest = top, least, largest
         self.law = ItemLaw.learnt(items) if prior else None
@@ -318,6 +330,22 @@ class PatternBeliefs:
         self.items = self.items.put(items, both)
         self.measured.add(sets, told.take(~single), means[~single])
         self.look()
+
+
+def _too_much(told: Evidence, doubt: float, follows: Follows) -> float:
+    """Return by how much all estimates of a round are too large together, as nothing is held by more than everybody.
+
+    The likeliest of a grid: estimates less that error are at most 1 but for their noise, and before anything was told
+    the error was normal with the deviation `doubt`.
+    """
+    high = told.take(told.values + _ALL_REACH * np.sqrt(told.noise) > 1)
+    if not len(high.values) or doubt <= 0:
+        return 0.0
+    tried = np.arange(0.0, _MOST_APART, _TRIED_APART)
+    lowered_to = high.values * (1 - tried[:, None] * follows(np.clip(high.values, 0.0, 1.0)))
+    z = (1 - lowered_to) / np.sqrt(high.noise)
+    logs = (log_scaled(z) - z**2 / 2).sum(1) - (tried / doubt) ** 2 / 2
+    return float(tried[np.argmax(logs)])
 
 
 @dataclass(frozen=True, kw_only=True)

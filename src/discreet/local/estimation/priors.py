@@ -23,15 +23,30 @@ _LEAST_MEAN = 1e-9  # of a slab
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guessed:
-    """What sets would be by their parts: a guess, its variance from the noise of the parts, and the most it can be."""
+    """What sets would be by their parts.
+
+    Parameters
+    ----------
+    guess, unsure
+        If members had nothing to do with each other, and the variance of that from the noise of the parts.
+    cap, floor
+        The most and the least it can be; nothing is the least where that is not given.
+    """
 
     guess: Values
     unsure: Values
     cap: Values
+    floor: Values | None = None
+
+    @property
+    def least(self) -> Values:
+        """The floor."""
+        return np.zeros(len(self.guess)) if self.floor is None else self.floor
 
     def take(self, places: NDArray[Any]) -> Guessed:
         """Return that of some."""
-        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places])
+        floor = None if self.floor is None else self.floor[places]
+        return Guessed(guess=self.guess[places], unsure=self.unsure[places], cap=self.cap[places], floor=floor)
 
 
 class _Parts(NamedTuple):
@@ -42,13 +57,16 @@ class _Parts(NamedTuple):
     centre: Values  # of the core before the estimate, and its variance
     wide: Values
     noise: Values  # of the estimate, were it of the core
-    moved: Values  # the centre of the slab after the estimate, which is cut at 0, and its variance
+    moved: Values  # the centre of the slab after the estimate, which is cut at the floor, and its variance
     loose: Values
 
 
 @dataclass(frozen=True)
 class TwoPart:
     """The prior of itemsets around a guess: (1 - share) Normal(slope g, spread (slope g)^2) + share Exp(reach cap).
+
+    Both g and the cap are over the floor, and so is what they say: where nearly everyone holds every member, nearly
+    everyone holds them all, and it is only uncertain how many do not.
 
     Parameters
     ----------
@@ -71,7 +89,7 @@ class TwoPart:
         pull = parts.wide / (parts.wide + parts.noise)
         centres = np.stack((parts.centre + pull * (known.values - parts.centre), parts.moved))
         spreads = np.sqrt(np.stack((pull * parts.noise, parts.loose)))
-        return mixed(weights, centres, spreads, np.array([False, True]))
+        return mixed(weights, centres, spreads, np.array([False, True]), guessed.least)
 
     def likelihood(self, known: Evidence, guessed: Guessed, many: Values) -> float:
         """Return the log likelihood of measured sets, each counted so many times."""
@@ -80,22 +98,25 @@ class TwoPart:
 
     def _parts(self, known: Evidence, guessed: Guessed) -> _Parts:
         values, plain = known.values, np.clip(known.noise, _LEAST_NOISE, _UNKNOWN)
-        centre = self.slope * guessed.guess
+        floor = guessed.least
+        more = self.slope * (guessed.guess - floor)
+        centre = floor + more
         noise = plain + known.relative * centre**2
-        wide = self.spread * centre**2 + self.slope**2 * guessed.unsure + _NARROWEST
+        wide = self.spread * more**2 + self.slope**2 * guessed.unsure + _NARROWEST
         total = wide + noise
         core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2
-        mean = np.maximum(self.reach * guessed.cap, _LEAST_MEAN)
+        mean = np.maximum(self.reach * (guessed.cap - floor), _LEAST_MEAN)
         # In the slab a set is about as frequent as it was seen to be.
         loose = plain + known.relative * np.clip(values, 0.0, guessed.cap) ** 2
-        moved = values - loose / mean
+        over = values - floor
+        moved = over - loose / mean
         z = moved / np.sqrt(loose)
         tail = log_scaled(-np.abs(z))
-        # Either side of 0 in the form in which nothing cancels.
-        below = tail - values**2 / (2 * loose)
-        above = np.log1p(-np.exp(tail - z**2 / 2)) + loose / (2 * mean**2) - values / mean
+        # Either side of the floor in the form in which nothing cancels.
+        below = tail - over**2 / (2 * loose)
+        above = np.log1p(-np.exp(tail - z**2 / 2)) + loose / (2 * mean**2) - over / mean
         slab = np.log(self.share / mean) + np.where(z < 0, below, above)
-        return _Parts(core, slab, centre, wide, noise, moved, loose)
+        return _Parts(core, slab, centre, wide, noise, floor + moved, loose)
 
 
 PAIRS = TwoPart(slope=1.0, spread=0.5, share=0.1, reach=0.15)

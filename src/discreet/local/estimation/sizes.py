@@ -45,7 +45,7 @@ _MISFITS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)  # by which share of itself a bin of
 _OUTSTANDING = 4  # deviations of noise, beyond which a bin is off whatever other bins say
 _SURE = 4  # deviations that the last bin has to be over 0 for more than the laws say to be held
 _BEYOND = 30  # numbers that then stand for all there are
-_EXPOSURES = np.concatenate(([0.0], np.geomspace(1e-7, 60, 240)))
+EXPOSURES = np.concatenate(([0.0], np.geomspace(1e-7, 60, 240)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -224,7 +224,7 @@ class HeldSizes:
     @cached_property
     def _by_rate(self) -> Values:
         """How many people hold so many and a candidate of each rate."""
-        return np.asarray(-np.expm1(-_EXPOSURES[:, None] * self.sizes) * self.chances)
+        return np.asarray(-np.expm1(-EXPOSURES[:, None] * self.sizes) * self.chances)
 
 
 def _fitted(shares: Values, variance: Values, first: NDArray[np.int64], many: int) -> tuple[Values, float, Values]:

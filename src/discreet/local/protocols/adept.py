@@ -36,6 +36,9 @@ UNCORRECTED = 0.15
 given back: candidates differ in whether large baskets hold them. This is each pattern's own."""
 SHARED = 0.5
 """How large, as a part of that, the error is that all patterns of a round have in common. It comes on top."""
+DENSE = 0.15
+"""By which part of itself a pattern that all hold may be off, and by the root of its frequency of that any other: where
+nearly everyone holds one, everyone holds many, and bins hardly say how many."""
 MOST_ASKED = 20_000
 """How many patterns a round asks about at most, the most uncertain of them."""
 MOST_HELD = 20
@@ -250,6 +253,7 @@ def learnt(picture: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
     sets = [one for level in picture.levels for one in level.sets]
     values = np.concatenate([level.means for level in picture.levels])
     variance = np.concatenate(_variances(picture)) + (picture.doubt * picture.follows(values) * values) ** 2
+    variance += DENSE**2 * np.clip(values, 0.0, 1.0) ** 3
     order = np.lexsort((np.array([len(one) for one in sets]), -values))
     return Learnt(itemsets=tuple(sets[at] for at in order), values=values[order], variance=variance[order], facts=facts)
 
