@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.supports import count_bits, count_windows, transform
+from discreet.kernels.supports import count_bits, count_together, count_windows, transform
 from naive import supports as naive
 
 WORDS = st.integers(0, 2**32 - 1)
@@ -39,6 +39,15 @@ def test_bits(size, people, random):
     counts = np.zeros(size, np.int64)
     count_bits(np.array(rows, np.uint32).reshape(people, width), size, counts)
     assert counts.tolist() == naive.bits(rows, size)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 5), st.sampled_from([0, 1, 63, 64, 65, 4096, 4100]), st.integers(0, 2**32))
+def test_together(size, many, seed):
+    named = np.random.default_rng(seed).random((many, size)) < 0.5
+    counts = np.full((size, size), 5, np.int64)
+    count_together(named, counts)
+    assert (counts - 5).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()
 
 
 @settings(max_examples=30)

@@ -302,10 +302,12 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
 def _joined(blocks: Iterable[Words]) -> Iterable[Words]:
     """Yield blocks together, as many as are added up at a time."""
     waiting: list[Words] = []
+    many = 0
     for words in blocks:
         waiting.append(words)
-        if sum(map(len, waiting)) >= _BLOCK:
+        many += len(words)
+        if many >= _BLOCK:
             yield np.concatenate(waiting)
-            waiting = []
+            waiting, many = [], 0
     if waiting:
         yield np.concatenate(waiting)

@@ -13,6 +13,7 @@ import pytest
 from discreet.lab.measure.liars import crafted
 from discreet.local import client
 from discreet.local.oracle import Answered, Oracle
+from discreet.local.oracle_steps import hashing
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.oracle_steps.hashing import windows_met
 from discreet.local.study.collect import collect
@@ -240,3 +241,19 @@ def test_windows_are_met_as_kernels_count_them():
     columns = oracle.reports(people([[1, 2]], 200), 2)
     met = windows_met(columns["first"], columns["second"], *oracle._windows(columns), np.arange(50))
     assert met.sum(0).tolist() == oracle.supports(columns).tolist()
+
+
+@pytest.mark.parametrize("name", HASHING)
+@pytest.mark.parametrize("many", ["1", "3"])
+def test_any_number_of_threads_counts_the_same(name, many, monkeypatch):
+    """Candidates are shared out unevenly here, and there are fewer of them than a tile has."""
+    oracle = oracles()[name].make(Fraction(1), 100, pad=2)
+    columns = oracle.reports(people([[1, 2]], 333), 2)
+    ones = np.array([[oracle.supports({key: one[at : at + 1] for key, one in columns.items()})] for at in range(333)])
+    monkeypatch.setenv("DISCREET_THREADS", many)
+    monkeypatch.setattr(hashing, "_PIECE", 100)
+    monkeypatch.setattr(hashing, "_NEAR", 512)
+    named = oracle.named(columns, np.arange(100))
+    assert oracle.supports(columns).tolist() == ones.sum((0, 1)).tolist()
+    assert (named == (ones[:, 0] > 0)).all()
+    assert together(named).tolist() == (named.T.astype(int) @ named.astype(int)).tolist()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets.core import starts
-from ...kernels.jit import in_threads
-from ...kernels.supports import count_windows
+from ...kernels.jit import in_threads, threads
+from ...kernels.supports import TILE, count_windows
 from ..oracle import Counts
 
 _MIX1, _MIX2 = np.uint32(0x21F0AAAD), np.uint32(0xD35A2D97)
-_PIECE = 1 << 16  # reports a thread goes through at a time
+_PIECE = 1 << 16  # reports that threads go through at a time
+_NEAR = 1 << 18  # hashes that stay in a cache while they are worked out
 
 
 def count_hashed(
@@ -22,17 +22,18 @@ def count_hashed(
     size: int,
 ) -> Counts:
     """Return how many reports support each candidate: its hash is at `low`, or less than `width` beyond."""
-    items = np.arange(size, dtype=np.uint32)
-    pieces = max(1, -(-len(first) // _PIECE))
-    edges = starts([len(first) // pieces + (piece < len(first) % pieces) for piece in range(pieces)])
+    counts = np.zeros(size, np.int64)
+    # Each thread has candidates of its own: it counts in their place, and no counts have to be put together.
+    many = threads() * -(-size // (threads() * TILE))
+    items = np.array_split(np.arange(size, dtype=np.uint32), many)
+    places = np.array_split(counts, many)
 
-    def count(piece: int) -> Counts:
-        part = slice(edges[piece], edges[piece + 1])
-        counts = np.zeros(size, np.int64)
-        count_windows(first[part], second[part], low[part], width[part], items, counts)
-        return counts
+    def count(share: tuple[slice, int]) -> None:
+        part, at = share
+        count_windows(first[part], second[part], low[part], width[part], items[at], places[at])
 
-    counts: Counts = np.sum(in_threads(count, range(pieces)), axis=0, dtype=np.int64)
+    for start in range(0, len(first), _PIECE):
+        in_threads(count, [(slice(start, start + _PIECE), at) for at in range(many)])
     return counts
 
 
@@ -44,13 +45,26 @@ def windows_met(
     values: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Return which of some values each report supports, a row per report, as `count_hashed` counts them."""
-    return np.asarray(hashes(first, second, values) - low[:, None] < width[:, None])
+    met = np.empty((len(first), len(values)), np.bool_)
+    rows = max(1, _NEAR // max(1, len(values)))
+
+    def meet(start: int) -> None:
+        part = slice(start, start + rows)
+        found = hashes(first[part], second[part], values)
+        found -= low[part, None]
+        np.less(found, width[part, None], out=met[part])
+
+    in_threads(meet, range(0, len(first), rows))
+    return met
 
 
 def hashes(first: NDArray[np.uint32], second: NDArray[np.uint32], values: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Return what each hash function makes of some values, a row per function: `local.device.draws.mixed`."""
-    mixed = values.astype(np.uint32) * first[:, None] + second[:, None]
-    mixed = (mixed ^ (mixed >> np.uint32(16))) * _MIX1
-    mixed = (mixed ^ (mixed >> np.uint32(15))) * _MIX2
-    mixed ^= mixed >> np.uint32(15)
+    mixed = values.astype(np.uint32) * first[:, None]
+    mixed += second[:, None]
+    spare = np.empty_like(mixed)
+    for by, factor in ((16, _MIX1), (15, _MIX2)):
+        mixed ^= np.right_shift(mixed, np.uint32(by), out=spare)
+        mixed *= factor
+    mixed ^= np.right_shift(mixed, np.uint32(15), out=spare)
     return mixed

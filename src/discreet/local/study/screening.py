@@ -20,6 +20,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.jit import in_threads, threads
+from ...kernels.supports import count_together
 from ..oracle import Counts, Oracle, ReportColumns
 
 # What an alarm is about: two values that are named together too often, a value that more people seem to hold than there
@@ -258,13 +260,15 @@ def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> S
 
 def together(named: NDArray[np.bool_]) -> Counts:
     """Return how many reports name both of every two values, from a row per report."""
-    room = -len(named) % 64
-    padded = np.pad(named.T, ((0, 0), (0, room)))
-    bits = np.ascontiguousarray(np.packbits(padded, axis=1)).view(np.uint64)
-    counts = np.zeros((len(bits), len(bits)), np.int64)
-    for at, one in enumerate(bits):
-        counts[at, at:] = np.bitwise_count(one & bits[at:]).sum(1, dtype=np.int64)
-        counts[at:, at] = counts[at, at:]
+    size = named.shape[1]
+
+    def count(part: NDArray[np.bool_]) -> Counts:
+        counts = np.zeros((size, size), np.int64)
+        count_together(part, counts)
+        return counts
+
+    parts = np.array_split(np.ascontiguousarray(named), threads())
+    counts: Counts = np.sum(in_threads(count, parts), axis=0, dtype=np.int64)
     return counts
 
 
