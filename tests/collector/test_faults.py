@@ -7,8 +7,10 @@ machine of random operations does everything that devices and operators do, and 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -29,6 +31,7 @@ from discreet.collector.collector import StudyCollector
 from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
 from discreet.collector.serving import collector_in
 from discreet.collector.states import RoundState
+from discreet.collector.storage.store import StoreError
 from discreet.collector.uploads import ReportBatch, Upload, hashed, key_hash
 from discreet.local.oracle_steps.packing import width
 
@@ -325,3 +328,88 @@ def test_a_database_that_restarts_is_waited_for(tmp_path, postgresql):
         told = [one.ask("/v1/studies/cut/enrol", {})[0] for _ in range(30)]
         assert set(told) <= {200, 503}
         assert told[-1] == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder on a disk of its own of 16 MiB, in memory."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    mount = [*as_root, "mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
+    try:
+        subprocess.run(mount, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"No small disk can be mounted: {error}.")
+        pytest.skip("No small disk can be mounted: only root may.")
+    yield place
+    subprocess.run([*as_root, "umount", "--lazy", str(place)], check=True)
+
+
+def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_disk):
+    """The disk is filled while reports come, and emptied again. The service is not touched. Takes 2 seconds."""
+    folder, ballast, together, many = small_disk / "service", small_disk / "ballast", 200, 20_000
+    collector = collector_in(folder)
+    record = collector.open_study(plan_of(name="full", protocol="svim", screen=False, **OLH))
+    collector.store.enrol("full", [hashed(secret(at)) for at in range(many)])
+    collector.store.close()
+
+    def body(start: int) -> bytes:
+        tokens = [secret(at) for at in range(start, start + together)]
+        return ReportBatch.of(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).written()
+
+    with served(folder) as service:
+        operator, counted, refused = service.operator(), 0, []
+        for start in range(0, many // 2, together):
+            status, told = service.ask("/v1/studies/full/batches", body(start))
+            if status == 503:
+                assert told["reason"] == Reason.STORE_FAILED
+                refused.append(start)
+                if len(refused) == 3:
+                    break
+            else:
+                assert status == 200
+                assert set(told) == {COUNTED}
+                counted += together
+            if start == 2 * together:
+                with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+                    while file.write(bytes(4096)):
+                        pass
+        assert len(refused) == 3
+        assert counted >= 3 * together
+        assert service.ask("/v1/studies/full/enrol", {})[0] in (403, 503)
+        assert service.ask("/v1/health")[0] == 200
+        ballast.unlink()
+        for again in refused:  # what devices do: the same bytes
+            status, told = service.ask("/v1/studies/full/batches", body(again))
+            assert (status, set(told)) == (200, {COUNTED})
+            counted += together
+        collector = collector_in(folder)
+        found = stored(collector, "full")
+        assert max(found.values()) == 1
+        assert collector.store.rounds("full")[0].people == len(found) == counted
+        assert collector.store.enrolled("full").spent == counted
+        collector.store.close()
+        assert service.ask("/v1/studies/full/close", {}, token=operator)[0] == 200
+        rounds = service.ask("/v1/studies/full/rounds")[1]["rounds"]
+        assert (rounds[0]["people"], rounds[0]["state"]) == (counted, "scrubbed")
+
+
+def test_refusals_of_all_studies_are_kept_until_they_can_be_stored(tmp_path, monkeypatch):
+    collector = collector_in(tmp_path)
+    for name in ("one", "two"):
+        collector.open_study(plan_of(name=name))
+        collector.count_refused(name, Reason.TOKEN_SPENT, 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(collector.store, "count_refused", full_disk)
+        with pytest.raises(StoreError):
+            collector.flush()
+    collector.flush()
+    collector.flush()
+    assert [collector.store.refused(name) for name in ("one", "two")] == [{"token-spent": 3}] * 2
+    collector.store.close()
+
+
+def full_disk(*given: object) -> None:
+    raise StoreError("The store cannot be used: database or disk is full.")

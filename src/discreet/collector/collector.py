@@ -38,7 +38,7 @@ from .documents import question_document, study_document, study_id
 from .reasons import OUTCOMES, REASONS, Reason, RefusedRequest
 from .signing import Signer
 from .states import RoundEvent, RoundState
-from .storage.store import StoreError, StudyRecord, StudyStore, decide
+from .storage.store import StudyRecord, StudyStore, decide
 from .study_file import StudyPlan
 from .uploads import Upload, hashed
 
@@ -240,14 +240,15 @@ class StudyCollector:
         with self._flushing:  # whoever reads the counts after this sees them all
             with self._guard:
                 waiting, self._refused = self._refused, Counter()
-            for name in {name for name, _ in waiting}:
-                mine = {reason: many for (one, reason), many in waiting.items() if one == name}
-                try:
+            try:
+                for name in {name for name, _ in waiting}:
+                    mine = {reason: many for (one, reason), many in waiting.items() if one == name}
                     self.store.count_refused(name, mine)
-                except StoreError:
-                    for reason, many in mine.items():
-                        self.count_refused(name, Reason(reason), many)
-                    raise
+                    for reason in mine:
+                        del waiting[name, reason]
+            finally:  # what could not be stored, of this study and of those after it, is stored the next time
+                with self._guard:
+                    self._refused.update(waiting)
 
     def listed(self) -> list[dict[str, Any]]:
         """Return all studies, with their states."""

@@ -65,7 +65,7 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.PLAN_REFUSED: Refusal(422, "The study cannot be opened"),
     Reason.TOO_MANY: Refusal(429, "Too many requests: try again later"),
     Reason.BUSY: Refusal(503, "The service is busy: try again"),
-    Reason.STORE_FAILED: Refusal(503, "The store cannot be reached: try again"),
+    Reason.STORE_FAILED: Refusal(503, "The store cannot be reached or written to: try again"),
 }
 CODES: dict[Reason, int] = {reason: one.code for reason, one in REFUSALS.items() if one.code is not None}
 REASONS: dict[int, Reason] = {code: reason for reason, code in CODES.items()}
