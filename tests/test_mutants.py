@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 def test_there_are_enough_of_them_in_every_room():
     assert len(MUTANTS) >= 60
     assert len({(one.file, one.right, one.wrong) for one in MUTANTS}) == len(MUTANTS)
-    rooms = "auditing baskets cli curator exact kernels local planning privacy publish results"
+    rooms = "auditing baskets cli collector curator exact kernels local planning privacy publish results"
     assert {one.file.partition("/")[0] for one in MUTANTS} >= set(rooms.split())
 
 

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from discreet.collector.collector import StudyCollector
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
 from discreet.collector.serving import collector_in
 from discreet.collector.states import RoundState
 from discreet.collector.storage.store import StoreError
@@ -310,6 +310,19 @@ def test_clocks_may_jump(tmp_path):
     now[0] = 1e12
     collector.tick()
     assert collector.store.rounds("timed")[0].state is RoundState.SCRUBBED
+    collector.store.close()
+
+
+def test_nothing_is_told_before_it_is_released(tmp_path):
+    collector = collector_in(tmp_path)
+    collector.open_study(plan_of(name="early", scrub="hand"))
+    while collector.questions("early").state != "released":
+        for ask in (collector.result, collector.outcome):
+            with pytest.raises(RefusedRequest, match="The study has no result yet"):
+                ask("early")
+        assert all(one.heard is None for one in collector.store.rounds("early") if one.state is RoundState.OPEN)
+        collector.close("early")
+    assert collector.result("early")
     collector.store.close()
 
 

@@ -147,6 +147,13 @@ class StoreSuite:
         assert self.reports(asked) == []
         assert asked.take("study", upload([1]))[0].tolist() == [ALREADY_COUNTED]
 
+    def test_reports_stay_until_their_round_is_released(self, asked):
+        asked.take("study", upload([1, 2]))
+        assert not asked.move("study", 0, RoundEvent.SCRUB)
+        asked.move("study", 0, RoundEvent.CLOSE)
+        assert not asked.move("study", 0, RoundEvent.SCRUB)
+        assert self.reports(asked) == [1, 2]
+
     def test_a_result_is_stored_once(self, asked):
         assert asked.result("study") is None
         assert asked.conclude("study", "first")

@@ -121,6 +121,7 @@ def test_every_reason_is_on_the_page():
 def test_rounds_go_one_way():
     order = [RoundState.DRAFTED, RoundState.OPEN, RoundState.CLOSED, RoundState.RELEASED, RoundState.SCRUBBED]
     assert list(RoundState) == order
+    assert [before(event) for event in RoundEvent] == order[:-1]
     assert [after(before(event), event) for event in RoundEvent] == order[1:]
     for state in RoundState:
         for event in RoundEvent:
