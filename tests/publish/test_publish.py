@@ -108,6 +108,16 @@ def test_an_empty_file_is_released_with_noise(listed, items, tmp_path):
         discreet.mine(tmp_path / "nobody.dat", top=1)
 
 
+@pytest.mark.parametrize("name", ["auto", "clipped", "bases", "peeling", "exponential"])
+def test_counts_and_intervals_are_whole_people_and_counts_lie_within(name):
+    held = [{person % 7, 7 + person % 11, 18 + person % 13} for person in range(600)]
+    made = trial(held, seed=4, top=60, epsilon=3, items="public", mechanism=name).patterns
+    assert (made.low <= made.counts).all()
+    assert (made.counts <= made.high).all()
+    assert (made.low == np.rint(made.low)).all()
+    assert (made.high == np.rint(made.high)).all()
+
+
 def test_an_empty_release_says_first_that_it_may_be_the_noise():
     made = trial([{1}] * 50, seed=1, min_count=40_000, epsilon=1, items="public")
     assert not len(made.patterns)

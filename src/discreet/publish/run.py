@@ -147,15 +147,16 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
     order = np.arange(len(itemsets))
     if job.itemsets is None:
         order = np.lexsort((itemsets.sizes, -estimates))
-    ordered = itemsets.take(order)
+    ordered, counts = itemsets.take(order), np.rint(estimates[order]).astype(np.int64)
+    # True counts are whole, so nothing is lost by whole ends; and a count that is shown lies within its interval.
     return Patterns(
         offsets=ordered.offsets,
         codes=ordered.codes,
-        counts=np.rint(estimates[order]).astype(np.int64),
+        counts=counts,
         vocabulary=job.baskets.vocabulary,
         people=people,
-        low=low[order],
-        high=high[order],
+        low=np.minimum(np.ceil(low[order]), counts),
+        high=np.maximum(np.floor(high[order]), counts),
     )
 
 

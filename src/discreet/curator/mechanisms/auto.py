@@ -23,7 +23,7 @@ from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.basis_selection import RANK, RANK_SHARE
-from ..steps.clipped_counting import LAST, LOOKING, choose_total, held_histogram
+from ..steps.clipped_counting import LAST, LOOKING, Histogram, choose_total, held_histogram
 from ..steps.itemset_choice import check_top, slack
 from .bases import SEVERAL, Bases
 from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting, KnownCounts, count_items
@@ -60,6 +60,8 @@ APART = 1_500
 MISSED = Fraction(2, 3)
 # Where the spread is so large a part of the mark, and items so large a part of the patterns, only items are counted.
 DOUBTED, MOSTLY = 0.35, 0.5
+# But not where a longer pattern counts so many times as much as the last one.
+STANDING = 2.0
 # That is measured where picking one of several numbers tells counts apart by so large a part of the mark.
 TOLD = 0.15
 # How many deviations an item may be off that patterns are made of, and which part of the mark is to be seen of it.
@@ -75,7 +77,10 @@ WHOM = Fraction(1, 50)
 AMONG = "counting the people with the given items"
 SLOPE = "measuring how fast counts fall"
 _FIND = "finding the patterns"
-ITEMS_ONLY = "Nearly all of the patterns are single items, and hard to tell from others: longer ones were left out."
+LONGER = "measuring the count of the most frequent longer pattern"
+ITEMS_ONLY = (
+    "Half of the patterns or more are single items, about, and hard to tell from others: longer ones were left out."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,29 +147,26 @@ def _sparse_data(
     engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, low: float, facts: dict[str, int]
 ) -> Found:
     """Find patterns that few people hold: in the way that tells their counts apart best."""
-    bases, clipped = Bases(), ClippedCounting()
-    singles = Itemsets.singles(task.items)
+    bases, singles, many = Bases(), Itemsets.singles(task.items), None
     slope = _slope(engine, task, meter, mark)
     holding = held_histogram(engine, meter, singles, meter.left * ITEMS * LOOKING)
-    share, sharper = (ITEMS, SHARPER) if task.longest > 1 else (1 - LOOKING, SHARPER_ALONE)
-    spread = choose_total(singles, holding, meter, meter.left * share, mark)[1]
-    measured = float(1 / meter.rate(1, meter.left * bases.many_share, bases.way(meter))) <= TOLD * mark
-    if task.least == 1 < task.longest and top <= task.items and spread > DOUBTED * mark and measured:
-        facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
-        if facts["items expected"] >= MOSTLY * top:
-            found = _sparse_data(engine, replace(task, longest=1), meter, top, mark, low, facts)
-            return replace(found, notes=(*found.notes, ITEMS_ONLY))
-    borne = max(sharper * spread, MISSES * slope * mark)
+    spread = _spread_of_all(task, singles, holding, meter, mark)
+    if spread > DOUBTED * mark and _worth_counting_items(task, top, mark, meter):
+        many = facts["items expected"] = _many(engine, task, top, meter)
+        longer = meter.count(LONGER, engine, Kth(1, 2, task.longest), meter.left * SLOPING)
+        if many >= MOSTLY * top and float(longer.values[0]) < STANDING * mark:
+            task = replace(task, longest=1)
+            spread = _spread_of_all(task, singles, holding, meter, mark)
+    left_out = (ITEMS_ONLY,) if many is not None and task.longest == 1 else ()
+    borne = max((SHARPER if task.longest > 1 else SHARPER_ALONE) * spread, MISSES * slope * mark)
     picked = f"patterns that about {mark:,} people hold can be picked one by one"
     one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
     if one_by_one and (top <= SHORT or task.longest == 1):
-        return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
+        return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts, left_out)
     why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
     few = round(FEW * bases.wanted(task, top))
     if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
-        if "items expected" not in facts:
-            facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
-        many = facts["items expected"]
+        many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
         if one_by_one and _picks(task, top, many) >= SAME * top:
             return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts)
         if _spread_of_items(task, top, many, meter) <= max(borne, mark / CLEAR if many <= few else 0.0):
@@ -176,12 +178,28 @@ def _sparse_data(
     if task.longest > 1:
         known = replace(known, items=count_items(engine, task, meter, float(mark), holding))
         if _hidden(task, top, known):
-            if "items expected" not in facts:
-                facts["items expected"] = bases.choose_many(engine, task, top, meter, meter.left * bases.many_share)
-            many = facts["items expected"]
+            many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
             why = f"clipped counts show too few items that {mark:,} people hold: those who hold them hold many more"
             return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
-    return _told(clipped.find(engine, task, meter, known), clipped, why, facts)
+    return _told(ClippedCounting().find(engine, task, meter, known), ClippedCounting(), why, facts, left_out)
+
+
+def _many(engine: SealedEngine, task: Task, top: int, meter: Meter) -> int:
+    """Choose how many items make the patterns, as `bases` does, with the share that it takes."""
+    return Bases().choose_many(engine, task, top, meter, meter.left * Bases().many_share)
+
+
+def _worth_counting_items(task: Task, top: int, mark: int, meter: Meter) -> bool:
+    """Say whether a top may be answered with items alone, and how many items it has can be told."""
+    if task.top is None or not task.least == 1 < task.longest or top > task.items:
+        return False
+    return float(1 / meter.rate(1, meter.left * Bases().many_share, Bases().way(meter))) <= TOLD * mark
+
+
+def _spread_of_all(task: Task, singles: Itemsets, holding: Histogram, meter: Meter, mark: int) -> float:
+    """Return how far off clipped counts of all items are, with their share; with all that is left for items alone."""
+    share = ITEMS if task.longest > 1 else 1 - LOOKING
+    return choose_total(singles, holding, meter, meter.left * share, mark)[1]
 
 
 def _hidden(task: Task, top: int, known: KnownCounts) -> bool:
@@ -260,10 +278,10 @@ def _spread_of_patterns(top: int, meter: Meter) -> float:
     return float(1 / meter.rate(top, meter.left * Peeling().selecting, way(meter))) if top <= MOST else inf
 
 
-def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int]) -> Found:
+def _told(found: Found, how: Mechanism, why: str, facts: dict[str, int], more: tuple[str, ...] = ()) -> Found:
     """Say what was chosen and why, beside what it says itself."""
     told = {"mechanism chosen": how.name, **facts, **found.facts}
-    return replace(found, facts=told, notes=(f"{how.name} was chosen: {why}.", *found.notes), chosen=how)
+    return replace(found, facts=told, notes=(f"{how.name} was chosen: {why}.", *more, *found.notes), chosen=how)
 
 
 def _truncated() -> Mechanism:

@@ -161,7 +161,8 @@ class ClippedCounting(Mechanism):
     def plan(self, task: Task) -> Plan:
         """Measure the count of the last pattern, count candidates, again those in doubt, and at last what is shown.
 
-        What a length does not use, as it has no candidates, goes to the last step.
+        What a length does not use, as it has no candidates, goes to the last step. Of single items alone, a part may go
+        to counting what is shown.
         """
         measuring = MEASURING if task.top is not None else Fraction(0)
         if _items_alone(task):
@@ -207,7 +208,7 @@ class ClippedCounting(Mechanism):
         if len(pool):
             pool = pool.merged(doubtful, again.tally).lowered(task.crowd)
         facts |= {"counted again": len(doubtful), "most that a basket added then": again.total}
-        winners = _chosen(task, pool)
+        winners = pool.take(_order(task, pool))
         notes = _cut_short(levels.cut) if task.top is None else ()
         if not last:
             return Found(itemsets=winners.itemsets, estimates=None, facts=facts, notes=notes)
@@ -373,11 +374,6 @@ def _doubtful(task: Task, pool: Tally, mark: float) -> I64:
         if len(places):
             return np.sort(places[np.argsort(away[places], kind="stable")[:most]])
     return np.arange(len(pool))
-
-
-def _chosen(task: Task, pool: Tally) -> Tally:
-    """Return the patterns that were asked for, the largest first."""
-    return pool.take(_order(task, pool))
 
 
 def _order(task: Task, pool: Tally) -> I64:

@@ -39,7 +39,8 @@ LOOKING = Fraction(1, 8)
 DIFFERING = 0.5
 # The bins of the histogram: as wide as a number over this allows, and the last one begins here at most.
 FINE = 8
-# From `FAR` on, and for bounds that hold for sure, bins are wider: sums of noise over many of them would be large.
+# From `FAR` on, and where a total is chosen by bounds that hold for sure, bins are wider: sums of noise over many of
+# them would be large.
 COARSE, FAR = 4, 64
 WIDEST = 1_024
 # The numbers within a bin are stood for by so many of them, evenly spaced, the first and the last among them.
