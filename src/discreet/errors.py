@@ -32,8 +32,8 @@ _SHARED = [
     "frequencies", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
     "limit", "max_items", "mechanism", "memory",
     "min_confidence", "min_count", "min_lift", "min_support", "monotone", "most", "neighbours", "nulls", "ordered",
-    "pair", "people", "person", "protocol", "query", "really", "runs", "same_data", "score", "seed", "segments",
-    "sensitivity", "side", "sizes", "speed", "time", "top", "who",
+    "pair", "people", "person", "protocol", "query", "really", "runs", "same_data", "score", "screen", "seed",
+    "segments", "sensitivity", "side", "sizes", "speed", "time", "top", "who",
 ]  # fmt: skip
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED} | {
     "format": "--input-format",

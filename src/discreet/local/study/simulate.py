@@ -72,18 +72,18 @@ class SimulatedPeople:
             generator = None if self.speed == "person" else np.random.default_rng([seed, block])
             return ask.oracle.aggregate(answered(block), seed, generator)
 
-        told = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
+        progress = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
         blocks = range(len(edges) - 1)
         if self.screen and self.speed == "person" and isinstance(ask.oracle, Oracle):
             oracle = ask.oracle
-            seen = screened(oracle, made_again(lambda block: oracle.reports(answered(block), seed), blocks, told))
+            seen = screened(oracle, made_again(lambda block: oracle.reports(answered(block), seed), blocks, progress))
             return Estimate(ask, seen.people, seen.supports), seen
-        supports: Counts = np.sum(in_threads(count, blocks, told), axis=0, dtype=np.int64)
+        supports: Counts = np.sum(in_threads(count, blocks, progress), axis=0, dtype=np.int64)
         return Estimate(ask, len(asked), supports), None
 
 
 def made_again(
-    make: Callable[[int], ReportColumns], blocks: range, told: Callable[[float], object] | None = None
+    make: Callable[[int], ReportColumns], blocks: range, progress: Callable[[float], object] | None = None
 ) -> Callable[[], Iterable[ReportColumns]]:
     """Return what gives the reports of a round block by block, as often as it is called.
 
@@ -92,9 +92,9 @@ def made_again(
     first = make(blocks[0])
     if sum(column.nbytes for column in first.values()) * len(blocks) > _KEPT:
         return lambda: map(make, blocks)
-    rest = in_threads(make, blocks[1:], told)
-    if told is not None:
-        told(1.0)
+    rest = in_threads(make, blocks[1:], progress)
+    if progress is not None:
+        progress(1.0)
     return lambda: [first, *rest]
 
 
