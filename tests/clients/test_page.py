@@ -180,6 +180,7 @@ def test_another_key_than_came_in_the_address(serving, visitor):
     _, address = serving
     visitor.goto(f"{address}#key={'00' * 32}")
     visitor.get_by_text("The study comes with another key than this device knows for it.").wait_for()
+    assert visitor.locator("form").count() == 0
 
 
 @pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)

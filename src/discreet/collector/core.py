@@ -65,7 +65,7 @@ class StoredRound:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRound:
-    """StudyStore a round that the protocol asks for."""
+    """Store a round that the protocol asks for."""
 
     number: int
     ask: Ask
@@ -104,7 +104,7 @@ class ScrubRound:
 
 @dataclass(frozen=True, kw_only=True)
 class Conclude:
-    """StudyStore what the study ends with."""
+    """Store what the study ends with."""
 
     result: str
 

@@ -27,7 +27,6 @@ from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffl
 _CONNECTIONS = 8  # of one server
 _OPTIONS = "-c lock_timeout=30s -c statement_timeout=120s"
 _TRIES = 5  # of a transaction that met another
-_FETCHED = 64  # blocks that are read at a time
 _ONE_AT_A_TIME = 0x64697363  # the lock under which tables are made: any number, the same for all
 
 
@@ -178,20 +177,6 @@ class PostgreSQLStore(SQLStore):
             self._tails[name, number] = places[-1]
         else:
             self._tails.pop((name, number), None)
-
-    def blocks(self, name: str, number: int, wide: int) -> Iterator[Words]:
-        """Yield the reports of a round."""
-        last = -1
-        while True:
-            rows = self._rows(
-                "SELECT id, words FROM blocks WHERE study = ? AND round = ? AND id > ? ORDER BY id LIMIT ?",
-                name, number, last, _FETCHED,
-            )  # fmt: skip
-            for _, content in rows:
-                yield words_of(content, wide)
-            if len(rows) < _FETCHED:
-                return
-            last = rows[-1][0]
 
     def swept(self) -> None:
         """Take away what deleted and changed rows leave behind in their tables."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from ...local.oracle_steps.packing import Words
 from ..core import StoredRound
 from ..states import RoundEvent, RoundState, after, before
-from .store import Enrolled, StudyRecord, StudyStore
+from .store import Enrolled, StudyRecord, StudyStore, words_of
 
 _RECORD = "name, id, plan, text, signature, key"
 _ROUND = "number, state, ask, question, signature, closes, people, heard"
+_FETCHED = 64  # blocks that are read at a time
 _TOGETHER = 10_000  # tokens that are stored with one transaction
 
 
@@ -57,8 +59,22 @@ class SQLStore(StudyStore):
         """Read something."""
         self._rows("SELECT version FROM about")
 
+    def blocks(self, name: str, number: int, wide: int) -> Iterator[Words]:
+        """Yield the reports of a round."""
+        last = -1
+        while True:
+            rows = self._rows(
+                "SELECT id, words FROM blocks WHERE study = ? AND round = ? AND id > ? ORDER BY id LIMIT ?",
+                name, number, last, _FETCHED,
+            )  # fmt: skip
+            for _, content in rows:
+                yield words_of(content, wide)
+            if len(rows) < _FETCHED:
+                return
+            last = rows[-1][0]
+
     def add_study(self, record: StudyRecord) -> bool:
-        """StudyStore a new study."""
+        """Store a new study."""
         with self.writing() as cursor:
             cursor.execute(
                 self.sql(
@@ -97,7 +113,7 @@ class SQLStore(StudyStore):
         ]
 
     def add_round(self, name: str, number: int, ask: str) -> None:
-        """StudyStore a drafted round."""
+        """Store a drafted round."""
         with self.writing() as cursor:
             cursor.execute(
                 self.sql(
@@ -140,7 +156,7 @@ class SQLStore(StudyStore):
         """Overwrite what deleted reports leave behind, as far as the store can."""
 
     def enrol(self, name: str, tokens: Sequence[bytes]) -> None:
-        """StudyStore hashes of new tokens, in the order of the hashes."""
+        """Store hashes of new tokens, in the order of the hashes."""
         ordered = sorted(tokens)
         for start in range(0, len(ordered), _TOGETHER):
             some = ordered[start : start + _TOGETHER]
@@ -155,7 +171,7 @@ class SQLStore(StudyStore):
         return Enrolled(tokens=tokens, spent=spent)
 
     def conclude(self, name: str, result: str) -> bool:
-        """StudyStore what a study ends with."""
+        """Store what a study ends with."""
         with self.writing() as cursor:
             cursor.execute(
                 self.sql("INSERT INTO results (study, text) VALUES (?, ?) ON CONFLICT (study) DO NOTHING"),
@@ -184,7 +200,7 @@ class SQLStore(StudyStore):
         return dict(map(tuple, self._rows("SELECT reason, many FROM refusals WHERE study = ? ORDER BY reason", name)))
 
     def add_operator(self, token: bytes, scopes: Iterable[str], label: str) -> None:
-        """StudyStore an operator's token."""
+        """Store an operator's token."""
         with self.writing() as cursor:
             cursor.execute(
                 self.sql("INSERT INTO operators (hash, scopes, label) VALUES (?, ?, ?)"),

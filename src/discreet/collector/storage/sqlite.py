@@ -20,7 +20,6 @@ from .sql import SQLStore
 from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffled, words_of
 
 _WAIT = 30  # seconds for another transaction
-_FETCHED = 64  # blocks that are read at a time
 
 
 class SQLiteStore(SQLStore):
@@ -162,20 +161,6 @@ class SQLiteStore(SQLStore):
             self._tails[name, number] = place
         else:
             self._tails.pop((name, number), None)
-
-    def blocks(self, name: str, number: int, wide: int) -> Iterator[Words]:
-        """Yield the reports of a round."""
-        last = -1
-        while True:
-            rows = self._rows(
-                "SELECT id, words FROM blocks WHERE study = ? AND round = ? AND id > ? ORDER BY id LIMIT ?",
-                name, number, last, _FETCHED,
-            )  # fmt: skip
-            for _, content in rows:
-                yield words_of(content, wide)
-            if len(rows) < _FETCHED:
-                return
-            last = rows[-1][0]
 
     def swept(self) -> None:
         """Bring everything into the file, where it was overwritten, and empty the log that still has it."""

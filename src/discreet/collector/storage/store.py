@@ -64,7 +64,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def add_study(self, record: StudyRecord) -> bool:
-        """StudyStore a new study, and return whether its name was free."""
+        """Store a new study, and return whether its name was free."""
 
     @abstractmethod
     def studies(self) -> list[StudyRecord]:
@@ -80,7 +80,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def add_round(self, name: str, number: int, ask: str) -> None:
-        """StudyStore a drafted round; one that is there already stays as it is."""
+        """Store a drafted round; one that is there already stays as it is."""
 
     @abstractmethod
     def move(
@@ -101,7 +101,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def enrol(self, name: str, tokens: Sequence[bytes]) -> None:
-        """StudyStore hashes of new tokens."""
+        """Store hashes of new tokens."""
 
     @abstractmethod
     def enrolled(self, name: str) -> Enrolled:
@@ -124,7 +124,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def conclude(self, name: str, result: str) -> bool:
-        """StudyStore what a study ends with, once, and return whether nothing was stored before."""
+        """Store what a study ends with, once, and return whether nothing was stored before."""
 
     @abstractmethod
     def result(self, name: str) -> str | None:
@@ -140,7 +140,7 @@ class StudyStore(ABC):
 
     @abstractmethod
     def add_operator(self, token: bytes, scopes: Iterable[str], label: str) -> None:
-        """StudyStore the hash of an operator's token, and what it is for."""
+        """Store the hash of an operator's token, and what it is for."""
 
     @abstractmethod
     def operator(self, token: bytes) -> frozenset[str] | None:
