@@ -83,6 +83,16 @@ def test_answers(people, family, total, root):
     assert (whole.cells, Held(sets, (1, 3)).cells, Held(sets, (1, 3)).l1_sensitivity) == (len(family), 2, 1)
 
 
+@given(st.lists(BASKET, max_size=7), TOTAL, st.booleans())
+def test_all_items_are_counted_as_any_other_family(people, total, root):
+    # Single items in the order of their codes need no trees; in any other order they are walked as all families are.
+    asked, order = engine(people), list(range(ITEMS))[::-1]
+    plain, turned = Itemsets.singles(ITEMS), column([(item,) for item in order])
+    expected = asked.answer(Clipped(turned, total, root))[::-1]
+    assert asked.answer(Clipped(plain, total, root)).tolist() == expected.tolist()
+    assert asked.answer(Held(plain, (1, 3))).tolist() == asked.answer(Held(turned, (1, 3))).tolist()
+
+
 def test_members_that_nobody_holds_are_answered_too():
     asked = engine([{0, 1}] * 3)
     sets = column([{0}, {5}, {4, 5}, {0, 5}])

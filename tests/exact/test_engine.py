@@ -18,7 +18,20 @@ from discreet.exact import engine as engine_module
 from discreet.exact import rows as layout
 from discreet.exact import search
 from discreet.exact.engine import LocalEngine
-from discreet.exact.query import PARTS, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from discreet.exact.query import (
+    PARTS,
+    Cells,
+    Clipped,
+    Held,
+    Kth,
+    KthClipped,
+    Largest,
+    People,
+    Query,
+    Sizes,
+    Supports,
+    Truncation,
+)
 from discreet.results.itemsets import Itemsets
 
 ITEMS = 4
@@ -62,6 +75,8 @@ def queries() -> list[Query]:
         Supports(PAIRS, Truncation(3, 16, PAIRS, scores)),
         Held(MIXED, (1, 2, 5)),
         *(Clipped(MIXED, total, root) for total in (PARTS, 5 * PARTS // 2) for root in (False, True)),
+        *(KthClipped(Clipped(MIXED, PARTS, root), k) for k in (1, 4, 99) for root in (False, True)),
+        *(KthClipped(Clipped(Itemsets.singles(ITEMS), 3 * PARTS // 2), k) for k in (1, 2, 4)),
         Cells(((0, 1), (1, 2, 3))),
         Cells(((2,), (0,), (3, 1))),
         *(Kth(k, least, longest) for k in (1, 3, 20) for least, longest in ((1, 4), (2, 2), (1, 1))),
@@ -113,6 +128,15 @@ def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
     shorter = sorted(counts(people, 1, 4).values(), reverse=True)
     expected = max(falling[k - 1], shorter[max(rank, k - 1)])
     assert engine(people).answer(Kth(k, 3, 4, rank)).tolist() == [expected]
+
+
+@given(people=baskets_of, k=st.integers(1, 9), total=st.integers(PARTS, 3 * PARTS), root=st.booleans())
+def test_the_kth_clipped_count_is_one_of_the_clipped_counts(people, k, total, root):
+    for sets in (MIXED, Itemsets.singles(ITEMS)):
+        clipped = Clipped(sets, total, root)
+        falling = sorted(engine(people).answer(clipped).tolist(), reverse=True)
+        expected = falling[k - 1] if k <= len(falling) else 0
+        assert engine(people).answer(KthClipped(clipped, k)).tolist() == [expected]
 
 
 @given(people=baskets_of, size=st.integers(1, 5), floor=st.integers(0, 4))

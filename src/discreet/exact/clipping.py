@@ -20,13 +20,17 @@ I64 = NDArray[np.int64]
 
 
 class Family:
-    """Itemsets to be counted in rows, and how many of them each row holds."""
+    """Itemsets to be counted in rows, and how many of them each row holds. No trees where they are all single items."""
 
     def __init__(self, rows: RowLayout, itemsets: Itemsets) -> None:
         self._rows = rows
         self._many = len(itemsets)
+        self._items = _all_items(rows, itemsets)
+        if self._items:
+            self.held: I32 = np.diff(rows.offsets).astype(np.int32)
+            return
         self._trees = _planted(rows, itemsets)
-        self.held: I32 = np.zeros(rows.people, np.int32)
+        self.held = np.zeros(rows.people, np.int32)
 
         def count(piece: tuple[int, int]) -> None:
             first, last = piece
@@ -45,11 +49,26 @@ class Family:
 
         def added(piece: tuple[int, int]) -> I64:
             first, last = piece
+            if self._items:
+                return self._weighed(first, last, weights)
             part = np.zeros(self._many, np.int64)
             add_weights(rows.offsets, rows.codes, first, last, *self._trees, self.held, weights, part)
             return part
 
         return sum(in_threads(added, rows.pieces()), np.zeros(self._many, np.int64))
+
+    def _weighed(self, first: int, last: int, weights: I64) -> I64:
+        """Return what some rows weigh for each item. Sums of parts of people are exact as floating-point numbers."""
+        rows = self._rows
+        each = np.repeat(weights[self.held[first:last]].astype(np.float64), self.held[first:last])
+        codes = rows.codes[rows.offsets[first] : rows.offsets[last]]
+        return np.bincount(codes, weights=each, minlength=self._many).astype(np.int64)
+
+
+def _all_items(rows: RowLayout, itemsets: Itemsets) -> bool:
+    """Say whether a family is each item once, in the order of their codes."""
+    many = len(rows.allowed)
+    return np.array_equal(itemsets.codes, np.arange(many)) and np.array_equal(itemsets.offsets, np.arange(many + 1))
 
 
 def _planted(rows: RowLayout, itemsets: Itemsets) -> tuple[I64, I32, I32, I32]:

@@ -21,7 +21,7 @@ from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
 from ..results.itemsets import Itemsets
 from .clipping import Family
-from .query import LOOKED_AT, Cells, Clipped, Held, Kth, Largest, People, Query, Sizes, Supports, Truncation
+from .query import LOOKED_AT, Cells, Clipped, Held, Kth, KthClipped, Largest, People, Query, Sizes, Supports, Truncation
 from .rows import RowLayout
 from .search import SearchBounds, count_columns, count_of_rank, count_sets, search
 
@@ -98,6 +98,8 @@ class LocalEngine(Engine):
                 return self._cells(bases)
             case Kth(k, least, longest, rank):
                 return np.array([self._kth(k, least, longest, max(rank + 1, k))], np.int64)
+            case KthClipped(clipped, k):
+                return np.append(np.sort(self.answer(clipped))[::-1], np.int64(0))[[min(k - 1, clipped.cells)]]
             case Largest(size, floor, rank):
                 largest, otherwise = self._largest(floor, rank)
                 return np.array([largest[size] if size < len(largest) else otherwise], np.int64)

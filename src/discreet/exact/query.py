@@ -299,6 +299,32 @@ class Kth(Query):
         return 1
 
 
+@dataclass(frozen=True, eq=False)
+class KthClipped(Query):
+    """The k-th largest of the numbers that clipped counting gives, in parts; 0 where there are fewer.
+
+    Beside :class:`Kth` it says what clipping takes from those that count the most.
+    """
+
+    clipped: Clipped
+    k: int
+
+    @property
+    def cells(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def l1_sensitivity(self) -> int:
+        """An order statistic moves no further than any of the numbers it orders: by a person, in parts."""
+        return self.clipped.linf_sensitivity
+
+    @property
+    def squared_l2_sensitivity(self) -> int:
+        """One number: the square of its largest move."""
+        return self.l1_sensitivity**2
+
+
 @dataclass(frozen=True)
 class Largest(Query):
     """The largest count over the itemsets of `size` items, or `floor` where that is more (C1).

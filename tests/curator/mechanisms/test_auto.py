@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,14 +16,12 @@ from discreet.curator.mechanism import Task
 from discreet.curator.mechanisms import auto
 from discreet.curator.mechanisms.auto import Auto
 from discreet.curator.mechanisms.bases import Bases
-from discreet.curator.mechanisms.clipped import KnownCounts
-from discreet.curator.steps.clipped_counting import HOLDING, Tally
+from discreet.curator.steps.clipped_counting import HOLDING
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter, Noisy
 from discreet.privacy.sampling.sources import SimulationSource
 from discreet.registry import mechanism
-from discreet.results.itemsets import Itemsets
 
 ADD = Neighbours.ADD_REMOVE
 SHOP = groceries(500, seed=3)
@@ -197,14 +194,17 @@ class TestWhatClippingHides:
         assert any("hold many more" in note for note in made.notes)
         assert all(max(one.items) < 50 for one in made.patterns)
 
-    def test_where_enough_items_are_seen_clipped_counting_goes_on(self):
-        items = Itemsets.singles(4)
-        for estimates, hidden in (([90.0, 90.0, 90.0, 0.0], False), ([90.0, 0.0, 0.0, 0.0], True)):
-            counted = SimpleNamespace(tally=Tally(items, np.array(estimates), np.full(4, 5.0)))
-            known = KnownCounts(mark=100.0, low=95.0, items=counted)
-            # Three items make seven patterns, and one makes one.
-            assert auto._hidden(replace(ASKED, items=4), 7, known) is hidden
-        assert not auto._hidden(ASKED, 7, KnownCounts(mark=100.0, low=95.0))
+    @pytest.mark.parametrize("question", [{"top": 50, "lengths": 1}, {"top": 100, "lengths": 2}, {"top": 100}], ids=str)
+    def test_of_every_length(self, question):
+        made = tried(BULK, **question, epsilon=1, seed=3)
+        assert made.facts["mechanism chosen"] == "bases"
+        assert any("hold many more" in note for note in made.notes)
+
+    def test_where_those_who_hold_frequent_items_hold_few_others_nothing_is_hidden(self):
+        # As many people as before hold the first fifty, each of them one; others hold fifty that are rare.
+        held = [{person % 50} for person in range(20_000)] + [set(range(50, 100))] * 100
+        made = tried(held, top=50, lengths=1, epsilon=2, seed=2)
+        assert not any("hold many more" in note for note in made.notes)
 
     def test_items_alone_where_they_are_nearly_all_patterns(self):
         # 60 items that one in eleven holds among many others that fewer hold: pairs are rare.

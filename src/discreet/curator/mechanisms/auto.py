@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, log2
+from math import inf, log2, sqrt
 from typing import ClassVar
 
-import numpy as np
-
-from ...exact.query import Kth, People
+from ...exact.query import PARTS, Clipped, Kth, KthClipped, People
 from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Plan, Task
-from ..steps.basis_selection import RANK, RANK_SHARE
+from ..steps.basis_selection import RANK, RANK_SHARE, fewest_items
 from ..steps.clipped_counting import LAST, LOOKING, Histogram, choose_total, held_histogram
 from ..steps.itemset_choice import check_top, slack
 from .bases import SEVERAL, Bases
@@ -64,8 +62,9 @@ DOUBTED, MOSTLY = 0.35, 0.5
 STANDING = 2.0
 # That is measured where picking one of several numbers tells counts apart by so large a part of the mark.
 TOLD = 0.15
-# How many deviations an item may be off that patterns are made of, and which part of the mark is to be seen of it.
-HIDING, HIDDEN = 2.0, 0.5
+# Of the items that patterns are made of so large a part of what is usual is to be left by clipping. It is told apart
+# by so many deviations, where so many times the share that measures a slope suffice for it.
+HIDDEN, SURE, TELLING = 0.6, 2.5, 6
 # The share of what is left that says how many items to pick for the top of dense data: their counts lie close together.
 SURELY = Fraction(1, 10)
 # The share that says about how many patterns lie over a threshold, where few people hold them; `bases` needs it surer.
@@ -75,6 +74,7 @@ ROUGHLY = Fraction(1, 50)
 WHOM = Fraction(1, 50)
 
 AMONG = "counting the people with the given items"
+SEEN = "measuring what clipping leaves of the last item"
 SLOPE = "measuring how fast counts fall"
 _FIND = "finding the patterns"
 LONGER = "measuring the count of the most frequent longer pattern"
@@ -163,6 +163,9 @@ def _sparse_data(
     one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
     if one_by_one and (top <= SHORT or task.longest == 1):
         return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts, left_out)
+    if task.top is None and task.longest == 1 and _spread_of_items(task, top, bases.wanted(task, top), meter) <= borne:
+        why = f"about {top:,} items that {mark:,} people or more hold can be picked"
+        return _told(bases.from_items(engine, task, top, top, meter), bases, why, facts)
     why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
     few = round(FEW * bases.wanted(task, top))
     if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
@@ -173,14 +176,15 @@ def _sparse_data(
             why = f"about {many:,} items make most of the patterns, and can be picked"
             return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
         why = f"about {many:,} items make too many patterns by themselves to pick them one by one"
+    if _hidden(engine, task, meter, top, low, holding):
+        if task.longest > 1:
+            many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
+        why = f"clipping would hide items that {mark:,} people hold: those who hold them hold many more"
+        return _told(bases.from_items(engine, task, top, many or top, meter), bases, why, facts)
     known = KnownCounts(mark=float(mark), low=low, expected=top)
     # Where all is counted at once, people have to be known by how much they hold more surely than for this choice.
     if task.longest > 1:
         known = replace(known, items=count_items(engine, task, meter, float(mark), holding))
-        if _hidden(task, top, known):
-            many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
-            why = f"clipped counts show too few items that {mark:,} people hold: those who hold them hold many more"
-            return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
     return _told(ClippedCounting().find(engine, task, meter, known), ClippedCounting(), why, facts, left_out)
 
 
@@ -198,17 +202,30 @@ def _worth_counting_items(task: Task, top: int, mark: int, meter: Meter) -> bool
 
 def _spread_of_all(task: Task, singles: Itemsets, holding: Histogram, meter: Meter, mark: int) -> float:
     """Return how far off clipped counts of all items are, with their share; with all that is left for items alone."""
-    share = ITEMS if task.longest > 1 else 1 - LOOKING
-    return choose_total(singles, holding, meter, meter.left * share, mark)[1]
+    return choose_total(singles, holding, meter, meter.left * _counting_items(task), mark)[1]
 
 
-def _hidden(task: Task, top: int, known: KnownCounts) -> bool:
-    """Say whether fewer items look frequent than patterns need: clipping took those who hold them for few."""
-    if known.items is None:
+def _counting_items(task: Task) -> Fraction:
+    """Return the share that counts all items once the histogram is known."""
+    return ITEMS if task.longest > 1 else 1 - LOOKING
+
+
+def _hidden(engine: SealedEngine, task: Task, meter: Meter, top: int, low: float, holding: Histogram) -> bool:
+    """Say whether clipping takes much more from frequent items than from all: those who hold them hold many others.
+
+    So many patterns are made of a certain number of items at least, each of which counts as much as the last pattern.
+    """
+    if task.top is None and task.longest == 1:
+        # How many items lie over a threshold is known too roughly; longer patterns are made of few of them.
         return False
-    items = known.items.tally
-    frequent = int(np.count_nonzero(items.estimates + HIDING * items.deviations >= HIDDEN * known.low))
-    return Universe(frequent, task.least, task.longest).up_to(top) < top
+    singles, rank = Itemsets.singles(task.items), fewest_items(task.least, task.longest, top, task.items)
+    total = choose_total(singles, holding, meter, meter.left * _counting_items(task), low)[0]
+    query = KthClipped(Clipped(singles, total, not meter.pure), rank)
+    expected = low * PARTS * holding.keep(total, meter.pure)
+    shares = (meter.left * times * SLOPING for times in range(1, TELLING + 1))
+    enough = (share for share in shares if SURE * sqrt(meter.scale(query, share)[1]) <= (1 - HIDDEN) * expected)
+    share = next(enough, None)
+    return share is not None and bool(meter.count(SEEN, engine, query, share).values[0] < HIDDEN * expected)
 
 
 def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]) -> Found:

@@ -170,7 +170,7 @@ class Basing(Mechanism):
         mark = self._mark(engine, task, top)
         factor = 1 if task.least == 1 else self.longest(task)
         most = min(task.items, ITEMS, self.wanted(task, top) * factor)
-        least = _fewest(task.least, self.longest(task), top, most)
+        least = fewest_items(task.least, self.longest(task), top, most)
         scores = _held(engine, task).falling().take(range(least - 1, most)).near(mark)
         chosen = meter.choose(MANY, scores, 1, share, self.way(meter))[0]
         return min(self.widened(least + chosen), task.items)
@@ -231,7 +231,7 @@ class Basing(Mechanism):
         self, engine: SealedEngine, task: Task, top: int, counts: SealedAnswer, meter: Meter, share: Fraction
     ) -> int:
         """Choose how many pairs to pick: the rank at which their counts come closest to that of the last pattern."""
-        fewest = comb(_fewest(task.least, self.longest(task), top, task.items) - 1, 2)
+        fewest = comb(fewest_items(task.least, self.longest(task), top, task.items) - 1, 2)
         most = min(len(counts), PAIRS, self.wanted(task, top) * comb(self.longest(task), 2))
         least = min(max(fewest, 1), most)
         scores = counts.falling().take(range(least - 1, most)).near(self._mark(engine, task, top))
@@ -314,7 +314,7 @@ def _filled(found: Found, longest: int, task: Task, meter: Meter) -> Found:
     return replace(found, itemsets=itemsets, estimates=estimates, low=low, high=high, notes=notes)
 
 
-def _fewest(least: int, longest: int, top: int, most: int) -> int:
+def fewest_items(least: int, longest: int, top: int, most: int) -> int:
     """Return how many items have so many itemsets at least; no more than `most`."""
     lengths = range(least, longest + 1)
     return next(many for many in count(1) if many >= most or sum(comb(many, size) for size in lengths) >= top)
