@@ -92,6 +92,27 @@ def support(value: Any) -> Fraction:
     return exact
 
 
+def part(name: str, value: Any) -> Fraction:
+    """Return a part of a whole as it was typed, from 0 to below 1: 1% and 0.01 are the same."""
+    percent = isinstance(value, str) and len(value) < 100 and value.rstrip().endswith("%")
+    exact = _bounded(as_written(value.rstrip()[:-1] if percent else value))
+    if exact is not None and percent:
+        exact /= 100
+    if exact is not None and 0 <= exact < 1:
+        return exact
+    hint: str | Message = ""
+    if exact is not None and not percent and 1 <= exact < 100:
+        hint = told(" For {value} % type {instead}.", value=value, instead=assigned(name, f"{value}%"))
+    raise MisuseError(
+        told(
+            "{option} is a part of all, from 0% to below 100%, such as 1% or 0.01; {value!r:.80} was given.{hint}",
+            option=named(name),
+            value=value,
+            hint=hint,
+        )
+    )
+
+
 def as_written(value: Any) -> Decimal | Fraction | None:
     """Return the finite number that was written, exactly: the float 0.07 is 7/100. None for anything else."""
     if isinstance(value, bool):

@@ -88,6 +88,15 @@ def test_a_study_from_open_to_scrubbed_in_a_directory(folder):
     assert json.loads((folder / "found.json").read_text())["guarantee"]["epsilon"] == "4"
     export = json.loads(told("study", "export", "small", "--at", "here", cwd=folder))
     assert export["result"] is not None
+    assert "result_with_liars" not in export
+    with_liars = ["--at", "here", "--assume-malicious", "1%"]
+    assert "up to 1% of the reports of each round" in told("study", "results", "small", *with_liars, cwd=folder)
+    export = json.loads(told("study", "export", "small", *with_liars, cwd=folder))
+    assert json.loads(export["result_with_liars"])["asked"]["assume_malicious"] == "1%"
+    assert refused("study", "results", "small", "--assume-malicious", "1", cwd=folder) == (
+        "discreet: --assume-malicious is a part of all, from 0% to below 100%, such as 1% or 0.01; '1' was given. "
+        "For 1 % type --assume-malicious 1%.\n"
+    )
     assert told("study", "scrub", "small", "--at", "here", cwd=folder) == "Deleted the reports of 0 rounds of small.\n"
 
 

@@ -22,6 +22,7 @@ from discreet.collector.core import (
     StoredRound,
     StudyCore,
     add_up,
+    as_text,
 )
 from discreet.collector.states import RoundState
 from discreet.collector.study_file import StudyPlan
@@ -125,7 +126,12 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
         for step in steps:
             shell.do(step)
     assert {one.state for one in shell.stored()} == {RoundState.SCRUBBED}
-    assert StudyCore(shell.plan).steps(shell.stored(), 0.0, concluded=True) == []
+    again = StudyCore(shell.plan)
+    assert again.steps(shell.stored(), 0.0, concluded=True) == []
+    plain, widened = again.outcome().found, again.outcome(Fraction(1, 50)).found
+    assert (widened.low <= plain.low).all()
+    assert (widened.high >= plain.high).all()
+    assert as_text(again.outcome()) == shell.result
 
 
 def test_rounds_that_the_protocol_does_not_ask_for_stop_it():

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -91,6 +92,27 @@ class TestAWholeStudy:
                 assert told["reports"] == 1
                 (tmp_path / "result.json").write_text(json.dumps(told))
                 assert len(load(tmp_path / "result.json")) == 3
+                # What liars could have done is asked for beside it; the result itself stays as it was released.
+                status, widened = service.ask("/v1/studies/whole/results?assume_malicious=1%25")
+                assert (status, widened["asked"]["assume_malicious"]) == (200, "1%")
+                for one, other in zip(told["patterns"], widened["patterns"], strict=True):
+                    assert other["low"] <= one["low"] <= one["high"] <= other["high"]
+                for bad in ("one percent", "100%", "-1", "1"):
+                    refused = service.ask(f"/v1/studies/whole/results?assume_malicious={quote(bad)}")
+                    assert (refused[0], refused[1]["reason"]) == (400, "malformed")
+                    assert "from 0% to below 100%, such as 1% or 0.01" in refused[1]["detail"]
+                assert service.ask("/v1/studies/whole/results")[1] == told
+                status, page = service.ask("/studies/whole?assume_malicious=1%25")
+                assert status == 200
+                assert b"up to 1% of the reports of each round" in page
+                assert b"results.csv?assume_malicious=1%25" in page
+                assert b"assume_malicious=5%25" in service.ask("/studies/whole")[1]
+                assert service.ask("/studies/whole?assume_malicious=all")[0] == 400
+                for form in ("results.csv", "report.html"):
+                    plain, wide = (
+                        service.ask(f"/studies/whole/{form}{end}")[1] for end in ("", "?assume_malicious=0.01")
+                    )
+                    assert plain != wide
                 progress = service.ask("/v1/studies/whole/rounds")[1]
                 assert progress["state"] == "released"
                 assert {one["state"] for one in progress["rounds"]} == {"scrubbed"}

@@ -263,6 +263,16 @@ Output = Annotated[
     ),
 ]
 
+AssumeMalicious = Annotated[
+    str | None,
+    typer.Option(
+        "--assume-malicious",
+        metavar="PART",
+        help="Widen intervals to hold whatever this part of each round's reports says: 1%, 0.01.  \\[default: 0%]",
+        rich_help_panel=HOW,
+        show_default=False,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -128,6 +128,7 @@ def simulate(
             rich_help_panel=given.HOW,
         ),
     ] = True,
+    assume_malicious: given.AssumeMalicious = None,
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
     *,
@@ -164,6 +165,7 @@ def simulate(
             speed=speed,
             score=score,
             screen=screen,
+            assume_malicious=assume_malicious or 0,
             progress=lines.progress,
             transcript=lines.heard,
         )

@@ -209,6 +209,7 @@ def close(name: StudyName, place: Place = "studies", token: Token = None, store:
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet study results breakfast --at studies\n\n"
+    "discreet study results breakfast --at studies --assume-malicious 1%\n\n"
     "discreet study results breakfast --at https://studies.example.org -o patterns.csv"
 )
 @grouped
@@ -217,15 +218,18 @@ def results(
     place: Place = "studies",
     token: Token = None,
     store: StoreOption = None,
+    assume_malicious: given.AssumeMalicious = None,
     *,
     writing: Writing,
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
+    from ..checks import part
     from ..results.files import load
     from ..temporary import passing_folder
 
+    part("assume_malicious", assume_malicious or "0")  # before anybody is asked
     with _operator(place, token, store) as operator:
-        text = operator.result(name)
+        text = operator.result(name, assume_malicious or "0")
     with passing_folder() as folder:
         file = folder / "result.json"
         file.write_text(text, encoding="utf-8")
@@ -243,12 +247,15 @@ def export(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
     ] = None,
+    assume_malicious: given.AssumeMalicious = None,
 ) -> None:
     """Write everything public of a study, for others to check: signed texts, what rounds add up to, the result."""
     from ..atomic_write import written
+    from ..checks import part
 
+    part("assume_malicious", assume_malicious or "0")  # before anybody is asked
     with _operator(place, token, store) as operator:
-        text = json.dumps(operator.export(name), ensure_ascii=False, indent=1)
+        text = json.dumps(operator.export(name, assume_malicious or "0"), ensure_ascii=False, indent=1)
     if output is None:
         typer.echo(text)
         return

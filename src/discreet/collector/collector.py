@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from secrets import token_bytes, token_hex
 from time import time
 from typing import Any, Literal, TypeAlias, get_args
@@ -19,6 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import part
 from ..errors import MisuseError
 from ..local.oracle_steps.packing import width
 from ..local.study.conversation import Ask
@@ -32,6 +34,7 @@ from .core import (
     Step,
     StudyCore,
     add_up,
+    as_text,
     quota_of,
 )
 from .documents import question_document, study_document, study_id
@@ -46,6 +49,7 @@ Scope: TypeAlias = Literal["operate", "enrol", "watch"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 MOST_TOKENS = 1_000_000  # that are made at once
 
+_ENDED = 4  # studies whose conversations are kept after their end, for whoever asks what liars could have done
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +80,8 @@ class StudyCollector:
         self._locks: dict[str, threading.Lock] = {}
         self._records: dict[str, StudyRecord] = {}
         self._plans: dict[str, StudyPlan] = {}
-        self._guard, self._flushing = threading.Lock(), threading.Lock()
+        self._guard, self._flushing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
+        self._ended: dict[str, StudyCore] = {}  # of studies that were asked about after their end
         self._refused: Counter[tuple[str, str]] = Counter()
         self.moves = 0  # how often this collector has moved a round: what is kept of questions is old then
 
@@ -330,23 +335,39 @@ class StudyCollector:
         ready = [one.number for one in self.store.rounds(name) if one.state is RoundState.RELEASED]
         return sum(self.store.move(name, number, RoundEvent.SCRUB) for number in ready)
 
-    def result(self, name: str) -> str:
-        """Return what a study ended with, as JSON."""
+    def result(self, name: str, assume_malicious: Any = 0) -> str:
+        """Return what a study ended with, as JSON; with liars, its intervals hold whatever those have sent."""
+        malicious = _part(assume_malicious)
         self.record(name)
         found = self.store.result(name)
         if found is None:
             raise RefusedRequest(Reason.NOT_RELEASED)
-        return found
+        return as_text(self.outcome(name, malicious)) if malicious else found
 
-    def outcome(self, name: str) -> Outcome:
-        """Return what a study ended with, worked out anew from what its rounds added up to: it may take seconds."""
+    def outcome(self, name: str, assume_malicious: Any = 0) -> Outcome:
+        """Return what a study ended with, worked out anew from what its rounds added up to: at first it takes seconds.
+
+        Parameters
+        ----------
+        name
+            The study.
+        assume_malicious
+            Which part of each round's reports may be made up, such as ``"1%"``: intervals hold whatever is in those.
+        """
+        malicious = _part(assume_malicious)
         self.result(name)
-        core = StudyCore(self.plan(name))
-        core.steps(self.store.rounds(name), self.now(), concluded=True)
-        return core.outcome()
+        with self._ending:  # so that whoever asks again and again keeps one core busy at most
+            if name not in self._ended:
+                core = StudyCore(self.plan(name))
+                core.steps(self.store.rounds(name), self.now(), concluded=True)
+                self._ended[name] = core
+                while len(self._ended) > _ENDED:
+                    del self._ended[next(iter(self._ended))]
+            return self._ended[name].outcome(malicious)
 
-    def export(self, name: str) -> dict[str, Any]:
+    def export(self, name: str, assume_malicious: Any = 0) -> dict[str, Any]:
         """Return everything public of a study, so that others can check it: no report, no token."""
+        malicious = _part(assume_malicious)
         record, found = self.record(name), self.store.result(name)
         signed = {"study": record.text, "signature": record.signature, "key": record.key}
         rounds = [
@@ -361,7 +382,8 @@ class StudyCollector:
             }
             for one in self.store.rounds(name)
         ]
-        return {**signed, "id": record.id, "rounds": rounds, "result": found}
+        widened = {"result_with_liars": self.result(name, malicious)} if malicious else {}
+        return {**signed, "id": record.id, "rounds": rounds, "result": found, **widened}
 
     def tokens(self, name: str, many: int) -> list[str]:
         """Make single-use tokens of a study; their hashes are all that stays."""
@@ -393,3 +415,11 @@ class StudyCollector:
     def scopes(self, token: str) -> frozenset[str]:
         """Return what an operator's token is for: nothing, where it is none."""
         return self.store.operator(hashed(token.encode())) or frozenset()
+
+
+def _part(given: Any) -> Fraction:
+    """Return which part of the reports may be made up, as it was asked for."""
+    try:
+        return part("assume_malicious", given)
+    except MisuseError as error:
+        raise RefusedRequest(Reason.MALFORMED, str(error)) from None

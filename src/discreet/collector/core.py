@@ -197,8 +197,11 @@ class StudyCore:
                 raise MisuseError(f"No device answers through {ask.oracle.name}: use other settings.")
         self.asks += fresh
 
-    def outcome(self) -> Outcome:
-        """Return what the study ends with; counts are out of those who took part."""
+    def outcome(self, malicious: Fraction = Fraction(0)) -> Outcome:
+        """Return what the study ends with; counts are out of those who took part.
+
+        With `malicious`, intervals hold whatever is in that part of each round's reports.
+        """
         learnt, heard = self.conversation.learnt, self.conversation.heard
         if learnt is None:
             raise MisuseError(f"The study {self.plan.name!r} has not ended: some of its rounds are not released.")
@@ -219,16 +222,22 @@ class StudyCore:
             asked={"study": self.plan.name},
             simulated=False,
             rounds=lines,
+            malicious=malicious,
         )
         return told_with(made)
 
     def result(self) -> str:
         """Return the result as the text that is stored and handed out: JSON, as `discreet` reads it back."""
-        from ..results.files import write
+        return as_text(self.outcome())
 
-        text = BytesIO()
-        write(self.outcome().found, text, "json")
-        return text.getvalue().decode()
+
+def as_text(outcome: Outcome) -> str:
+    """Return an outcome as JSON."""
+    from ..results.files import write
+
+    text = BytesIO()
+    write(outcome.found, text, "json")
+    return text.getvalue().decode()
 
 
 def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:

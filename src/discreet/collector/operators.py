@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
+from ..checks import part
 from ..errors import InputError, MisuseError
 from .collector import StudyCollector
 from .serving import collector_in
@@ -37,11 +39,11 @@ class Operator(ABC):
         """Close the open rounds of a study, and return how many they were."""
 
     @abstractmethod
-    def result(self, name: str) -> str:
-        """Return the result of a study, as JSON."""
+    def result(self, name: str, assume_malicious: str = "0") -> str:
+        """Return the result of a study, as JSON; its intervals hold whatever is in that part of each round."""
 
     @abstractmethod
-    def export(self, name: str) -> dict[str, Any]:
+    def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public of a study."""
 
     @abstractmethod
@@ -93,13 +95,13 @@ class LocalOperator(Operator):
         """Close the open rounds."""
         return self.collector.close(name)
 
-    def result(self, name: str) -> str:
+    def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result."""
-        return self.collector.result(name)
+        return self.collector.result(name, assume_malicious)
 
-    def export(self, name: str) -> dict[str, Any]:
+    def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public."""
-        return self.collector.export(name)
+        return self.collector.export(name, assume_malicious)
 
     def scrub(self, name: str) -> int:
         """Delete reports."""
@@ -158,13 +160,13 @@ class RemoteOperator(Operator):
         """Close the open rounds."""
         return int(self._json(f"/v1/studies/{name}/close", {})["closed"])
 
-    def result(self, name: str) -> str:
+    def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result."""
-        return self._asked(f"/v1/studies/{name}/results").decode()
+        return self._asked(f"/v1/studies/{name}/results{_assuming(assume_malicious)}").decode()
 
-    def export(self, name: str) -> dict[str, Any]:
+    def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public."""
-        told: dict[str, Any] = self._json(f"/v1/studies/{name}/export")
+        told: dict[str, Any] = self._json(f"/v1/studies/{name}/export{_assuming(assume_malicious)}")
         return told
 
     def scrub(self, name: str) -> int:
@@ -205,6 +207,12 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
             "is given by its address, such as https://studies.example.org."
         )
     return LocalOperator(collector_in(place, store))
+
+
+def _assuming(share: str) -> str:
+    """Return the end of an address that asks about liars, or nothing where none are assumed."""
+    exact = part("assume_malicious", share)
+    return f"?{urlencode({'assume_malicious': str(exact)})}" if exact else ""
 
 
 def _told(status: int, body: bytes, without: bool) -> str:

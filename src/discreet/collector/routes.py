@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Path
+from fastapi import Path, Query
 
 from .reasons import REFUSALS, Reason
 
 STUDY_NAME: TypeAlias = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,62}$", description="The name of a study.")]
+ASSUMED: TypeAlias = Annotated[
+    str,
+    Query(
+        max_length=100,
+        description="Which part of each round's reports may be made up, such as 1% or 0.01: intervals hold whatever is "
+        "in those.",
+    ),
+]
+NOBODY = "0"  # as which part of the reports is made up, unless somebody asks
 
 _HEX = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _PROBLEM: dict[str, Any] = {

@@ -30,7 +30,7 @@ from .collector import Scope, StudyCollector
 from .metrics import exposition
 from .pages import add_pages
 from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
-from .routes import BATCH_BODY, MANY_BODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
+from .routes import ASSUMED, BATCH_BODY, MANY_BODY, NOBODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
 from .storage.store import StoreError
 from .study_file import StudyPlan
 from .uploads import MOST_BATCH, MOST_ONE, ReportBatch, Upload, hashed, key_hash, one_report, upload_of
@@ -263,8 +263,8 @@ def _add_public(app: FastAPI, service: Service) -> None:
         return collector.progress(name)
 
     @app.get("/v1/studies/{name}/results", summary="The result, once it is released.")
-    def results(name: STUDY_NAME) -> Response:
-        return Response(collector.result(name), media_type="application/json")
+    def results(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
+        return Response(collector.result(name, assume_malicious), media_type="application/json")
 
 
 def _add_uploads(app: FastAPI, service: Service) -> None:
@@ -342,9 +342,9 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         return await run_in_threadpool(collector.status, name)
 
     @app.get("/v1/studies/{name}/export", summary="All that is public of a study (scope watch).")
-    async def export(name: STUDY_NAME, request: Request) -> dict[str, Any]:
+    async def export(name: STUDY_NAME, request: Request, assume_malicious: ASSUMED = NOBODY) -> dict[str, Any]:
         await service.allowed(request, "watch")
-        return await run_in_threadpool(collector.export, name)
+        return await run_in_threadpool(collector.export, name, assume_malicious)
 
     @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).")
     async def close(name: STUDY_NAME, request: Request) -> dict[str, int]:

@@ -18,7 +18,7 @@ from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns, margins_of
 from ..results.promise import SIMULATED
 from ..results.rules import Rules
-from ..results.show import DROWNED, NOTHING, drowned, promises
+from ..results.show import DROWNED, NOTHING, drowned, liars_of, promises
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import GraphPicture, graph
 from .style import policy, style
@@ -137,7 +137,8 @@ def _headline(patterns: Patterns) -> str:
     if patterns.people > 0:
         held += f" of {among}{whole(patterns.people)} people"
     if drowned(patterns):
-        return f"{many}; {whole(drowned(patterns))} may be held by nobody. {DROWNED}"
+        why = f" {DROWNED}" if liars_of(patterns) is None else ""
+        return f"{many}; {whole(drowned(patterns))} may be held by nobody.{why}"
     return f"{many}. The largest count is that of {html_itemset(labels_of(first.itemsets, first)[0])}: {held}."
 
 

@@ -28,6 +28,7 @@ ROWS = 10
 DROWNED = (
     "Most of this cannot be told from noise. More people, a higher epsilon, fewer items or fewer patterns would help."
 )
+LIARS = "intervals hold whatever is in up to {share} of the reports of each round; about what is listed, and no more"
 NOTHING = (
     "Nothing stood out of the noise, which does not say that nothing is there. A lower threshold, more people, a "
     "higher epsilon or fewer items would show more."
@@ -57,11 +58,21 @@ def drowned(patterns: Patterns) -> int:
     return nobody if 2 * nobody > len(patterns) else 0
 
 
+def liars_of(result: Patterns | Rules) -> str | None:
+    """Return which part of the reports the intervals allow to be made up, or None where nobody asked for that."""
+    asked = (result.about or {}).get("asked")
+    share = asked.get("assume_malicious") if isinstance(asked, Mapping) else None
+    return None if share is None else str(share)
+
+
 def promises(result: Patterns | Rules) -> list[str]:
     """Return the lines under the headline: whether it is mostly noise, what was promised, and whether it is a trial."""
     about = result.about or {}
     promised = about.get("guarantee")
-    lines = [DROWNED] if isinstance(result, Patterns) and drowned(result) else []
+    share = liars_of(result)
+    lines = [DROWNED] if share is None and isinstance(result, Patterns) and drowned(result) else []
+    if share is not None:
+        lines.append(LIARS.format(share=printable(share)))
     if isinstance(promised, Mapping):
         lines.append(printable(line(promised)))
     if about.get("simulated"):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from typing import Any
+from urllib.parse import urlencode
 
 from ... import __version__
 from ...local.study.outcome import Outcome
@@ -17,7 +18,7 @@ from ...report.tables import pattern_table, rule_table
 from ...report.text import clean
 from ...results.patterns import Patterns
 from ...results.rules import Rules
-from ...results.show import promises
+from ...results.show import liars_of, promises
 from ...wording import number_of
 from ..study_file import StudyPlan
 
@@ -35,6 +36,7 @@ _ROUND_STATES = {
     "released": "added up",
     "scrubbed": "added up, its reports deleted",
 }
+_LIARS = ("0.1%", "1%", "5%")  # of the reports
 _WHO = {
     "anyone": "Anyone may take part. Nothing keeps a person from answering twice, with another browser or device.",
     "tokens": "Whoever was given a token may take part. Each token counts once.",
@@ -187,11 +189,30 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
     forms = {"results.csv": "CSV", "results.json": "JSON", "results.parquet": "Parquet", "report.html": "a report"}
     if isinstance(result, Rules):
         del forms["report.html"]  # it tells of patterns
-    files = ", ".join(f'<a href="/studies/{escape(name)}/{form}" download>{word}</a>' for form, word in forms.items())
+    share = liars_of(result)
+    asked = "" if share is None else f"?{urlencode({'assume_malicious': share})}"
+    files = ", ".join(
+        f'<a href="/studies/{escape(name)}/{form}{asked}" download>{word}</a>' for form, word in forms.items()
+    )
     said = "".join(f"<p>{_text(sentence[:1].upper() + sentence[1:], 2000)}.</p>\n" for sentence in promises(result))
     return (
         '<section aria-labelledby="found"><h2 id="found">What was found</h2>\n'
-        f"{said}{shown}<p>Take it with you: {files}.</p>\n</section>\n"
+        f"{said}{shown}<p>Take it with you: {files}.</p>\n{_liars(name, share)}</section>\n"
+    )
+
+
+def _liars(name: str, share: str | None) -> str:
+    """Return links to the same result with intervals that allow for more liars, or for none."""
+    place = f"/studies/{escape(name)}"
+    links = "".join(
+        f'<li><a href="{place}?{urlencode({"assume_malicious": one})}">{one} of the reports</a></li>'
+        for one in _LIARS
+        if one != share
+    )
+    none = "" if share is None else f'<li><a href="{place}">none</a></li>'
+    return (
+        '<h3 id="liars">What if some people lied?</h3>\n<p>Reports that are made up can move every number. Show '
+        f"intervals that hold whatever was in a part of the reports of each round:</p>\n<ul>{links}{none}</ul>\n"
     )
 
 

@@ -14,7 +14,7 @@ from ...results.files import load, write
 from ...results.patterns import Patterns
 from ...results.rules import Rules
 from ..reasons import REFUSALS, Reason, RefusedRequest
-from ..routes import STUDY_NAME
+from ..routes import ASSUMED, NOBODY, STUDY_NAME
 from . import markup
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def add_pages(app: FastAPI, service: Service) -> None:
     found: dict[str, Patterns | Rules] = {}  # a result is stored once, and never changes
     reports: dict[str, str] = {}
 
-    def result(name: str) -> Patterns | Rules:
+    def result(name: str, assumed: str = NOBODY) -> Patterns | Rules:
+        if assumed != NOBODY:
+            return collector.outcome(name, assumed).found
         if name not in found:
             found[name] = _read(collector.result(name))
         return found[name]
@@ -53,10 +55,10 @@ def add_pages(app: FastAPI, service: Service) -> None:
         return _page(markup.listed([(collector.plan(name), collector.questions(name).state) for name in names]))
 
     @app.get("/studies/{name}", include_in_schema=False)
-    def study(name: STUDY_NAME) -> Response:
+    def study(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
         try:
             progress = collector.progress(name)
-            over = result(name) if progress["state"] == "released" else None
+            over = result(name, assume_malicious) if progress["state"] == "released" else None
             return _page(markup.told_of(collector.plan(name), collector.record(name).key, progress, over))
         except RefusedRequest as error:
             return _missing(error)
@@ -76,19 +78,24 @@ def add_pages(app: FastAPI, service: Service) -> None:
             return _missing(error)
 
     @app.get("/studies/{name}/results.{form}", include_in_schema=False)
-    def results(name: STUDY_NAME, form: Literal["csv", "json", "parquet"]) -> Response:
+    def results(
+        name: STUDY_NAME, form: Literal["csv", "json", "parquet"], assume_malicious: ASSUMED = NOBODY
+    ) -> Response:
         stream = io.BytesIO()
-        write(result(name), stream, form)
+        write(result(name, assume_malicious), stream, form)
         headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{form}"'}
         return Response(stream.getvalue(), media_type=_FORMS[form], headers=headers)
 
     @app.get("/studies/{name}/report.html", include_in_schema=False)
-    def report(name: STUDY_NAME) -> Response:
-        if name not in reports:
-            reports[name] = markup.report(collector.plan(name), collector.outcome(name))
+    def report(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
+        told = reports.get(name) if assume_malicious == NOBODY else None
+        if told is None:
+            told = markup.report(collector.plan(name), collector.outcome(name, assume_malicious))
+        if assume_malicious == NOBODY:
+            reports[name] = told
         # The page has a policy of its own, which lets in its style sheet and nothing else.
         headers = {"Content-Disposition": f'attachment; filename="{name}.html"', "Cache-Control": "no-store"}
-        return HTMLResponse(reports[name], headers=headers)
+        return HTMLResponse(told, headers=headers)
 
     @app.get("/static/{file}", include_in_schema=False)
     def static(file: str) -> Response:
@@ -104,7 +111,7 @@ def _page(text: str, status: int = 200) -> Response:
 
 def _missing(error: RefusedRequest) -> Response:
     refusal = REFUSALS[error.reason]
-    return _page(markup.missing(f"{refusal.title}."), refusal.status)
+    return _page(markup.missing(error.detail or f"{refusal.title}."), refusal.status)
 
 
 def _read(text: str) -> Patterns | Rules:

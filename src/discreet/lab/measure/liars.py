@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...local.oracle import Answered, Counts, Oracle, ReportColumns
 from ...local.oracle_steps.hashing import hashes
 from ...local.protocol import Protocol
 from ...local.study.conversation import Ask, Estimate, Wanted, converse
+from ...local.study.liars import LiarBounds
 from ...local.study.outcome import as_patterns
 from ...local.study.questions import BinnedCount, Prefix, Which
 from ...local.study.screening import screened
@@ -198,8 +200,17 @@ class Attacked:
     alarms: int
 
 
-def attacked(baskets: Baskets, plan: Protocol, wanted: Wanted, liars: Liars, *, seed: int, screen: bool) -> Attacked:
-    """Run a protocol over people some of whom lie, report by report."""
+def attacked(
+    baskets: Baskets,
+    plan: Protocol,
+    wanted: Wanted,
+    liars: Liars,
+    *,
+    seed: int,
+    screen: bool,
+    malicious: Fraction = Fraction(0),
+) -> Attacked:
+    """Run a protocol over people some of whom lie, report by report; intervals allow for the part `malicious`."""
     told, lying = liars.baskets(baskets), liars.among(len(baskets))
     numbers = SimulatedPeople(baskets=told, seed=seed, speed="person").numbers()
     generator = np.random.default_rng([seed, 7])
@@ -225,8 +236,11 @@ def attacked(baskets: Baskets, plan: Protocol, wanted: Wanted, liars: Liars, *, 
         lost = max(lost, int((seen.left_out < len(honest)).sum()))
         return Estimate(ask, seen.people, seen.supports)
 
-    learnt = converse(plan.talk(wanted), hear, reports=plan.reports)[0]
-    found = as_patterns(learnt, baskets.vocabulary, len(baskets)).where(lengths=(wanted.least, None))[: wanted.top]
+    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
+    bounds = LiarBounds(heard, malicious) if malicious else None
+    found = as_patterns(learnt, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
+        : wanted.top
+    ]
     sets = {tuple(sorted(found.codes[a:b].tolist())) for a, b in zip(found.offsets, found.offsets[1:], strict=False)}
     lifted = sum(tuple(sorted(one)) in sets for one in liars.targets)
     return Attacked(patterns=found, lifted=lifted, left_out=out, honest_left_out=lost, alarms=alarms)

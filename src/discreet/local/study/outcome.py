@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...baskets.core import Vocabulary, starts
 from ...checks import positive
 from ...privacy.guarantee import Guarantee
 from ...results.patterns import Patterns
 from .conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
+from .liars import LiarBounds
 from .screening import Screened
 
 if TYPE_CHECKING:
@@ -26,7 +29,14 @@ if TYPE_CHECKING:
     from ...results.shown import View
     from ..protocol import Protocol
 
+Values: TypeAlias = NDArray[np.float64]
+
 _WIDE = 1.959963984540054  # standard deviations that hold 95 of 100 estimates
+_ASSUMED = (
+    "Intervals allow for liars: they hold whatever is in up to {share} of the reports of each round. They are about "
+    "the {found} that are listed. Liars can also bring others onto the list and push some off it, and no interval says "
+    "that."
+)
 _NAMED = 5  # rounds that a note names one by one
 
 
@@ -170,10 +180,11 @@ class Outcome:
         self.found.save(path)
 
 
-def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
+def as_rules(related: Related, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Rules:
     """Return relations with counts out of all people, and an interval for each confidence.
 
-    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both.
+    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both. With `liars`,
+    every interval also holds what they may have done.
     """
     from ...results.itemsets import Itemsets
     from ...results.rules import Rules
@@ -183,6 +194,10 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
     both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
     confidence = both / first
     margin = _WIDE * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
+    low, high = confidence - margin, confidence + margin
+    if liars is not None:
+        bounds = [liars.confidence(*sides) for sides in zip(related.first, related.second, strict=True)]
+        low, high = _both(low, high, bounds)
     count, antecedent, consequent = (
         np.rint(value * people).astype(np.int64) for value in (both, first, np.clip(related.second_values, 0, 1))
     )
@@ -194,18 +209,19 @@ def as_rules(related: Related, vocabulary: Vocabulary, people: int) -> Rules:
         consequent_counts=consequent,
         vocabulary=vocabulary,
         people=people,
-        low=np.clip(confidence - margin, 0.0, 1.0),
-        high=np.clip(confidence + margin, 0.0, 1.0),
+        low=np.clip(low, 0.0, 1.0),
+        high=np.clip(high, 0.0, 1.0),
         kind="relations",
     )
 
 
-def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns:
-    """Return what was learnt as counts out of all people, with intervals (A9)."""
+def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Patterns:
+    """Return what was learnt as counts out of all people, with intervals (A9), of which liars may be a part."""
     margin = _WIDE * np.sqrt(learnt.variance)
-    low, count, high = (
-        np.clip(value, 0, 1) * people for value in (learnt.values - margin, learnt.values, learnt.values + margin)
-    )
+    least, most = learnt.values - margin, learnt.values + margin
+    if liars is not None:
+        least, most = _both(least, most, [liars.itemset(itemset) for itemset in learnt.itemsets])
+    low, count, high = (np.clip(value, 0, 1) * people for value in (least, learnt.values, most))
     return Patterns(
         offsets=starts([len(itemset) for itemset in learnt.itemsets]),
         codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
@@ -215,6 +231,12 @@ def as_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int) -> Patterns
         low=low,
         high=high,
     )
+
+
+def _both(low: Values, high: Values, bounds: Sequence[tuple[float, float]]) -> tuple[Values, Values]:
+    """Return intervals that hold others too."""
+    ends = np.array(bounds, np.float64).reshape(-1, 2)
+    return np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
 
 
 def concluded(
@@ -228,6 +250,7 @@ def concluded(
     asked: Mapping[str, Any],
     simulated: bool,
     rounds: Sequence[Round] = (),
+    malicious: Fraction = Fraction(0),
 ) -> Outcome:
     """Return the outcome of a conversation that has ended, with what is to be said about it.
 
@@ -245,14 +268,17 @@ def concluded(
         Whether the reports came from a seeded source.
     rounds
         The lines of the rounds, where more is known of them than what was heard: what screening said.
+    malicious
+        Which part of the reports of each round may be made up: intervals hold whatever is in those.
     """
-    everything = as_patterns(learnt, vocabulary, people)
+    liars = LiarBounds(heard, malicious) if malicious else None
+    everything = as_patterns(learnt, vocabulary, people, liars)
     notes, related, found = list(learnt.notes), None, "patterns"
     if learnt.related is None:
         best = everything.where(lengths=(wanted.least, None))[: wanted.top]
         many = len(best)
     else:
-        best, related, found = everything, as_rules(learnt.related, vocabulary, people), "relations"
+        best, related, found = everything, as_rules(learnt.related, vocabulary, people, liars), "relations"
         many = len(related)
     if many < wanted.top:
         notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
@@ -265,6 +291,9 @@ def concluded(
         )
     lines = tuple(rounds) or tuple(map(Round.of, heard))
     notes += [f"In the round {one.name!r}, {alarm}" for one in lines for alarm in one.alarms]
+    if liars is not None:
+        asked = {**asked, "assume_malicious": percent(malicious)}
+        notes.append(_ASSUMED.format(share=percent(malicious), found=found))
     return Outcome(
         patterns=best,
         learnt=everything,
@@ -279,6 +308,11 @@ def concluded(
         simulated=simulated,
         relations=related,
     )
+
+
+def percent(share: Fraction) -> str:
+    """Return a part of a whole as it is typed: 1%."""
+    return f"{float(share * 100):g}%"
 
 
 def told_with(outcome: Outcome) -> Outcome:

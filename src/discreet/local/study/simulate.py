@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import Baskets, starts
-from ...checks import positive
+from ...checks import part, positive
 from ...errors import InputError, MisuseError, told
 from ...exact.relations import checked_how
 from ...kernels.devices import tickets
@@ -110,6 +110,7 @@ def simulate(
     speed: Speed = "person",
     score: bool = False,
     screen: bool = True,
+    assume_malicious: Any = 0,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str, float], object] | None = None,
     transcript: Callable[[Round], object] | None = None,
@@ -139,6 +140,9 @@ def simulate(
     screen
         Whether reports that no honest device is likely to have sent are left out, as a collector would do. Only reports
         that are made can be: at the speed ``"aggregated"`` nothing is screened.
+    assume_malicious
+        Which part of the reports of every round may be made up, such as ``"1%"`` or 0.01: intervals then hold whatever
+        is in those. Nobody lies in the simulation itself.
     settings
         Settings of the protocol by name.
     progress
@@ -164,6 +168,7 @@ def simulate(
             "with what is still to be read."
         )
     plan: Protocol = protocol_of(protocol, settings)
+    malicious = part("assume_malicious", assume_malicious)
     wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):
         raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
@@ -193,6 +198,7 @@ def simulate(
         asked={"seed": seed, "speed": speed, "screen": screen and speed == "person"},
         simulated=True,
         rounds=rounds,
+        malicious=malicious,
     )
     compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
     if compared:
