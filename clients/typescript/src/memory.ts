@@ -12,6 +12,8 @@ import type { Seen } from "./documents.js";
 export interface Store {
   get(name: string): Promise<string | undefined>;
   set(name: string, text: string): Promise<void>;
+  /** Do something with one text while no other program does, where a store can be used by several. */
+  alone?<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** What is remembered of one study. The Python device has the same fields in its file. */
@@ -41,9 +43,10 @@ export class Memory {
 
   /** Do something with what is remembered, while nothing else of this device does: one after the other. */
   async held<T>(work: (known: Known) => Promise<T>): Promise<T> {
-    const alone = async (): Promise<T> => work(await this.read());
+    const reading = async (): Promise<T> => work(await this.read());
+    const alone = async (): Promise<T> => this.store.alone?.(this.name, reading) ?? reading();
     const name = `discreet ${this.name}`;
-    // All pages of a browser take turns; elsewhere, all that runs in one process does.
+    // All pages of a browser take turns; elsewhere all that runs in one process does, and a store sees to other processes.
     if (typeof navigator !== "undefined" && navigator.locks !== undefined) {
       return (await navigator.locks.request(name, alone)) as T;
     }

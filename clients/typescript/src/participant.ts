@@ -187,7 +187,13 @@ export class Participant {
   /** Return the token: the one that is remembered, the one that was given, or one that the service gives. */
   private async token(known: Known): Promise<string> {
     if (known.token === undefined) {
-      known.token = this.options.token ?? String(field(await this.got("/enrol", "{}"), "token") ?? "");
+      const given = this.options.token;
+      const token = given ?? String(field(await this.got("/enrol", "{}"), "token") ?? "");
+      if (!/^[0-9a-f]{32}$/.test(token)) {
+        const whose = given === undefined ? "The service gave" : "The device was given";
+        throw new Refused(`${whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.`);
+      }
+      known.token = token;
       await this.memory.write(known);
     }
     return known.token;

@@ -1,6 +1,8 @@
 // A device that takes part: what it remembers before it sends, what it sends again, and what it refuses.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,6 +107,72 @@ test("two calls at once make one report", async () => {
   assert.equal(service.bodies.length, 1);
 });
 
+/** Another program that takes part from the folder; it waits at its first request until it is told to go on. */
+function program() {
+  const place = (name) => new URL(name, import.meta.url).href;
+  const code = `
+    import { Participant } from ${JSON.stringify(place("../dist/index.js"))};
+    import { folderStore } from ${JSON.stringify(place("../dist/node.js"))};
+    const answers = ${JSON.stringify({ "": ASKED.study, "/questions": ASKED.questions, "/reports": { outcome: "counted" } })};
+    const told = new Promise((resolve) => process.stdin.once("data", resolve));
+    const send = async (method, address, body) => {
+      console.log(body === undefined ? "asked" : "sent " + body);
+      await told;
+      return { status: 200, body: JSON.stringify(answers[address.slice(${"https://studies.example/v1/studies/breakfast".length})]) };
+    };
+    const one = new Participant("https://studies.example", "breakfast", {
+      store: folderStore(${JSON.stringify(folder)}), maxEpsilon: 1, token: ${JSON.stringify(TOKEN)}, pause: 0, now: () => 0, send });
+    console.log(await one.takePart([1]));
+    process.exit();
+  `;
+  return spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["pipe", "pipe", "inherit"] });
+}
+
+const said = (child) => new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
+const ended = async (child) => {
+  let all = "";
+  child.stdout.on("data", (text) => (all += text));
+  await once(child, "close");
+  return all;
+};
+
+test("two programs on one folder make one report", async () => {
+  const [one, other] = [program(), program()];
+  const all = Promise.all([ended(one), ended(other)]);
+  await Promise.race([said(one), said(other)]);
+  for (const child of [one, other]) child.stdin.write("go on");
+  const lines = (await all).join("").trim().split("\n");
+  assert.equal(lines.filter((line) => line.startsWith("sent ")).length, 1);
+  assert.deepEqual(lines.filter((line) => line.endsWith("counted")).sort(), ["already-counted", "counted"]);
+  assert.deepEqual(readdirSync(folder), ["breakfast.json"]);
+});
+
+test("a program that is at work keeps others out, and one that was killed does not", async () => {
+  const child = program();
+  await said(child);
+  const service = new Service();
+  const impatient = participant(service, { store: folderStore(folder, { patience: 100 }) });
+  await assert.rejects(impatient.takePart([1]), /Another program takes part from this folder: end it, or wait/);
+  assert.deepEqual(service.requests, []);
+  child.kill("SIGKILL");
+  await once(child, "close");
+  assert.deepEqual(readdirSync(folder).sort(), ["breakfast.json", "breakfast.turn"]);
+  assert.equal(await impatient.takePart([1]), "counted");
+  // A number is given out again: what counts is when the program began.
+  writeFileSync(join(folder, "breakfast.turn"), `${process.pid} 1 of-another-time`);
+  if (process.platform === "linux") assert.equal(await impatient.takePart([1]), "already-counted");
+});
+
+test("what a program has lost hold of it does not write to", async () => {
+  const store = folderStore(folder);
+  const lost = store.alone("breakfast", async () => {
+    writeFileSync(join(folder, "breakfast.turn"), "1 of another");
+    await store.set("breakfast", "{}");
+  });
+  await assert.rejects(lost, /nothing is written without it/);
+  assert.equal(await store.get("breakfast"), undefined);
+});
+
 test("a report that is not taken is no reason for another", async () => {
   const service = new Service();
   service.outcome = () => [409, { reason: "token-spent" }];
@@ -124,6 +192,44 @@ test("without a token it asks for one, and keeps it", async () => {
   assert.equal(await participant(service, options).takePart([1]), "counted");
   assert.equal(service.requests.filter((one) => one === "POST /enrol").length, 1);
   assert.equal(JSON.parse(service.bodies[0]).token, TOKEN);
+});
+
+const WITHOUT = {
+  "a study for some": [[403, { title: "The study is for those who were given a token" }], Refused, /does not answer: The study/],
+  "a service that is busy": [[503, {}], Unreached, /cannot answer now/],
+  "an answer without one": [[200, {}], Refused, /The service gave no token of a participant: it has 32 digits/],
+  "what is no token": [[200, { token: "EE" }], Refused, /The service gave no token of a participant/],
+};
+for (const [what, [answer, kind, why]] of Object.entries(WITHOUT)) {
+  test(`without a token it has not answered: ${what}`, async () => {
+    const service = new Service();
+    const { send } = service;
+    const answers = [answer];
+    const asked = async (method, address, body) => {
+      if (!address.endsWith("/enrol") || answers.length === 0) return send(method, address, body);
+      const [status, told] = answers.pop();
+      return { status, body: JSON.stringify(told) };
+    };
+    const drawn = [];
+    const take = (count) => {
+      drawn.push(count);
+      return new Uint8Array(count);
+    };
+    const never = { [Symbol.iterator]: () => assert.fail("the basket was looked at") };
+    const one = participant(service, { token: undefined, send: asked, take });
+    await assert.rejects(one.takePart(never), (error) => error instanceof kind && why.test(error.message));
+    assert.deepEqual(drawn, [4]);
+    assert.deepEqual([kept().token, kept().report], [undefined, undefined]);
+    assert.equal(await one.takePart([1]), "counted");
+  });
+}
+
+test("a token that cannot be one costs no answer", async () => {
+  const service = new Service();
+  for (const token of ["", "aa", "AA".repeat(16), `${TOKEN}\n`]) {
+    await assert.rejects(participant(service, { token }).takePart([1]), /The device was given no token of a participant/);
+  }
+  assert.equal(await participant(service).takePart([1]), "counted");
 });
 
 const FOREIGN = CASES.find((one) => one.what === "another key than is known").key;

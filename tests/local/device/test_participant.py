@@ -169,6 +169,56 @@ def test_without_a_token_it_asks_for_one_and_keeps_it(tmp_path):
     assert service.seen.count("/enrol") == 1
 
 
+class Enrolling:
+    """A service that gives no token, at first."""
+
+    def __init__(self, *answers):
+        self.answers, self.inner = list(answers), FakeService(asked(0, HALF, 0))
+
+    def __call__(self, method, address, body):
+        if address.endswith("/enrol") and self.answers:
+            return self.answers.pop(0)
+        return self.inner(method, address, body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "why"),
+    [
+        ((403, b'{"title": "The study is for those with a token"}'), ValueError, "does not answer: The study"),
+        ((503, b"{}"), OSError, "cannot answer now"),
+        ((200, b"{}"), ValueError, "The service gave no token of a participant: it has 32 digits"),
+        ((200, b'{"token": "EE"}'), ValueError, "The service gave no token of a participant"),
+    ],
+)
+def test_without_a_token_it_has_not_answered(tmp_path, answer, error, why):
+    """No draw but that of its number, no look at the basket, and nothing kept: its one answer is still to be made."""
+    drawn = []
+
+    def take(many):
+        drawn.append(many)
+        return bytes(many)
+
+    def never():
+        raise AssertionError("the basket was looked at")
+        yield
+
+    service = Enrolling(answer)
+    one = device(tmp_path, service, take=take)
+    with pytest.raises(error, match=why):
+        one.take_part(never())
+    assert drawn == [4]
+    assert {"token", "report"} & set(one.memory.read()) == set()
+    assert one.take_part([1]) == "counted"
+
+
+@pytest.mark.parametrize("token", ["", "aa", "AA" * 16, "aa" * 16 + "\n"])
+def test_a_token_that_cannot_be_one_costs_no_answer(tmp_path, token):
+    service = FakeService(asked(0, HALF, 0))
+    with pytest.raises(ValueError, match="The device was given no token of a participant"):
+        device(tmp_path, service, token=token).take_part([1])
+    assert device(tmp_path, service, token="aa" * 16).take_part([1]) == "counted"
+
+
 def test_what_the_service_refuses_is_final_and_told(tmp_path):
     class Refusing(FakeService):
         def __call__(self, method, address, body):

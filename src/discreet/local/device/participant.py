@@ -1,13 +1,15 @@
 """One device in one study, over the network: it joins, asks what is asked, and answers once. Standard library only.
 
 The order of things is the point. The device draws its number before it reads a question. It refuses what does not fit
-(`documents`) before it looks at its basket. It writes its report down before it sends it, and whatever happens then,
-it sends these bytes and no others. `docs/wire.md` says the same in words.
+(`documents`) before it looks at its basket, and it has a token before it answers: without one its answer would be of no
+use. It writes its report down before it sends it, and whatever happens then, it sends these bytes and no others.
+`docs/wire.md` says the same in words.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from secrets import token_bytes, token_hex
@@ -27,6 +29,7 @@ Standing: TypeAlias = Literal["counted", "already-counted", "waiting", "not-aske
 Send: TypeAlias = Callable[[str, str, bytes | None], tuple[int, bytes]]
 
 _MOST_ANSWER = 4 * MOST_STUDY
+_TOKEN = re.compile("[0-9a-f]{32}")
 _OVER = frozenset({"released", "scrubbed"})
 
 
@@ -104,8 +107,8 @@ class Participant:
                 asked = self._asked(known)
                 if not isinstance(asked, QuestionText):
                     return asked
-                report = client(asked.question, basket, given=given, after=after, take=self.take, **self.limits)
                 sent = {"round": asked.round, "token": self._token(known), "key": token_hex(16)}
+                report = client(asked.question, basket, given=given, after=after, take=self.take, **self.limits)
                 # The body as it travels, so that what is sent again is what was sent before.
                 known["report"] = json.dumps({**sent, "report": json.loads(report)}, separators=(",", ":"))
                 self.memory.write(known)
@@ -146,7 +149,11 @@ class Participant:
     def _token(self, known: dict[str, Any]) -> str:
         """Return the token: the one that is remembered, the one that was given, or one that the service gives."""
         if "token" not in known:
-            known["token"] = self.token or str(self._got("/enrol", b"{}").get("token", ""))
+            token = str(self._got("/enrol", b"{}").get("token", "")) if self.token is None else self.token
+            if not _TOKEN.fullmatch(token):
+                whose = "The service gave" if self.token is None else "The device was given"
+                raise ValueError(f"{whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.")
+            known["token"] = token
             self.memory.write(known)
         return str(known["token"])
 
