@@ -17,7 +17,9 @@ from discreet import MisuseError
 from discreet.baskets.generate import groceries
 from discreet.curator.mechanisms.bases import ALONE, ONE, SEVERAL, Bases
 from discreet.curator.steps.basis_cover import blocks, cover
+from discreet.curator.steps.basis_selection import LENGTHENED
 from discreet.curator.steps.cell_estimates import Sums, add_up, fit_up, projected
+from discreet.curator.steps.winners import FRESH
 from discreet.exact.query import Cells, Supports
 from discreet.lab.run.trial import trial
 from discreet.privacy.budget import Budget, Neighbours
@@ -79,6 +81,12 @@ class TestSplit:
         assert not self.made(16, people=100_000).single  # picks tell pairs apart
         assert not self.made(16, top=60).single  # fewer than five patterns for each item
         assert not self.made(17).single
+
+    def test_but_not_where_the_last_pattern_is_known_to_be_held_by_fewer(self):
+        asked = asking(top=100, items=500, longest=12, people=5_000)
+        meter = Meter(Budget.of("0.5"), ADD, SimulationSource(1))
+        assert Bases().split(asked, 100, 16, meter, 3_750.0).single
+        assert not Bases().split(asked, 100, 16, meter, 3_749.0).single
 
     def test_every_pick_costs_the_same(self):
         split = self.made(40)
@@ -307,6 +315,40 @@ class TestWhatIsShown:
         if counts:
             everyone = (made.patterns.low == 0) & (made.patterns.high == 80) & (made.patterns.counts == 0)
             assert np.count_nonzero(everyone) >= drawn
+
+
+class TestCountingOnceMore:
+    """Under zCDP a sum over the cells of one large basis has far more noise than a few counts by themselves."""
+
+    # Ten items that six in ten hold: the top 20 are these and pairs of them, and they are one basis.
+    held = np.random.default_rng(5).random((4_000, 10)) < 0.6
+    crowd = discreet.read([np.flatnonzero(one).tolist() for one in held])
+
+    def made(self, seed=1, **question):
+        return trial(self.crowd, seed=seed, items="public", mechanism="bases", epsilon=1, delta="1e-6", **question)
+
+    def test_where_sums_of_cells_are_unsure(self):
+        made = self.made(top=20)
+        assert FRESH in made.notes
+        assert LENGTHENED not in made.notes
+
+    def test_not_where_cells_are_as_sure_or_counts_are_not_wanted(self):
+        assert LENGTHENED in self.made(top=5, lengths=1).notes
+        assert FRESH not in self.made(top=20, counts=False).notes
+
+    @pytest.mark.parametrize("question", [{"top": 20}, {"min_count": 3_999}, {"min_count": 1_300}], ids=str)
+    def test_all_is_spent_whatever_is_found(self, question):
+        # Where nothing lies over the threshold too: how much there is must not show in what is spent.
+        assert self.made(**question).guarantee.epsilon == 1
+
+    def test_counts_come_out_surer(self):
+        # Of 240 counts the median error is less than half of that of sums of cells, whose law is known.
+        counts = {tuple(one.items): one.count for one in discreet.mine(self.crowd, top=200)}
+        found = (one for seed in range(12) for one in self.made(seed, top=20).patterns)
+        off = [abs(one.count - counts[tuple(one.items)]) for one in found]
+        meter = Meter(Budget.of(1, "1e-6"), ADD, SimulationSource(1))
+        cells = meter.scale(Cells((tuple(range(10)),)), Fraction(57, 100))[1]
+        assert np.median(off) < 0.5 * 0.67 * float(cells * 2**9) ** 0.5
 
 
 class TestWithoutNoise:

@@ -23,7 +23,7 @@ from ..mechanism import Answers, Found, Mechanism, Plan, Task
 from ..steps.basis_selection import RANK, RANK_SHARE, fewest_items
 from ..steps.clipped_counting import LAST, LOOKING, Histogram, choose_total, held_histogram
 from ..steps.itemset_choice import check_top, slack
-from .bases import SEVERAL, Bases
+from .bases import CROWDED, SEVERAL, Bases
 from .clipped import ITEMS, LOWERED, MEASURING, ClippedCounting, KnownCounts, count_items
 from .exponential import Exponential
 from .peeling import MOST, Peeling, way
@@ -31,8 +31,6 @@ from .peeling import MOST, Peeling, way
 # Fitted on the data sets that `docs/flagships.md` names; `auto.md` has the measurements.
 # Data are dense where so large a part of the people hold the last pattern.
 DENSE = Fraction(1, 10)
-# Where so large a part do, bases find more than picks of one pattern after the other, also under zCDP.
-CROWDED = Fraction(3, 4)
 # Items are few where they are so large a part of the patterns that are looked for, or less.
 FEW = Fraction(3, 10)
 # Where items are few, most patterns lie within their bases: the spread may be the last count over this.
@@ -238,7 +236,7 @@ def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: 
     surely = SURELY if task.top is not None else bases.many_share
     many = bases.choose_many(engine, task, top, meter, meter.left * surely)
     facts["items expected"] = many
-    return _told(bases.from_items(engine, task, top, many, meter), bases, why, facts)
+    return _told(bases.from_items(engine, task, top, many, meter, float(mark)), bases, why, facts)
 
 
 def _slope(engine: SealedEngine, task: Task, meter: Meter, mark: int) -> float:

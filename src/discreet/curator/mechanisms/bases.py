@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, comb
+from math import ceil, comb, inf
 from typing import ClassVar
 
 from ...exact.query import LARGEST_BASIS, Cells
@@ -22,9 +22,11 @@ from ..steps.cell_estimates import Sums, fit_up
 SMALL = 10
 # Where so many times more patterns than items are looked for, people hold most items together. If picks tell pairs
 # apart only where their counts differ by a fiftieth of the people, one basis of as many items as can be counted is
-# better than several of fewer.
+# better than several of fewer. Not where the last pattern is known to be held by less than this part of the people:
+# many cells have much noise.
 TOGETHER = 5
 TELLING = 50
+CROWDED = Fraction(3, 4)
 # Noise on a count is much where its deviation is more than one in so many people.
 MUCH = 1_000
 # Where so large a part of all pairs was picked, and nothing longer is wanted, all of them are covered.
@@ -85,11 +87,12 @@ class Bases(Basing):
         """Pick one more where there are few."""
         return many + (many < SMALL)
 
-    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
+    def split(self, task: Task, top: int, many: int, meter: Meter, mark: float = inf) -> Split:
         """Spend more on picking where there are pairs to pick; on how many, where nothing else tells."""
         others = self.pairs(task, top, many)
         picks = meter.rate(many + others, meter.left * SEVERAL, self.way(meter))
-        dense = self.wanted(task, top) >= TOGETHER * many and task.people * picks < TELLING
+        together = self.wanted(task, top) >= TOGETHER * many and mark >= CROWDED * task.people
+        dense = together and task.people * picks < TELLING
         # Where single items are all that is expected, their basis is split if small ones have less noise.
         apart = not dense and not others and _noisy_in_one(task, many, meter)
         if not apart and many <= (max(self.largest, LARGEST_BASIS) if dense else self.largest):

@@ -8,7 +8,7 @@ The proof is in `clipped.md`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, sqrt
 from typing import ClassVar
@@ -36,15 +36,13 @@ from ..steps.clipped_counting import (
     choose_total,
     count_clipped,
     end_to_end,
-    falling,
     held_histogram,
 )
 from ..steps.itemset_choice import check_top
-from ..steps.winners import CLIPPED, FRESH, count_winners
+from ..steps.winners import CLIPPED, SHOWN, recount
 
 FIND = "counting the candidates"
 AGAIN = "counting again what is in doubt"
-SHOWN = "counting what is shown"
 LENGTHENED = "The items were chosen by the same noisy counts that are shown, and intervals are longer for it."
 
 # The numbers below were fitted to five data sets; `clipped.md` says to which, and what others give.
@@ -212,7 +210,8 @@ class ClippedCounting(Mechanism):
         notes = _cut_short(levels.cut) if task.top is None else ()
         if not last:
             return Found(itemsets=winners.itemsets, estimates=None, facts=facts, notes=notes)
-        return _counted(engine, task, meter, winners, spare.itemsets.take(doubtful), facts, notes)
+        found = recount(engine, task, meter, winners, spare.itemsets.take(doubtful))
+        return replace(found, facts=facts, notes=(*found.notes, *notes))
 
     def _levels(self, engine: SealedEngine, task: Task, meter: Meter, known: KnownCounts) -> ClippedLevels:
         """Count candidates, one length after the other."""
@@ -301,7 +300,7 @@ def _all_items(engine: SealedEngine, task: Task, meter: Meter, known: KnownCount
     if not task.counts:
         return Found(itemsets=shown.itemsets, estimates=None, facts=facts)
     if fresh:
-        return _counted(engine, task, meter, shown, singles, facts, ())
+        return replace(recount(engine, task, meter, shown, singles), facts=facts)
     low, high = counted.bounds(1 - (1 - CONFIDENCE) * max(len(places), 1) / task.items)
     return Found(
         itemsets=shown.itemsets,
@@ -383,34 +382,3 @@ def _order(task: Task, pool: Tally) -> I64:
         # Shown are whole people.
         order = order[np.rint(pool.estimates[order]) >= (task.count or 1)]
     return order[: task.top]
-
-
-def _counted(
-    engine: SealedEngine,
-    task: Task,
-    meter: Meter,
-    winners: Tally,
-    spare: Itemsets,
-    facts: dict[str, object],
-    notes: tuple[str, ...],
-) -> Found:
-    """Count what is shown with all that is left. Estimates go by all that is known, intervals by fresh noise alone.
-
-    How many there are must not show in what is spent: where there are none, spare ones are counted and not shown.
-    """
-    if not len(winners):
-        count_clipped(SHOWN, engine, meter, spare, meter.left, 1.0)
-        nothing = np.empty(0)
-        return Found(itemsets=winners.itemsets, estimates=nothing, low=nothing, high=nothing, facts=facts, notes=notes)
-    mark = max(1.0, float(np.median(winners.estimates)))
-    counted = count_winners(SHOWN, engine, meter, task, winners.itemsets, meter.left, mark)
-    merged = winners.merged(np.arange(len(winners)), Tally(winners.itemsets, counted.estimates, counted.deviations))
-    estimates = falling(winners.itemsets, merged.estimates, task.crowd)
-    return Found(
-        itemsets=winners.itemsets,
-        estimates=estimates,
-        low=np.minimum(np.floor(counted.low), estimates),
-        high=np.maximum(np.ceil(counted.high), estimates),
-        facts=facts,
-        notes=(counted.how, FRESH, *notes),
-    )

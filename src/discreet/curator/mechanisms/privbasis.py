@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import ClassVar
 
 from ...privacy.meter import Meter, Noisy, Way
@@ -53,7 +54,7 @@ class PrivBasis(Basing):
         """Pick as many items as were chosen."""
         return many
 
-    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
+    def split(self, task: Task, top: int, many: int, meter: Meter, mark: float = inf) -> Split:
         """Spend four ninths of what is left on picking, the same on each pick; few items are one basis."""
         single = many <= self.largest
         others = 0 if single else self.pairs(task, top, many)

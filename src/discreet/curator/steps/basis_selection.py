@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, count
-from math import ceil, comb, isqrt
+from math import ceil, comb, inf, isqrt, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +26,9 @@ from ...results.itemsets import Itemsets
 from ..mechanism import Answers, Found, Mechanism, Task
 from .basis_cover import Basis, cover, groups
 from .cell_estimates import F64, I64, NORMAL, Sums
-from .clipped_counting import CHOSEN, falling
+from .clipped_counting import CHOSEN, Tally, falling
 from .itemset_choice import check_top
+from .winners import recount
 
 # No more items than this are picked: all pairs of them are counted. And no more pairs: covering them takes seconds, and
 # of ten times as many hours.
@@ -50,6 +51,9 @@ LENGTHENED = (
 # Whatever lies within so many deviations of the last one might have been shown in its place; and a third of the excess
 # kurtosis of sums of cells, about.
 REACH, TAILS = 4.0, 0.1
+# What is shown is counted once more with so much of what is left for the cells, where that leaves less than so large a
+# part of the error of sums of cells.
+AGAIN, SURER = Fraction(1, 2), 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +107,11 @@ class Basing(Mechanism):
         """Return how many items are picked where the choice was so many."""
 
     @abstractmethod
-    def split(self, task: Task, top: int, many: int, meter: Meter) -> Split:
-        """Return on what is spent what is left once it is known how many items to pick."""
+    def split(self, task: Task, top: int, many: int, meter: Meter, mark: float = inf) -> Split:
+        """Return on what is spent what is left once it is known how many items to pick.
+
+        `mark` is about what the last pattern counts; infinite where that is not known.
+        """
 
     @abstractmethod
     def sums(self, bases: list[Basis], noisy: Noisy, task: Task) -> Sums:
@@ -190,15 +197,18 @@ class Basing(Mechanism):
         missing = max(0, wanted - many)
         return min(missing, isqrt(missing * many), most)
 
-    def from_items(self, engine: SealedEngine, task: Task, top: int, many: int, meter: Meter) -> Found:
+    def from_items(
+        self, engine: SealedEngine, task: Task, top: int, many: int, meter: Meter, mark: float = inf
+    ) -> Found:
         """Pick so many items and pairs of them, and count the cells of bases that cover them, with all that is left.
 
-        Single items are counted in groups; how many of them follows from what was asked.
+        Single items are counted in groups; how many of them follows from what was asked. `mark` is about what the last
+        pattern counts, where that is known.
         """
         longest = self.longest(task)
         if longest == 1:
             many = top if task.top is not None else self.wanted(task, top)
-        split, left, way = self.split(task, top, many, meter), meter.left, self.way(meter)
+        split, left, way = self.split(task, top, many, meter, mark), meter.left, self.way(meter)
         alone = longest == 1 and task.top is not None and not task.counts
         share = left if alone else left * split.items
         picked = sorted(meter.choose(PICK, _held(engine, task), many, share, way))
@@ -223,9 +233,22 @@ class Basing(Mechanism):
             bases = [tuple(picked)]
         else:
             bases = [tuple(picked[place] for place in basis) for basis in self.covered(task, many, pairs, power)]
-        noisy = meter.count(COUNT, engine, Cells(tuple(bases)), meter.left)
-        found = self._found(bases, noisy, task, facts | {"bases counted": len(bases)})
+        noisy = meter.count(COUNT, engine, Cells(tuple(bases)), meter.left - self._again(bases, task, top, meter))
+        found = self._found(bases, noisy, task, facts | {"bases counted": len(bases)}, engine, meter)
         return _filled(found, self.longest(task), task, meter) if self.mends and task.top is not None else found
+
+    def _again(self, bases: list[Basis], task: Task, top: int, meter: Meter) -> Fraction:
+        """Return the share that counts once more, each by itself, what is shown: none where cells are about as sure."""
+        again = meter.left * AGAIN
+        if not (self.mends and task.counts):
+            return Fraction(0)
+        cells = Cells(tuple(bases))
+        margins = self.sums(
+            bases, Noisy(np.zeros(cells.cells, np.int64), *meter.scale(cells, meter.left)), task
+        ).margins
+        summed = float(np.median(np.sort(margins)[-top:])) / NORMAL if len(margins) else 0.0
+        fresh = sqrt(meter.scale(Supports(Itemsets.singles(max(top, 1))), again)[1])
+        return again if fresh < SURER * summed else Fraction(0)
 
     def _choose_pairs(
         self, engine: SealedEngine, task: Task, top: int, counts: SealedAnswer, meter: Meter, share: Fraction
@@ -243,8 +266,16 @@ class Basing(Mechanism):
             return task.count
         return engine.answer(Kth(self.wanted(task, top), task.least, self.longest(task)))
 
-    def _found(self, bases: list[Basis], noisy: Noisy, task: Task, facts: dict[str, int]) -> Found:
-        """Add up the cells, and keep the patterns that were asked for."""
+    def _found(
+        self,
+        bases: list[Basis],
+        noisy: Noisy,
+        task: Task,
+        facts: dict[str, int],
+        engine: SealedEngine,
+        meter: Meter,
+    ) -> Found:
+        """Add up the cells, and keep the patterns that were asked for; count them once more with what is left."""
         sums = self.sums(bases, noisy, task)
         order = np.lexsort((sums.itemsets.sizes, -sums.worth))
         if task.top is not None:
@@ -257,6 +288,10 @@ class Basing(Mechanism):
             notes.append(f"No more than {len(order):,} itemsets of the asked lengths lie within the bases.")
         if not task.counts:
             return Found(itemsets=kept, estimates=None, facts=facts, notes=tuple(notes))
+        if meter.left:
+            spare = Itemsets.of([(item,) for item in bases[0]])
+            counted = recount(engine, task, meter, Tally(kept, values, margins / NORMAL), spare)
+            return replace(counted, facts=dict(facts), notes=(*notes, *counted.notes))
         notes.append(LENGTHENED if self.mends else CHOSEN)
         if self.mends:
             margins = margins * lengthened(sums.worth, sums.margins / NORMAL, order, pure=noisy.scale is not None)

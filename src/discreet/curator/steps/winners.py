@@ -20,11 +20,12 @@ from ...exact.query import LARGEST_BASIS, Cells, Query, Supports
 from ...privacy.meter import Meter, Noisy
 from ...privacy.sealed import SealedEngine
 from ...results.itemsets import Itemsets
-from ..mechanism import Task
+from ..mechanism import Found, Task
 from .basis_cover import Basis, cover
 from .cell_estimates import F64, NORMAL, fit_up
-from .clipped_counting import COARSE, LOOKING, choose_sure_total, count_clipped, held_histogram
+from .clipped_counting import COARSE, LOOKING, Tally, choose_sure_total, count_clipped, falling, held_histogram
 
+SHOWN = "counting what is shown"
 EACH = "Each pattern was counted by itself."
 SUMMED = "Counts are sums over people by which part of small sets of items they hold."
 CLIPPED = (
@@ -58,11 +59,11 @@ def count_winners(
 ) -> WinnerCounts:
     """Count patterns with a share of the budget; `mark` is about what most of them count, released or public."""
     each = Supports(itemsets)
-    by_each = float(_blank(meter, each, share).margin())
+    by_each = float(blank(meter, each, share).margin())
     bases = covering(itemsets) if by_each <= GAIN * mark else []
     cells, by_cells = Cells(tuple(bases)), np.inf
     if bases:
-        by_cells = float(np.median(_cells(bases, _blank(meter, cells, share), task, itemsets)[1]))
+        by_cells = float(np.median(_cells(bases, blank(meter, cells, share), task, itemsets)[1]))
     best = min(by_each, by_cells)
     if best > FINE * mark and len(itemsets) > 1:
         histogram = held_histogram(engine, meter, itemsets, share * LOOKING, COARSE)
@@ -78,6 +79,28 @@ def count_winners(
     noisy = meter.count(what, engine, each, share)
     counts, margin = noisy.values.astype(np.float64), noisy.margin()
     return WinnerCounts(counts, np.full(len(counts), noisy.deviation), counts - margin, counts + margin, EACH)
+
+
+def recount(engine: SealedEngine, task: Task, meter: Meter, known: Tally, spare: Itemsets) -> Found:
+    """Count what is shown with all that is left. Estimates go by all that is known, intervals by fresh noise alone.
+
+    How many there are must not show in what is spent: where there are none, spare ones are counted and not shown.
+    """
+    if not len(known):
+        count_clipped(SHOWN, engine, meter, spare, meter.left, 1.0)
+        nothing = np.empty(0)
+        return Found(itemsets=known.itemsets, estimates=nothing, low=nothing, high=nothing)
+    mark = max(1.0, float(np.median(known.estimates)))
+    counted = count_winners(SHOWN, engine, meter, task, known.itemsets, meter.left, mark)
+    merged = known.merged(np.arange(len(known)), Tally(known.itemsets, counted.estimates, counted.deviations))
+    estimates = falling(known.itemsets, merged.estimates, task.crowd)
+    return Found(
+        itemsets=known.itemsets,
+        estimates=estimates,
+        low=np.minimum(np.floor(counted.low), estimates),
+        high=np.maximum(np.ceil(counted.high), estimates),
+        notes=(counted.how, FRESH),
+    )
 
 
 def covering(itemsets: Itemsets) -> list[Basis]:
@@ -97,7 +120,7 @@ def covering(itemsets: Itemsets) -> list[Basis]:
     return bases if max(map(len, bases)) <= LARGEST_BASIS else []
 
 
-def _blank(meter: Meter, query: Query, share: Fraction) -> Noisy:
+def blank(meter: Meter, query: Query, share: Fraction) -> Noisy:
     """Return an answer of zeros with the noise that a share would buy: to see what it would leave."""
     return Noisy(np.zeros(query.cells, np.int64), *meter.scale(query, share))
 
