@@ -31,6 +31,7 @@ from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.packing import pack
 from discreet.local.oracles.olh import OLH
 from discreet.local.study.conversation import Ask
+from discreet.local.study.pair_questions import NumberQuestion
 from discreet.local.study.questions import CandidateList, Which
 from discreet.local.study.simulate import SimulatedPeople
 
@@ -132,6 +133,89 @@ def test_a_restart_at_any_point_goes_on_with_the_same_bytes(name):
     assert (widened.low <= plain.low).all()
     assert (widened.high >= plain.high).all()
     assert as_text(again.outcome()) == shell.result
+
+
+def rounded_otherwise(monkeypatch, *, fewer: bool = False) -> None:
+    """Make singular vectors as another processor might: a little off, and of opposite sign; or fewer that lead."""
+    from discreet.local.estimation import spectral
+    from discreet.local.protocols import relations, relations_full, svd_fo
+
+    def otherwise(matrix):
+        left, singular, right = decomposed(matrix)
+        off = 1 + 1e-3 * np.sin(np.arange(left.size)).reshape(left.shape)
+        return -left * off, singular, -right * off
+
+    decomposed, rank_of = spectral.decomposed, spectral.rank_of
+    for one in (relations, relations_full, svd_fo):
+        monkeypatch.setattr(one, "decomposed", otherwise)
+        if fewer and hasattr(one, "rank_of"):
+            monkeypatch.setattr(one, "rank_of", lambda singular, theta: max(1, rank_of(singular, theta) - 1))
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("relations", {}), ("relations", {"form": "printed"}), ("relations-full", {}), ("svd-fo", {})],
+)  # fmt: skip
+def test_a_study_goes_on_where_floating_point_is_another(name, more, fewer, monkeypatch):
+    """From every point on, with what is stored; what was asked stays as it was, and the study comes to its end."""
+    plan = plan_of(name)
+    shorter = {} if name == "relations-full" else {"rounds": 2, "fresh": 3}
+    plan, people = replace(plan, settings={**plan.settings, **more, **shorter}), crowd(400)
+    shell, kept = Shell(plan, people), []
+    while shell.result is None:
+        steps = shell.steps()
+        if not steps:
+            shell.close_all()
+            kept.append(dict(shell.rounds))
+        for step in steps:
+            shell.do(step)
+    assert len(kept) > 3
+    with monkeypatch.context() as patched:
+        rounded_otherwise(patched, fewer=fewer)
+        strange = 0
+        for rounds in kept:
+            again = Shell(plan, people)
+            again.rounds = dict(rounds)
+            while again.result is None:
+                for step in again.steps():
+                    again.do(step)
+                again.close_all()
+            strange += [one.ask for one in again.stored()] != [one.ask for one in shell.stored()]
+            assert {number: one.ask for number, one in again.rounds.items()}.items() >= {
+                number: one.ask for number, one in rounds.items()
+            }.items()
+        # What is not stored yet is computed here: those that went on early asked in other directions.
+        assert 0 < strange < len(kept)
+    # And what has ended there is read here with the same result.
+    end = Shell(plan, people)
+    end.rounds = dict(again.rounds)
+    (step,) = [one for one in end.steps() if isinstance(one, Conclude)]
+    assert json.loads(step.result)["rounds"] == json.loads(again.result)["rounds"]
+
+
+def test_two_services_that_round_differently_ask_one_thing(monkeypatch):
+    """The other one was quicker: its rounds are stored, some of a step or all."""
+    plan = plan_of("relations")
+    shell, people = Shell(plan, crowd(400)), crowd(400)
+    while not any(isinstance(one.ask.question, NumberQuestion) for one in shell.steps() if isinstance(one, DraftRound)):
+        for step in shell.steps():
+            shell.do(step)
+        if not shell.steps():
+            shell.close_all()
+    mine = [one for one in shell.steps() if isinstance(one, DraftRound)]
+    with monkeypatch.context() as patched:
+        rounded_otherwise(patched)
+        other = Shell(plan, people)
+        other.rounds = dict(shell.rounds)
+        theirs = [one for one in other.steps() if isinstance(one, DraftRound)]
+    assert [one.ask.text() for one in mine] != [one.ask.text() for one in theirs]
+    for many in (3, len(theirs)):
+        for step in theirs[:many]:
+            shell.do(step)
+        left = [one for one in shell.steps() if isinstance(one, DraftRound)]
+        assert len(left) == len(theirs) - many
+    assert [shell.core.asks[one.number].text() for one in theirs] == [one.ask.text() for one in theirs]
 
 
 def test_rounds_that_the_protocol_does_not_ask_for_stop_it():

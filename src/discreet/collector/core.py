@@ -120,6 +120,7 @@ class StudyCore:
         self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports)
         self.asks: list[Ask] = []
         self._heard: dict[int, AddedUp] = {}
+        self._stored: list[str] = []
         self._ask_on()
 
     def steps(self, rounds: Sequence[StoredRound], now: float, *, concluded: bool) -> list[Step]:
@@ -170,7 +171,10 @@ class StudyCore:
 
     def _take_up(self, rounds: Sequence[StoredRound]) -> None:
         """Hear what was released; every round has to be the one that the protocol asks for."""
-        for one in sorted(rounds, key=lambda one: one.number):
+        rounds = sorted(rounds, key=lambda one: one.number)
+        self._stored = [one.ask for one in rounds]
+        self._ask_on()
+        for one in rounds:
             if one.number >= len(self.asks) or self.asks[one.number].text() != one.ask:
                 raise InputError(
                     f"Round {one.number} of the study {self.plan.name!r} is not what its protocol asks for after the "
@@ -184,10 +188,15 @@ class StudyCore:
                 self._ask_on()
 
     def _ask_on(self) -> None:
-        """Give the rounds that are asked for now their numbers, in the order in which they are."""
-        known = {ask.text() for ask in self.asks}
-        fresh = [ask for ask in self.conversation.open if ask.text() not in known]
-        for ask in fresh:
+        """Give the rounds that are asked for now their numbers, in the order in which they are.
+
+        Where they are stored already, by this service before it was started anew or by another one, they are asked as
+        they stand there, with the directions that were computed then.
+        """
+        settled = self.conversation.settled
+        self.conversation.ask_as_before(self._stored[settled:])
+        asked = self.conversation.asked
+        for ask in asked:
             if ask.oracle.epsilon > Fraction(self.plan.epsilon) or ask.oracle.delta > Fraction(self.plan.delta):
                 raise MisuseError(
                     f"The round {ask.name!r} asks for epsilon {ask.oracle.epsilon} and delta {ask.oracle.delta}, and "
@@ -195,7 +204,7 @@ class StudyCore:
                 )
             if not ask.oracle.live:
                 raise MisuseError(f"No device answers through {ask.oracle.name}: use other settings.")
-        self.asks += fresh
+        self.asks[settled:] = asked
 
     def outcome(self, malicious: Fraction = Fraction(0)) -> Outcome:
         """Return what the study ends with; counts are out of those who took part.

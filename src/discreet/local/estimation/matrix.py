@@ -22,7 +22,7 @@ from ..protocols.pairs import Singles, check_relations, found_by, relied_on
 from ..protocols.svim import SVIM
 from ..study.conversation import Ask, Estimate, Learnt, Partition, Related, Talk, Wanted
 from ..study.pair_questions import Folded, Items, NumberQuestion, Projection, Relations, sides
-from ..study.rounds import Estimated, Values, check_parts, checked, cut_off, estimating, last_of
+from ..study.rounds import AskedValues, Estimated, Values, check_parts, checked, cut_off, estimating, last_of
 from .beliefs import Evidence
 from .priors import Guessed, pulled
 from .spectral import Matrix, Whole
@@ -162,7 +162,7 @@ class MatrixProtocol(Protocol):
         chosen = matrix.best(matrix.ranked, self.support)
         for bond in matrix.items.bonds:  # what a bond is relied on by has to be known
             chosen += [bond] if bond not in chosen else []
-        asked, place = self._asked(chosen)
+        asked = self._asked(chosen)
         estimated = yield from estimating(
             Relations(matrix.items, tuple(asked)),
             line,
@@ -175,6 +175,7 @@ class MatrixProtocol(Protocol):
             longest=min(len(asked), _LONGEST),
             about="relations",
         )
+        chosen, place = self._answered(chosen, estimated.of)
         values, variance = estimated.values[place], estimated.variance[place]
         if not self.printed:
             # Other people said something about the same numbers: where these are mostly noise, that is believed.
@@ -193,18 +194,25 @@ class MatrixProtocol(Protocol):
             guessed=tuple(by_guess),
         )
 
-    def _asked(self, chosen: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
-        """Return which relations are asked about, and the place among them of each that was chosen.
+    def _asked(self, chosen: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Return which relations are asked about.
 
         Items that are simply together are so in any order: one answer says it for all of them.
         """
-        if self.printed or self.how != "together":
-            return chosen, list(range(len(chosen)))
-        places: dict[frozenset[int], int] = {}
+        asked: dict[Any, tuple[int, ...]] = {}
         for chain in chosen:
-            places.setdefault(frozenset(chain), len(places))
-        first = {places[frozenset(chain)]: chain for chain in reversed(chosen)}
-        return [first[at] for at in range(len(places))], [places[frozenset(chain)] for chain in chosen]
+            asked.setdefault(self._same(chain), chain)
+        return list(asked.values())
+
+    def _same(self, chain: tuple[int, ...]) -> tuple[int, ...] | frozenset[int]:
+        """Return what relations have in common that one answer is about."""
+        return chain if self.printed or self.how != "together" else frozenset(chain)
+
+    def _answered(self, chosen: list[tuple[int, ...]], of: AskedValues) -> tuple[list[tuple[int, ...]], list[int]]:
+        """Return the relations chosen that were asked about, and the place of each among those."""
+        places = {self._same(of[place]): place for place in range(len(of))}
+        found = [chain for chain in chosen if self._same(chain) in places]
+        return found, [places[self._same(chain)] for chain in found]
 
 
 _LONGEST = 128  # how many relations of one person are told apart from more
@@ -261,6 +269,14 @@ def asked(
         who = line.next(share / len(ways))
         rounds.append(Ask(name=f"{name}, {at} of {len(ways)}", who=who, question=question, oracle=made))
     return tuple(rounds)
+
+
+def direction(answer: Estimate) -> tuple[Whole, Whole]:
+    """Return the direction on either side that a round was asked about; a study that goes on elsewhere has no other."""
+    question = answer.ask.question
+    if not isinstance(question, NumberQuestion):
+        raise MisuseError(f"The round {answer.ask.name!r} is not about one number.")
+    return np.array(question.left, np.int64), np.array(question.right, np.int64)
 
 
 def measured(answer: Estimate) -> tuple[float, float]:

@@ -140,6 +140,7 @@ class PairsProtocol(Protocol):
             near=last_of(guess, wanted.top),
             about="relations",
         )
+        of = answer.of if isinstance(answer.of, Relations) else of
         values, variance = answer.values, answer.variance
         if self.prior == "two-part":
             values, variance = pulled(Evidence.noisy(values, variance), singles.guessed(of))
@@ -147,7 +148,7 @@ class PairsProtocol(Protocol):
             # them makes up for it.
             variance = variance + cut_off(values, answer.correction) ** 2
         elif self.prior == "normal":
-            values, variance = shrunk(values, variance, guess)
+            values, variance = shrunk(values, variance, singles.by_chance(of))
         facts = {"item padding": found.pad, "relation padding": answer.pad, "relation correction": answer.correction}
         return singles.learnt(of, values, variance, self.support, wanted.top, facts)
 

@@ -7,6 +7,7 @@ corrected form asks about new ones too, and weighs all answers by their precisio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -22,6 +23,7 @@ from ..estimation.matrix import (
     Step,
     asked,
     check_rounds,
+    direction,
     measured,
     theta_at,
 )
@@ -37,7 +39,7 @@ from ..estimation.spectral import (
     updated,
     whole,
 )
-from ..study.conversation import Partition, Wanted
+from ..study.conversation import Estimate, Partition, Wanted
 from ..study.pair_questions import Items, Pair
 from ..study.rounds import Estimated
 from .pairs import Singles
@@ -107,7 +109,7 @@ class RelationMiner(MatrixProtocol):
                     break  # nothing is left to ask about
                 ways = [_printed(whole(left[:, one]), whole(right[:, one])) for one in range(many)]
                 answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
-                values = _updated(values, ways, [measured(answer)[0] if answer.people else None for answer in answers])
+                values = _updated(values, answers)
             return PairSupports(items=items, values=values, guess=guess)
         together = self.how == "together"
         most = _most(found, len(singles.order))
@@ -122,7 +124,8 @@ class RelationMiner(MatrixProtocol):
             number += self.fresh
             ways = [(one, other, *bounds(one, other, most, together=together)) for one, other in pairs]
             answers = yield asked(_named(at), items, ways, self.means, epsilon, line, part)
-            for (one, other, _, _), answer in zip(ways, answers, strict=True):
+            for answer in answers:
+                one, other = direction(answer)
                 belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
             values = belief.mean()
         return PairSupports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
@@ -153,10 +156,12 @@ def _printed(left: Whole, right: Whole) -> Direction:
     return (left, right, *bounds(left, right, len(left), together=False))
 
 
-def _updated(before: Matrix, ways: list[Direction], values: list[float | None]) -> Matrix:
+def _updated(before: Matrix, answers: Sequence[Estimate]) -> Matrix:
     """Return the matrix of the next round (29); what nobody was asked about stays as it was."""
-    left = np.array([one for one, _, _, _ in ways], np.float64).T
-    right = np.array([other for _, other, _, _ in ways], np.float64).T
+    ways = [direction(answer) for answer in answers]
+    values = [measured(answer)[0] if answer.people else None for answer in answers]
+    left = np.array([one for one, _ in ways], np.float64).T
+    right = np.array([other for _, other in ways], np.float64).T
     # Directions in whole numbers have a length, which the projection has twice.
     length = (left**2).sum(0) * (right**2).sum(0)
     kept = [float(left[:, at] @ before @ right[:, at]) if value is None else value for at, value in enumerate(values)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MisuseError
-from ..estimation.matrix import MatrixProtocol, PairSupports, Step, asked, measured
+from ..estimation.matrix import MatrixProtocol, PairSupports, Step, asked, direction, measured
 from ..estimation.spectral import Matrix, bounds, decomposed, independent, whole
 from ..study.conversation import Partition, Wanted
 from ..study.pair_questions import Items
@@ -47,6 +47,8 @@ class RelationsFull(MatrixProtocol):
         ways = [(one, other, *bounds(one, other, len(one), together=False)) for one in lefts for other in rights]
         answers = yield asked("matrix", items, ways, self.means, epsilon, line, share)
         core = np.array([measured(answer)[0] for answer in answers]).reshape(guess.shape)
+        asked_of = [direction(answer) for answer in answers]
+        lefts, rights = [one for one, _ in asked_of[:: len(guess)]], [other for _, other in asked_of[: len(guess)]]
         # Directions in whole numbers are not quite orthogonal: their inverses make the answer exact all the same.
         one, other = np.array(lefts, np.float64), np.array(rights, np.float64)
         values: Matrix = np.linalg.inv(one) @ core @ np.linalg.inv(other).T

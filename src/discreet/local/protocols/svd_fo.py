@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ..estimation.beliefs import Evidence
-from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, measured, theta_at
+from ..estimation.matrix import WIDEST, Direction, asked, check_means, check_rounds, direction, measured, theta_at
 from ..estimation.priors import Guessed, pulled
 from ..estimation.spectral import Matrix, MatrixBelief, Whole, bounds, decomposed, rank_of, signs, whole
 from ..protocol import Protocol
@@ -97,7 +97,8 @@ class SVDFO(Protocol):
             ways = self._ways(values, at, min(most, wanted.items))
             part = second / self.rounds
             answers = yield asked(f"square, round {at + 1}", wanted.items, ways, self.means, wanted.epsilon, line, part)
-            for (one, other, _, _), answer in zip(ways, answers, strict=True):
+            for answer in answers:
+                one, other = direction(answer)
                 belief.measured(one.astype(np.float64), other.astype(np.float64), *measured(answer))
             values = belief.mean()
         places = np.argsort(-values.ravel()[: wanted.items], kind="stable")[: self.candidates * wanted.top]

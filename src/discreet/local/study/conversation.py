@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -112,6 +112,20 @@ class Ask:
     def text(self) -> str:
         """Return everything about the round as one line, by which a replay knows it."""
         return self._text
+
+    def as_asked(self, text: str) -> Ask | None:
+        """Return the round of a text, where that differs from this by what floating point makes of it alone.
+
+        That is a round through the same oracle, with a question that `Question.as_asked` makes of this one; it may be
+        another of the rounds that are asked at once.
+        """
+        told = json.loads(text)
+        try:
+            question = self.question.as_asked(told["question"])
+            one = replace(self, name=told["name"], who=Who(*told["who"]), question=question)
+        except (MisuseError, KeyError, TypeError):
+            return None
+        return one if one.text() == text else None
 
     @cached_property
     def _text(self) -> str:
@@ -260,6 +274,44 @@ class Conversation:
         now = (self._answers.get(one.text()) for one in _as_tuple(self._asked))
         return (*self._before, *(one for one in now if one is not None))
 
+    @property
+    def settled(self) -> int:
+        """How many rounds were asked before those of now; all of them are answered."""
+        return len(self._before)
+
+    @property
+    def asked(self) -> tuple[Ask, ...]:
+        """The rounds that were asked at once the last time, answered or not; none where the conversation has ended."""
+        return _as_tuple(self._asked)
+
+    def ask_as_before(self, stored: Sequence[str]) -> None:
+        """Ask what is asked now as it was before, where the processor alone makes the difference.
+
+        Nobody may be asked two texts of one round. So what was stored of it counts, and not what comes out here.
+
+        Parameters
+        ----------
+        stored
+            The texts of rounds that were stored, from the first of those on that are asked now. Later ones may follow.
+        """
+        mine = self.asked
+        if all(text == one.text() for text, one in zip(stored, mine, strict=False)):
+            return
+        start, stop = mine[0].who.start, mine[-1].who.stop
+        told = [(text, Who(*json.loads(text)["who"])) for text in stored]
+        before = {who: text for text, who in told if start <= who.start and who.stop <= stop}
+        edges = [start, *(who.stop for who in before)]
+        # How many directions there are is rounded too: where all of a step are stored, they are all there are.
+        whole = edges[-1] == stop and [who.start for who in before] == edges[:-1]
+        if whole:
+            found = [mine[0].as_asked(text) for text in before.values()]
+        else:
+            found = [one.as_asked(before[one.who]) if one.who in before else one for one in mine]
+        several = tuple(one for one in found if one is not None)
+        if len(several) == len(found) and set(self._answers) <= {one.text() for one in several}:
+            self._asked = several if isinstance(self._asked, tuple) else several[0]
+            _several(self._asked, self._before, self._reports)
+
     def hear(self, estimate: Estimate) -> None:
         """Take the answer to a round that waits for it; with the last of those, the protocol asks on, or ends."""
         if estimate.ask.text() not in {one.text() for one in self.open}:
@@ -307,8 +359,9 @@ def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -
 def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Conversation:
     """Take a conversation up again from the answers that were stored, and return it as far as it has come.
 
-    The same estimates make a protocol ask the same things, byte for byte. Where it asks anything else than what was
-    answered, it is not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
+    The same estimates make a protocol ask the same things, byte for byte, but for directions and lists that another
+    processor rounds otherwise: those are asked as they were. Where it asks anything else than what was answered, it is
+    not the protocol that was begun, and nobody may be asked on its behalf: an `InputError` says so.
 
     Parameters
     ----------
@@ -321,11 +374,20 @@ def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1)
     """
     left = {one["ask"]: one for one in stored}
     led = Conversation(talk, reports=reports)
-    while known := [one for one in led.open if one.text() in left]:
+    while known := _known(led, left):
         for one in known:
             led.hear(_told(one, left.pop(one.text())))
     _used_up(left)
     return led
+
+
+def _known(led: Conversation, left: Mapping[str, Any]) -> list[Ask]:
+    """Return the rounds that wait and have an answer, asked as they were where that differs."""
+    known = [one for one in led.open if one.text() in left]
+    if not known and left:
+        led.ask_as_before(sorted(left, key=lambda text: json.loads(text)["who"]))
+        known = [one for one in led.open if one.text() in left]
+    return known
 
 
 def _as_tuple(asked: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:

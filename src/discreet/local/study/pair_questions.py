@@ -7,10 +7,11 @@ the basket alone.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,10 @@ class Relations:
     def __getitem__(self, place: int) -> tuple[int, ...]:
         return self.of[place]
 
+    def listed(self, of: Sequence[Sequence[int]]) -> Relations:
+        """Return other relations of the same items, as they travel."""
+        return Relations(self.items, tuple(map(tuple, of)))
+
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return which of the relations each person holds."""
         offsets, codes = self.items.pairs(baskets, people)
@@ -146,6 +151,10 @@ class WhichRelations(Question):
         """Return the question as it travels."""
         return {"ask": self.ask, "of": [list(pair) for pair in self.of.of], "pairs": self.of.items.how}
 
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question about the relations that were asked about, in their order."""
+        return replace(self, of=self.of.listed(form["of"]))
+
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the relations held."""
         return self.of.answers(baskets, people)
@@ -161,6 +170,10 @@ class HowManyRelations(BinnedCount):
         """Return the question as it travels."""
         of = [list(pair) for pair in self.of.of]
         return {"ask": self.ask, "of": of, "pairs": self.of.items.how, "bins": list(self.bins)}
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question about the relations that were asked about, in their order."""
+        return replace(self, of=self.of.listed(form["of"]))
 
 
 @dataclass(frozen=True)
@@ -257,6 +270,11 @@ class NumberQuestion(Question):
     def weights(self) -> dict[str, Any]:
         """Return weights and range as they travel."""
         return {"left": list(self.left), "right": list(self.right), "low": self.low, "high": self.high}
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question with the directions and the range that were asked for."""
+        left, right = tuple(form["left"]), tuple(form["right"])
+        return replace(self, left=left, right=right, low=form["low"], high=form["high"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,11 @@ answers; `answers` says it for many, and a test holds the two together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,14 @@ class Question(ABC):
     @abstractmethod
     def form(self) -> dict[str, Any]:
         """Return the question as it travels, without its oracle."""
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return this question as it was asked before, where that differs by what floating point makes of it alone.
+
+        Another processor rounds otherwise, and then a direction has other weights and a list another order. A protocol
+        that goes on from an answer takes these from the question that was answered.
+        """
+        return self
 
     @abstractmethod
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:

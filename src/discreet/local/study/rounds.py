@@ -181,6 +181,7 @@ def estimating(
         some = tuple(range(each + 1)) if told == "each" and not robust else bins
         question, sized = how_many(of, some), "grr" if robust else oracles[0]
         seen: Estimate = yield Ask.of(f"how many {about}", line.next(shares[0]), question, sized, epsilon)
+        of = asked_of(seen, of)
         sizes = SizesRound.of(seen, told)
         trusted = Fraction(honest_share(seen.ask.frequencies)) if robust else Fraction(1)
         if padding == "predicted":
@@ -192,6 +193,7 @@ def estimating(
         pad = min(pad, most)
         short = sizes.correction(pad)
     answer: Estimate = yield Ask.of(f"which {about}", line.next(shares[1]), which(of), oracles[1], epsilon, pad=pad)
+    of = asked_of(answer, of)
     correction = short if corrected else 1.0
     values = answer.values * correction
     variance = answer.variance * correction**2 + cut_off(values, short) ** 2
@@ -207,6 +209,12 @@ def size_bins(most: int, epsilon: Fraction) -> tuple[int, ...]:
     if honest_share(make("grr", epsilon, len(every), single=True)) >= _SAFE:
         return every
     return tuple(first for first in FEW if first <= most)
+
+
+def asked_of(answer: Estimate, of: AskedValues) -> AskedValues:
+    """Return what a round was about: what is asked, but for the order of relations that were listed elsewhere."""
+    question = answer.ask.question
+    return question.of if isinstance(question, HowManyRelations | WhichRelations) else of
 
 
 def which(of: AskedValues) -> Question:
