@@ -13,8 +13,15 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import numpy as np
+
+from discreet.collector.core import StudyCore
+from discreet.collector.reasons import COUNTED
 from discreet.collector.serving import collector_in
 from discreet.collector.study_file import StudyPlan
+from discreet.collector.uploads import ReportBatch
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.packing import pack
 from running import plain
 
 _CODE = """
@@ -89,3 +96,27 @@ def plan_of(**more: Any) -> StudyPlan:
         "items": tuple("abcdef"),
     }  # fmt: skip
     return StudyPlan(**{**given, **more})
+
+
+def attack(service: Served) -> int:
+    """Open the study `attacked`, have liars answer its first round too, close that, and return how many they are."""
+    items, operator = tuple(f"{at:03}" for at in range(300)), service.operator()
+    more = {"first_oracle": "privset", "first_padding": 5}
+    plan = plan_of(name="attacked", items=items, epsilon="1", settings=more)
+    assert service.ask("/v1/studies", plan.to_json().encode(), token=operator)[0] == 200
+    oracle: Any = StudyCore(plan).asks[0].oracle
+    assert oracle.many > 12
+    honest, liars, targets = 4000, 400, np.arange(290, 300)
+    generator = np.random.default_rng(1)
+    held = np.sort(generator.integers(0, 58, (honest, 4)) * 5 + np.arange(4), axis=1).astype(np.int32)
+    answered = Answered(offsets=4 * np.arange(honest + 1), held=held.ravel(), people=np.arange(honest))
+    others = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
+    chosen = np.array([np.concatenate((one, targets)) for one in others], np.uint32)
+    words = np.vstack([pack(oracle, oracle.reports(answered, 5)), chosen])
+    tokens = service.ask("/v1/studies/attacked/tokens", {"many": honest + liars}, token=operator)[1]["tokens"]
+    asked = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
+    secrets = [bytes.fromhex(one) for one in tokens]
+    body = ReportBatch.of(bytes.fromhex(asked["study"]), 0, secrets, secrets, words).written()
+    assert set(service.ask("/v1/studies/attacked/batches", body)[1]) == {COUNTED}
+    assert service.ask("/v1/studies/attacked/close", {}, token=operator)[0] == 200
+    return liars

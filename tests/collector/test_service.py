@@ -21,12 +21,11 @@ from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.errors import InputError
 from discreet.local.device.participant import Participant
-from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.packing import pack
 from discreet.results.files import load
 
 sys.path.insert(0, str(Path(__file__).parent))
-from serving import Served, plan_of, served
+from serving import Served, attack, plan_of, served
 
 QUOTA = {"close": "quota", "people": 40}
 
@@ -267,25 +266,7 @@ class TestAround:
 
 def test_an_attack_on_a_live_service_is_seen_and_left_out(service):
     """One in eleven reports names the same ten rare values, through `privset`: the attack of the poisoning page."""
-    items = tuple(f"{at:03}" for at in range(300))
-    more = {"first_oracle": "privset", "first_padding": 5}
-    plan, operator = opened(service, name="attacked", protocol="svim", items=items, epsilon="1", settings=more)
-    oracle = StudyCore(plan).asks[0].oracle
-    assert oracle.many > 12
-    honest, liars, targets = 4000, 400, np.arange(290, 300)
-    generator = np.random.default_rng(1)
-    held = np.sort(generator.integers(0, 58, (honest, 4)) * 5 + np.arange(4), axis=1).astype(np.int32)
-    answered = Answered(offsets=4 * np.arange(honest + 1), held=held.ravel(), people=np.arange(honest))
-    others = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
-    chosen = np.array([np.concatenate((one, targets)) for one in others], np.uint32)
-    words = np.vstack([pack(oracle, oracle.reports(answered, 5)), chosen])
-    tokens = service.ask("/v1/studies/attacked/tokens", {"many": honest + liars}, token=operator)[1]["tokens"]
-    asked = json.loads(service.ask("/v1/studies/attacked/questions")[1]["questions"][0]["question"])
-    study = bytes.fromhex(asked["study"])
-    secrets = [bytes.fromhex(one) for one in tokens]
-    body = ReportBatch.of(study, 0, secrets, secrets, words).written()
-    assert set(service.ask("/v1/studies/attacked/batches", body)[1]) == {COUNTED}
-    service.ask("/v1/studies/attacked/close", {}, token=operator)
+    operator, liars = service.operator(), attack(service)
     (alarm,) = service.ask("/v1/studies/attacked/status", token=operator)[1]["alarms"]
     assert alarm["round"] == 0
     assert alarm["left_out"] > 0.8 * liars

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from clients import browser, node
-from collector.serving import Served, plan_of, served
+from collector.serving import Served, attack, plan_of, served
 from discreet.collector.pages.routes import HEADERS, STATIC
 from discreet.local.device.participant import Participant
 
@@ -162,6 +162,54 @@ def test_operators_see_why_reports_were_refused(service, operator, chromium):
     page.get_by_text("Reports refused, by reason").wait_for()
     assert page.get_by_role("rowheader", name="report-impossible").count() == 1
     browser.kept(page, "operate")
+
+
+def test_operators_see_alarms_and_how_many_reports_are_left_out(service, operator, chromium):
+    """One in eleven lied in the first round of a study, in which reports were refused too. Takes five seconds."""
+    liars = attack(service)
+    body = {"round": 1, "token": "00" * 16, "key": "00" * 16, "report": {"value": 99}}
+    assert service.ask("/v1/studies/attacked/reports", body)[1]["reason"] == "report-impossible"
+    seen = service.ask("/v1/studies/attacked/status", token=operator)[1]
+    page, wrong = visitor(chromium, "dark", 390)
+    page.goto(service.address + "/studies/attacked/operate")
+    page.get_by_label("Operator's token").fill(operator)
+    page.keyboard.press("Enter")
+    alarms = page.get_by_role("alert").get_by_role("listitem")
+    alarms.first.wait_for()
+    told = alarms.all_inner_texts()
+    assert told == [f"Round 1: {one}" for one in seen["alarms"][0]["alarms"]]
+    assert any("named together more often than honest reports do" in one for one in told)
+    left_out = seen["alarms"][0]["left_out"]
+    assert left_out > 0.8 * liars
+    row = page.get_by_role("table", name="Rounds").get_by_role("row").nth(1)
+    assert row.get_by_role("cell").all_inner_texts()[-2:] == ["4,400", f"{left_out:,}"]
+    refused = page.get_by_role("table", name="Reports refused, by reason").get_by_role("row").nth(1)
+    assert refused.inner_text().split() == ["report-impossible", "1"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.kept(page, "operate-alarms")
+    # Whoever has no token for it sees none of this, and the study's own page says nothing of it.
+    page.goto(service.address + "/studies/attacked")
+    assert "left out" not in page.content()
+    assert wrong == []
+
+
+def test_what_liars_could_have_done_is_a_link_away(service, operator, chromium):
+    """After the study was gone through above: the same counts, and wider intervals."""
+    if service.ask("/v1/studies/study/rounds")[1]["state"] != "released":
+        while service.ask("/v1/studies/study/close", {}, token=operator)[1]["closed"]:
+            pass
+    page, wrong = visitor(chromium, "light", 390)
+    page.goto(service.address + "/studies/study")
+    page.get_by_role("link", name="1% of the reports", exact=True).click()
+    page.get_by_role("paragraph").filter(has_text="whatever is in up to 1% of the reports of each round").wait_for()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="CSV").click()
+    assert waiting.value.suggested_filename == "study.csv"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.kept(page, "study-liars")
+    page.get_by_role("link", name="none", exact=True).click()
+    page.get_by_role("link", name="5% of the reports", exact=True).wait_for()
+    assert wrong == []
 
 
 def test_relations_are_a_matrix():
