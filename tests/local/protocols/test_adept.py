@@ -20,8 +20,8 @@ from discreet.local.estimation.candidates import Measured, PatternBeliefs, Patte
 from discreet.local.estimation.priors import PAIRS, Guessed, TwoPart, fitted
 from discreet.local.estimation.sizes import BINS, HeldSizes
 from discreet.local.protocols import adept
-from discreet.local.protocols.adept import RoundEstimate, best_oracle
-from discreet.local.study.conversation import Ask, Estimate, Partition
+from discreet.local.protocols.adept import Adept, RoundEstimate, best_oracle
+from discreet.local.study.conversation import Ask, Estimate, Partition, Wanted
 from discreet.local.study.questions import CandidateList, HowMany, Which
 from discreet.local.study.simulate import simulate
 
@@ -206,6 +206,36 @@ class TestHeldSizes:
         held = HeldSizes(sizes=sizes, chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
         assert held.restored(seen, 3)[0] == pytest.approx(by_rate @ law, rel=2e-3)
 
+    def test_pairs_beside_items_are_with_those_who_hold_the_most(self):
+        """People of whom some hold ten times as many items as others, and a hundred times as many pairs."""
+        active = np.array([1, 2, 5, 10])
+        items, pairs = 2 * active, active**2
+        law = law_of(*zip((items + pairs).tolist(), [0.4, 0.3, 0.2, 0.1], strict=True))
+        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        shares = np.array([0.4, 0.3, 0.2, 0.1])
+        kept = np.minimum(1, 4 / (items + pairs))
+        by_length = held.by_length({1: float(items @ shares), 2: float(pairs @ shares)})
+        for length, some in ((1, items), (2, pairs)):
+            seen, true = 0.001 * some @ (shares * kept), 0.001 * some @ shares
+            assert by_length[length].restored(np.array([seen]), 4)[0][0] == pytest.approx(true, rel=0.03)
+            assert abs(held.restored(np.array([seen]), 4)[0][0] / true - 1) > 0.15
+
+    @pytest.mark.parametrize("expected", [{2: 1.5}, {1: 0.0, 2: 0.0}])
+    def test_one_length_is_cut_as_all_are(self, expected):
+        held = self.held(law_of((2, 0.6), (20, 0.4)))
+        assert all(one is held for one in held.by_length(expected).values())
+
+    def test_nobody_holds_any(self):
+        law = law_of((0, 1.0))
+        held = HeldSizes(sizes=np.arange(len(law)), chances=law, first=np.array([0, 1]), noise=np.zeros((2, 2)))
+        assert held.by_length({1: 0.1, 2: 0.1})[2].correction(1) == 1.0
+
+    @pytest.mark.parametrize("typical", [2.0, 8.0, 20.0])
+    def test_what_is_typical_is_believed_where_nobody_was_asked(self, typical):
+        seen = told_by(law_of((1, 1.0)), 0)
+        held = HeldSizes.of(seen, seen.ask.question.bins, 200, (typical, 0.1))
+        assert typical / 2 < held.sizes @ held.chances < 2 * typical
+
     @pytest.mark.parametrize("size", [1100, 3000, 9000])
     def test_what_is_held_beyond_all_laws_is_in_doubt(self, size):
         """Of 10,000: the last bin does not say where in it people are."""
@@ -240,6 +270,17 @@ class TestHeldSizes:
         held = self.held(law_of((4, 1.0)))
         assert 3 <= best_oracle(held, Fraction(2), 100, 500_000, (0.03, 0.02)).pad <= 5
         assert best_oracle(self.held(law_of((1, 1.0))), Fraction(2), 100, 500_000, (0.03, 0.02)).pad == 1
+
+    @pytest.mark.parametrize(("held", "pads"), [(4, (2, 3, 4, 5)), (200, (1, 2, 3, 4, 5))])
+    def test_paddings_up_to_five_are_compared_whatever_liars_can_drive(self, held, pads):
+        """At an epsilon of .5 half of the people is all that is trusted, and they hold nothing here."""
+        of, wanted = CandidateList(items=200), Wanted(items=200, top=8, epsilon=Fraction(1, 2))
+        talk = Adept().ask_round(of, Partition(), Fraction(1, 2), wanted, (0.02, 0.02), "items")
+        ask, people = next(talk), 200_000
+        shares = np.add.reduceat(law_of((0, 0.6), (held, 0.4)), ask.question.bins)
+        oracle = ask.oracle
+        supports = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
+        assert talk.send(Estimate(ask, people, np.rint(supports).astype(np.int64))).frequencies.pad in pads
 
     def test_a_frequent_candidate_follows_an_error_of_the_correction_less(self):
         held = self.held(law_of((2, 0.6), (20, 0.4)))

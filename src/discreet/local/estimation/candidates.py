@@ -268,6 +268,14 @@ class PatternBeliefs:
         means = np.concatenate([level.means for level in self.levels])
         return sorted((sets[at] for at in _within(order, means, held)), key=_by_size)
 
+    def expected(self, asked: list[Itemset]) -> dict[int, float]:
+        """Return by length how many of the patterns a person is expected to hold."""
+        found: dict[int, float] = {}
+        for one in asked:
+            level = self.levels[len(one) - 1]
+            found[len(one)] = found.get(len(one), 0.0) + float(level.means[level.place[one]])
+        return found
+
     @property
     def near(self) -> float:
         """How frequent the patterns are that the next round is to tell best.

@@ -9,7 +9,8 @@ law says how a bin is divided. Nothing here asks anybody; all of it is post-proc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import hypot, sqrt
 from typing import TypeAlias
@@ -34,9 +35,11 @@ _MEANS = np.geomspace(0.02, 150, 50)
 _SHAPES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0])
 _MEDIANS = np.geomspace(0.5, 150, 30)
 _WIDTHS = np.linspace(0.3, 2.4, 8)
-# Before anything was heard, people hold about two; a shape is about 1, and the width of a logarithm about .8. How far
-# each may be from that: one deviation, of the logarithms but for the width.
-_TYPICAL, _ROOM = (2.0, 1.0, 0.8), (1.5, 1.5, 0.4)
+TYPICAL = (2.0, 1.5)
+"""How many people hold before anything was heard, and how far that may be off: one deviation of its logarithm."""
+# Before anything was heard, a shape is about 1, and the width of a logarithm about .8. How far each may be from that:
+# one deviation, of the shape that of its logarithm.
+_USUAL, _ROOM = (1.0, 0.8), (1.5, 0.4)
 _LOG_NORMAL = 0.2  # how much a log-normal law counts beside a negative binomial one
 _TAILS = ((0.0, 1, 1.0), (0.1, 10, 0.05), (0.1, 25, 0.05), (0.2, 10, 0.05), (0.2, 25, 0.05), (0.3, 10, 0.05))
 _TAIL_WIDTH = 1.0  # of the logarithm
@@ -46,6 +49,9 @@ _OUTSTANDING = 4  # deviations of noise, beyond which a bin is off whatever othe
 _SURE = 4  # deviations that the last bin has to be over 0 for more than the laws say to be held
 _BEYOND = 30  # numbers that then stand for all there are
 EXPOSURES = np.concatenate(([0.0], np.geomspace(1e-7, 60, 240)))
+_ACTIVE = np.geomspace(1e-4, 1e4, 1000)  # how many times as many items as others people hold
+_SHARED_OUT, _DAMPED = 60, 0.7  # steps in which what is held is shared out among lengths, and how far each goes
+_HARDLY_ANY = 1e-6  # of all that is held, the least that a length has
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,6 +88,9 @@ class HeldSizes:
         The covariance of the probabilities of the bins: of a law all bins of a tail are off together.
     mean_off
         How far the mean number held may be off because the last bin does not say where in it people are.
+    exposed
+        Of some candidates: how many of them people hold who hold so many of all, up to a factor. None where that grows
+        as what they hold in all.
     """
 
     sizes: NDArray[np.int64]
@@ -89,9 +98,12 @@ class HeldSizes:
     first: NDArray[np.int64]
     noise: Values
     mean_off: float = 0.0
+    exposed: Values | None = None
 
     @classmethod
-    def of(cls, answer: Estimate, first: tuple[int, ...], most: int) -> HeldSizes:
+    def of(
+        cls, answer: Estimate, first: tuple[int, ...], most: int, typical: tuple[float, float] = TYPICAL
+    ) -> HeldSizes:
         """Fit the bins that a round told.
 
         Parameters
@@ -102,9 +114,11 @@ class HeldSizes:
             Where each bin begins.
         most
             How many there are to hold.
+        typical
+            How many people are expected to hold, and how far that may be off: one deviation of its logarithm.
         """
         starts, many = np.array(first), min(most, _LARGEST) + 1
-        law, misfit, noise = _fitted(answer.values, answer.variance, starts, many)
+        law, misfit, noise = _fitted(answer.values, answer.variance, starts, many, typical)
         expected = np.add.reduceat(law, starts)
         off, variance = answer.values - expected, np.maximum(answer.variance, 1e-18)
         spread = np.maximum(misfit * expected**2, off**2 - _OUTSTANDING**2 * variance)
@@ -155,8 +169,9 @@ class HeldSizes:
 
     def correction(self, pad: int) -> float:
         """Return by how much the sum of all estimates falls short where people hold more than `pad` (A5, A6)."""
-        kept = float((np.minimum(self.sizes, pad) * self.chances).sum())
-        return float((self.sizes * self.chances).sum()) / kept if kept > 0 else 1.0
+        held = self._exposed * self.chances
+        kept = float((held * _kept(self.sizes, pad)).sum())
+        return float(held.sum()) / kept if kept > 0 else 1.0
 
     def doubt(self, pad: int) -> float:
         """Return how far the correction may be off, relative to it: one standard deviation."""
@@ -212,7 +227,7 @@ class HeldSizes:
         return {}
 
     def _cut(self, pad: int) -> Cut:
-        left, true = self._by_rate @ np.minimum(1.0, pad / np.maximum(self.sizes, 1)), self._by_rate.sum(1)
+        left, true = self._by_rate @ _kept(self.sizes, pad), self._by_rate.sum(1)
         if left[-1] <= 0:
             return Cut(left=left, true=true, ratio=np.ones(len(left)), slope=np.ones(len(left)))
         rare = self.correction(pad)
@@ -224,16 +239,50 @@ class HeldSizes:
     @cached_property
     def _by_rate(self) -> Values:
         """How many people hold so many and a candidate of each rate."""
-        return np.asarray(-np.expm1(-EXPOSURES[:, None] * self.sizes) * self.chances)
+        return np.asarray(-np.expm1(-EXPOSURES[:, None] * self._exposed) * self.chances)
+
+    @property
+    def _exposed(self) -> Values:
+        return self.sizes.astype(np.float64) if self.exposed is None else self.exposed
+
+    def by_length(self, expected: Mapping[int, float]) -> dict[int, HeldSizes]:
+        """Return what holds for candidates of each length, of which so many each are expected to be held.
+
+        Who is s times as active as others holds s times as many items, and s^2 times as many pairs. So of pairs that
+        are asked about beside items more is cut off than of the items: they are held by those who hold the most.
+        """
+        sizes, mean = self.sizes.astype(np.float64), float(self.sizes @ self.chances)
+        lengths, sums = np.array([*expected]), np.array([*expected.values()])
+        if len(lengths) < 2 or mean <= 0 or sums.sum() <= 0:
+            return dict.fromkeys(expected, self)
+        shares = np.maximum(sums / sums.sum(), _HARDLY_ANY)
+        # Of each length, what who is as active as `_ACTIVE` says holds; the factors are those that fit the shares.
+        powers, factors = _ACTIVE ** lengths[:, None], shares.copy()
+        for _ in range(_SHARED_OUT):
+            every = factors @ powers
+            active = np.exp(np.interp(np.log(np.maximum(sizes, 0.5) / mean), np.log(every), np.log(_ACTIVE)))
+            held = factors[:, None] * active ** lengths[:, None]
+            held *= sizes / held.sum(0)
+            factors = factors * (shares * mean / np.maximum(held @ self.chances, 1e-300)) ** _DAMPED
+        held *= (mean / np.maximum(held @ self.chances, 1e-300))[:, None]
+        return {length: replace(self, exposed=one) for length, one in zip(expected, held, strict=True)}
 
 
-def _fitted(shares: Values, variance: Values, first: NDArray[np.int64], many: int) -> tuple[Values, float, Values]:
+def _kept(sizes: NDArray[np.int64], pad: int) -> Values:
+    """Return which part of what people hold a padding keeps."""
+    return np.asarray(np.minimum(1.0, pad / np.maximum(sizes, 1)))
+
+
+def _fitted(
+    shares: Values, variance: Values, first: NDArray[np.int64], many: int, typical: tuple[float, float]
+) -> tuple[Values, float, Values]:
     """Return the mean of all laws of the grid, how far bins are off from it, and the covariance of its bins.
 
     Each law counts by how well it explains the bins, and by how likely it was before. The second is the mean square of
     the share of itself that a bin is off by.
     """
-    laws, likely = _laws()
+    laws, likely, centres = _laws()
+    likely = likely - (np.log(centres / typical[0]) / typical[1]) ** 2 / 2
     laws = laws[:, :many] / np.maximum(laws[:, :many].sum(1, keepdims=True), 1e-300)
     tails = np.array([share * _long(median, many) for share, median, _ in _TAILS])
     rest = 1 - tails.sum(1)
@@ -267,10 +316,11 @@ def _long(median: float, many: int) -> Values:
 
 
 @lru_cache(maxsize=1)
-def _laws() -> tuple[Values, Values]:
+def _laws() -> tuple[Values, Values, Values]:
     """Return laws of how many are held, one per row: negative binomial ones, and log-normal ones.
 
-    With them how likely each is before anything was heard: the logarithm, up to a constant.
+    With them how likely the form of each is before anything was heard, the logarithm, up to a constant; and its mean or
+    median.
     """
     sizes = np.arange(1, _LARGEST + 1)
     mean, shape = (one.ravel()[:, None] for one in np.meshgrid(_MEANS, _SHAPES))
@@ -280,9 +330,8 @@ def _laws() -> tuple[Values, Values]:
     median, width = (one.ravel()[:, None] for one in np.meshgrid(_MEDIANS, _WIDTHS))
     tails = np.exp(-(np.log(sizes / median) ** 2) / (2 * width**2)) / sizes
     tails = np.concatenate((np.zeros((len(tails), 1)), tails / np.maximum(tails.sum(1, keepdims=True), 1e-300)), 1)
-    (held, usual, wide), rooms = _TYPICAL, _ROOM
-    narrow = np.log(shape / usual) / rooms[1]
-    broad = (width - wide) / rooms[2]
+    (usual, wide), rooms = _USUAL, _ROOM
+    narrow = np.log(shape / usual) / rooms[0]
+    broad = (width - wide) / rooms[1]
     likely = np.concatenate((-(narrow**2) / 2, np.log(_LOG_NORMAL) - broad**2 / 2))
-    likely -= (np.log(np.concatenate((mean, median)) / held) / rooms[0]) ** 2 / 2
-    return np.concatenate((np.exp(logs), tails)), likely.ravel()
+    return np.concatenate((np.exp(logs), tails)), likely.ravel(), np.concatenate((mean, median)).ravel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -16,7 +16,7 @@ from ...errors import MisuseError
 from ...privacy.budget import exact
 from ..estimation.beliefs import Evidence
 from ..estimation.candidates import Follows, Itemset, PatternBeliefs
-from ..estimation.sizes import BINS, HeldSizes
+from ..estimation.sizes import BINS, TYPICAL, HeldSizes
 from ..oracle import Oracle
 from ..oracle_steps.choice import LIARS, adaptive, error, grr_or_olh, honest_share
 from ..protocol import Protocol
@@ -29,6 +29,14 @@ LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
 """Paddings that are compared."""
 FIRST_NEAR, FIRST_FREQUENCY = 0.03, 0.02
 """How frequent the last of the top is taken to be before anything is known, and an item that is to be told from it."""
+FIRST_HELD = (8.0, 1.5)
+"""How many items people hold before anything is known, and how far that may be off: one deviation of its logarithm."""
+HELD_OFF = 0.7
+"""By how much the number of patterns that people are expected to hold may be off: one deviation of its logarithm."""
+LEAST_HELD = 0.2
+"""How many they are expected to hold at least."""
+LEAST_LENGTH = 5
+"""Up to which paddings are compared, however little people seem to hold who cannot be lying: noise bears so much."""
 CUT_OFF = 0.5
 """Which part of what a padding cuts off counts as an error when paddings are compared."""
 UNCORRECTED = 0.15
@@ -132,7 +140,8 @@ class Adept(Protocol):
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
             asked = self._asked(picture, chance)
             near, about = (picture.near, picture.near), f"patterns {number}"
-            told = yield from self.ask_round(CandidateList(itemsets=tuple(asked)), line, share, wanted, near, about)
+            of, expected = CandidateList(itemsets=tuple(asked)), picture.expected(asked)
+            told = yield from self.ask_round(of, line, share, wanted, near, about, expected=expected)
             picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
         return learnt(picture, facts)
@@ -153,19 +162,23 @@ class Adept(Protocol):
         near: tuple[float, float],
         about: str,
         lengths: tuple[int, ...] = LENGTHS,
+        expected: Mapping[int, float] | None = None,
     ) -> Generator[Ask, Any, RoundEstimate]:
-        """Ask how many of the candidates people hold, and then which."""
+        """Ask how many of the candidates people hold, and then which; `expected` is what is known of it by length."""
         size = exact(self.sizes, "sizes")
         bins = tuple(first for first in BINS if first <= len(of))
         bins = size_bins(len(of), wanted.epsilon) if self.robust else bins
         question = HowMany(of, bins)
         sized = "grr" if self.robust else "adaptive"
         numbers: Estimate = yield Ask.of(f"how many {about}", line.next(share * size), question, sized, wanted.epsilon)
-        held = HeldSizes.of(numbers, bins, len(of))
+        typical = FIRST_HELD if of.items else TYPICAL
+        if expected:
+            typical = max(sum(expected.values()), LEAST_HELD), HELD_OFF
+        held = HeldSizes.of(numbers, bins, len(of), typical)
         people = max(1, round(numbers.people * float((1 - size) / size)))
         liars = 0.0
         if self.robust:
-            liars, most = LIARS, held.up_to(honest_share(numbers.ask.frequencies))
+            liars, most = LIARS, max(LEAST_LENGTH, held.up_to(honest_share(numbers.ask.frequencies)))
             lengths = tuple(length for length in lengths if length <= most) or lengths[:1]
         oracle = best_oracle(
             held, wanted.epsilon, len(of), people, near, lengths=lengths, oracle=self.oracle, liars=liars
@@ -173,7 +186,7 @@ class Adept(Protocol):
         answer: Estimate = yield Ask(
             name=f"which {about}", who=line.next(share * (1 - size)), question=Which(of), oracle=oracle
         )
-        return RoundEstimate.of(answer, held)
+        return RoundEstimate.of(answer, held, expected or {})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -187,11 +200,18 @@ class RoundEstimate:
     correction: float
 
     @classmethod
-    def of(cls, answer: Estimate, held: HeldSizes) -> RoundEstimate:
-        """Give back what the padding cut off."""
+    def of(cls, answer: Estimate, held: HeldSizes, expected: Mapping[int, float] | None = None) -> RoundEstimate:
+        """Give back what the padding cut off, to patterns of every length by how many are `expected` to be held."""
         pad = answer.ask.frequencies.pad
         values, slope = held.restored(answer.values, pad)
-        off = UNCORRECTED**2 * np.maximum(1 - 1 / held.ratio(answer.values, pad), 0.0)
+        ratio = held.ratio(answer.values, pad)
+        if expected and isinstance(question := answer.ask.question, Which):
+            lengths = np.array([len(one) for one in question.of.itemsets])
+            for length, of_length in held.by_length(expected).items():
+                at = lengths == length
+                values[at], slope[at] = of_length.restored(answer.values[at], pad)
+                ratio[at] = of_length.ratio(answer.values[at], pad)
+        off = UNCORRECTED**2 * np.maximum(1 - 1 / ratio, 0.0)
         return cls(
             evidence=Evidence(values=values, noise=answer.variance * slope**2, relative=off),
             doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
