@@ -344,26 +344,52 @@ def test_a_database_that_restarts_is_waited_for(tmp_path, postgresql):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """Return a folder on a disk of its own of 16 MiB, in memory."""
-    place = tmp_path / "disk"
-    place.mkdir()
+def small_disk():
+    """Return a folder on a disk of its own of 16 MiB, in memory; other users may enter it, such as a database's."""
+    place = Path(tempfile.mkdtemp(prefix="discreet-disk-"))
+    place.chmod(0o755)
     as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
     mount = [*as_root, "mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
     try:
         subprocess.run(mount, stdin=subprocess.DEVNULL, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
+        place.rmdir()
         if os.environ.get("CI"):
             pytest.fail(f"No small disk can be mounted: {error}.")
         pytest.skip("No small disk can be mounted: only root may.")
     yield place
     subprocess.run([*as_root, "umount", "--lazy", str(place)], check=True)
+    place.rmdir()
 
 
-def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_disk):
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_on_small_disk(request, small_disk):
+    """Return the address of a store whose tables lie on the small disk."""
+    if request.param == "sqlite":
+        yield None
+        return
+    import psycopg
+
+    server, name, place = request.getfixturevalue("postgresql"), f"d{uuid4().hex}", small_disk / "tables"
+    place.mkdir()
+    with psycopg.connect(server, autocommit=True) as connection:
+        if os.geteuid() == 0:  # the server is another user's then
+            owner = Path(connection.execute("SHOW data_directory").fetchone()[0]).stat()
+            os.chown(place, owner.st_uid, owner.st_gid)
+        connection.execute(f"CREATE TABLESPACE {name} LOCATION '{place}'")
+        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"ALTER DATABASE {name} SET default_tablespace = {name}")
+    yield f"{server.rpartition('/')[0]}/{name}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(f"DROP TABLESPACE {name}")
+
+
+def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_disk, store_on_small_disk):
     """The disk is filled while reports come, and emptied again. The service is not touched. Takes 2 seconds."""
     folder, ballast, together, many = small_disk / "service", small_disk / "ballast", 200, 20_000
-    collector = collector_in(folder)
+    store = store_on_small_disk
+    collector = collector_in(folder, store)
     record = collector.open_study(plan_of(name="full", protocol="svim", screen=False, **OLH))
     collector.store.enrol("full", [hashed(secret(at)) for at in range(many)])
     collector.store.close()
@@ -372,7 +398,7 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
         tokens = [secret(at) for at in range(start, start + together)]
         return ReportBatch.of(bytes.fromhex(record.id), 0, tokens, tokens, own_words(start, together)).written()
 
-    with served(folder) as service:
+    with served(folder, store=store or "") as service:
         operator, counted, refused = service.operator(), 0, []
         for start in range(0, many // 2, together):
             status, told = service.ask("/v1/studies/full/batches", body(start))
@@ -398,7 +424,7 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
             status, told = service.ask("/v1/studies/full/batches", body(again))
             assert (status, set(told)) == (200, {COUNTED})
             counted += together
-        collector = collector_in(folder)
+        collector = collector_in(folder, store)
         found = stored(collector, "full")
         assert max(found.values()) == 1
         assert collector.store.rounds("full")[0].people == len(found) == counted
@@ -407,6 +433,47 @@ def test_a_full_disk_is_told_and_nothing_that_was_acknowledged_is_lost(small_dis
         assert service.ask("/v1/studies/full/close", {}, token=operator)[0] == 200
         rounds = service.ask("/v1/studies/full/rounds")[1]["rounds"]
         assert (rounds[0]["people"], rounds[0]["state"]) == (counted, "scrubbed")
+
+
+def test_a_commit_that_fails_on_postgresql_loses_nothing(tmp_path, postgresql):
+    """The database takes every statement and fails at the end of the transaction, as one that cannot write its log."""
+    import psycopg
+
+    name = f"c{uuid4().hex}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    store = f"{postgresql.rpartition('/')[0]}/{name}"
+    collector = collector_in(tmp_path, store)
+    record = collector.open_study(plan_of(name="commit", protocol="svim", **OLH))
+    collector.store.enrol("commit", [hashed(secret(at)) for at in range(60)])
+    tokens = [[secret(at) for at in range(start, start + 20)] for start in (0, 20, 40)]
+    bodies = [
+        ReportBatch.of(bytes.fromhex(record.id), 0, some, some, own_words(20 * at, 20)).written()
+        for at, some in enumerate(tokens)
+    ]
+    with served(tmp_path, store=store) as service, psycopg.connect(store, autocommit=True) as connection:
+        place = "/v1/studies/commit/batches"
+        assert set(service.ask(place, bodies[0])[1]) == {COUNTED}
+        connection.execute(
+            "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$"
+        )
+        connection.execute(
+            "CREATE CONSTRAINT TRIGGER fails AFTER INSERT ON blocks DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION fails()"
+        )
+        for _ in range(3):
+            for body in bodies[1:]:
+                status, told = service.ask(place, body)
+                assert (status, told["reason"]) == (503, "store-failed")
+        # Nothing of it is there, no token is spent, and what was acknowledged is.
+        assert stored(collector, "commit") == Counter(range(20))
+        assert (collector.store.enrolled("commit").spent, collector.store.rounds("commit")[0].people) == (20, 20)
+        connection.execute("DROP TRIGGER fails ON blocks")
+        for body, code in zip(bodies, (ALREADY_COUNTED, COUNTED, COUNTED), strict=True):
+            assert set(service.ask(place, body)[1]) == {code}
+        assert stored(collector, "commit") == Counter(range(60))
+    collector.store.close()
 
 
 def test_refusals_of_all_studies_are_kept_until_they_can_be_stored(tmp_path, monkeypatch):
