@@ -226,7 +226,7 @@ def _section(results: Results) -> Iterator[str]:
     yield f"{results.experiment.says}\n"
     if results.missing:
         command = f"`discreet lab run {results.experiment.name}`"
-        yield f"**Not all was run**: {results.missing:,} runs are missing ({command}).\n"
+        yield f"{results.missing:,} runs are missing here: {command} runs them, or says why they cannot be.\n"
     yield from (f"*Not run*: {text(failed)}\n" for failed in results.failed)
     yield kind.told(len(every), seeds, len(kind.numbers[1].there(every)))
     yield from summary(results)
