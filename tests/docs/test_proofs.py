@@ -106,6 +106,16 @@ def test_errata_say_whose_form_they_correct():
     assert {letters for letters, whose in said.items() if whose == "At stake"} == {"X3", "X4"}
 
 
+def test_every_page_of_the_source_is_listed_on_some_page():
+    """Sphinx refuses a page that no other leads to; a build takes a minute, and this does not."""
+    folders = {str(page.parent.relative_to(SOURCE)) for page in SOURCE.rglob("*.md")}
+    listed = set()
+    for page in (ROOT / "docs").glob("*.md"):
+        for tree in re.findall(r"```{toctree}(.*?)```", page.read_text(), re.DOTALL):
+            listed |= set(re.findall(r"^_build/generated/proofs/(.+)/\*$", tree, re.MULTILINE))
+    assert folders <= listed
+
+
 def test_the_checker_can_see(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

@@ -52,11 +52,17 @@ def serve(
     """
     from ..collector.serving import serve as run
 
-    run(
-        directory,
-        host=host,
-        port=port,
-        store=store,
-        rate=rate,
-        ready=lambda address: say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True),
-    )
+    served = False
+
+    def ready(address: str) -> None:
+        nonlocal served
+        served = True
+        say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True)
+
+    try:
+        run(directory, host=host, port=port, store=store, rate=rate, ready=ready)
+    except KeyboardInterrupt:
+        if not served:
+            raise
+        # It was asked to stop, and let go of everything before this came: that is how a service ends.
+        say(f"Stopped serving {directory}. What was acknowledged is stored.", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,7 +97,9 @@ def simulate(
 
 
 def _wait() -> None:
+    """Wait to be told to stop, which is how this ends: the result is written."""
     from signal import pause
 
-    while True:
-        pause()
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            pause()
