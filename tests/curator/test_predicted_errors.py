@@ -1,0 +1,99 @@
+"""What is predicted about errors before anything is counted decides which way is taken: it is held against trials."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.baskets.generate import groceries, quest
+from discreet.curator.mechanism import Task
+from discreet.curator.steps import winners
+from discreet.curator.steps.cell_estimates import NORMAL, fit_up
+from discreet.curator.steps.clipped_counting import choose_total, count_clipped, held_histogram
+from discreet.exact.engine import LocalEngine
+from discreet.exact.query import Cells, Supports
+from discreet.privacy.budget import Budget, Neighbours
+from discreet.privacy.meter import Meter
+from discreet.privacy.sampling.sources import SimulationSource
+from discreet.privacy.sealed import SealedEngine
+from discreet.results.itemsets import Itemsets
+
+# A prediction is right within this factor, over or under. With fixed seeds there are no false alarms.
+WITHIN = 1.5
+SETS = {"groceries": groceries(20_000, seed=2), "quest": quest(20_000, items=300, mean_size=8, mean_pattern=3, seed=3)}
+TRIALS = 12
+HALF = Fraction(1, 2)
+
+
+@pytest.fixture(params=[("0.5", 0), ("0.5", "1e-6")], ids=["pure", "delta"])
+def meter(request):
+    return lambda seed=0: Meter(Budget.of(*request.param), Neighbours.ADD_REMOVE, SimulationSource(seed))
+
+
+@pytest.fixture(params=SETS)
+def baskets(request):
+    return SETS[request.param]
+
+
+def agree(predicted: float, errors: list[np.ndarray]) -> None:
+    seen = float(np.sqrt(np.mean(np.square(errors))))
+    assert predicted / WITHIN <= seen <= predicted * WITHIN
+
+
+def top(baskets, many: int) -> tuple[Itemsets, np.ndarray]:
+    found = discreet.mine(baskets, top=many)
+    return Itemsets(found.offsets, found.codes), found.counts.astype(float)
+
+
+def test_counts_by_themselves(baskets, meter):
+    itemsets, true = top(baskets, 10)
+    predicted = winners.blank(meter(), Supports(itemsets), HALF).deviation
+    engine = SealedEngine(LocalEngine(baskets))
+    agree(predicted, [meter(seed).count("x", engine, Supports(itemsets), HALF).values - true for seed in range(TRIALS)])
+
+
+def test_sums_of_cells(baskets, meter):
+    itemsets, true = top(baskets, 20)
+    bases, names = winners.covering(itemsets), itemsets.tuples()
+    query, longest = Cells(tuple(bases)), max(map(len, names))
+
+    def made(noisy):
+        sums = fit_up(bases, noisy, 1, longest)
+        place = {name: number for number, name in enumerate(sums.itemsets.tuples())}
+        where = [place[tuple(sorted(name))] for name in names]
+        return sums.estimates[where], sums.margins[where]
+
+    predicted = float(np.sqrt(np.mean(made(winners.blank(meter(), query, HALF))[1] ** 2))) / NORMAL
+    engine = SealedEngine(LocalEngine(baskets))
+    agree(predicted, [made(meter(seed).count("x", engine, query, HALF))[0] - true for seed in range(TRIALS)])
+
+
+def test_clipped_counts_of_items_about_the_mark(baskets, meter):
+    # What clipping leaves unsure is predicted from a noisy histogram, for items as they usually are.
+    singles, counts = Itemsets.singles(baskets.items), np.bincount(baskets.codes, minlength=baskets.items)
+    near = np.argsort(-counts)[30:60]
+    mark = float(np.median(counts[near]))
+    engine, errors, predicted = SealedEngine(LocalEngine(baskets)), [], []
+    for seed in range(TRIALS):
+        trial = meter(seed)
+        histogram = held_histogram(engine, trial, singles, Fraction(1, 16))
+        total, error = choose_total(singles, histogram, trial, HALF, mark)
+        predicted.append(error)
+        counted = count_clipped("x", engine, trial, singles, HALF, mark, histogram, total)
+        errors.append(counted.tally.estimates[near] - counts[near])
+    agree(float(np.mean(predicted)), errors)
+
+
+def test_what_winners_are_said_to_be_off_by(baskets, meter):
+    # Whichever way is taken, the deviations that go with the counts weigh them when they are merged.
+    itemsets, true = top(baskets, 30)
+    task = Task(top=30, least=1, longest=5, items=baskets.items, people=len(baskets))
+    engine, errors, said = SealedEngine(LocalEngine(baskets)), [], []
+    for seed in range(TRIALS):
+        counted = winners.count_winners("x", engine, meter(seed), task, itemsets, HALF, float(np.median(true)))
+        errors.append(counted.estimates - true)
+        said.append(counted.deviations)
+    agree(float(np.sqrt(np.mean(np.square(said)))), errors)
