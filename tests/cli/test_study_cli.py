@@ -76,6 +76,7 @@ def test_a_study_from_open_to_scrubbed_in_a_directory(folder):
     assert [len(one) for one in tokens] == [32, 32, 32]
     told("study", "token", "--at", "here", "--study", "small", "-o", "tokens.txt", cwd=folder)
     assert len((folder / "tokens.txt").read_text().split()) == 1
+    assert (folder / "tokens.txt").stat().st_mode & 0o077 == 0
     assert "The study has no result yet" in refused("study", "results", "small", "--at", "here", cwd=folder)
     while "Closed" in told("study", "close", "small", "--at", "here", cwd=folder):
         pass

@@ -154,7 +154,7 @@ class StudyMachine(RuleBasedStateMachine):
         upload = Upload(
             round=number,
             tokens=[hashed(token) for token, _ in pairs],
-            keys=[key_hash(token, key) for token, key in pairs],
+            keys=[key_hash(token, key, number) for token, key in pairs],
             words=words,
             codes=np.zeros(len(tokens), np.uint8),
         )
@@ -170,7 +170,7 @@ class StudyMachine(RuleBasedStateMachine):
             if token >= 200:
                 assert code == CODES[Reason.TOKEN_UNKNOWN]
             elif before is not None:
-                assert code == (ALREADY_COUNTED if before[0] == key else CODES[Reason.TOKEN_SPENT])
+                assert code == (ALREADY_COUNTED if before == (key, number) else CODES[Reason.TOKEN_SPENT])
             elif opened:
                 assert code == COUNTED
                 self.sent[token] = (key, number)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import socket
+import sqlite3
 import sys
 import time
 from collections import Counter
@@ -14,12 +16,15 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from discreet.collector.collector import Scrubbed
 from discreet.collector.core import StudyCore
 from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
-from discreet.collector.serving import serve
+from discreet.collector.serving import collector_in, serve
+from discreet.collector.signing import Signer
 from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch
+from discreet.collector.uploads import ReportBatch, upload_of
 from discreet.errors import InputError
+from discreet.local.device.client import client
 from discreet.local.device.participant import Participant
 from discreet.local.oracle_steps.packing import pack
 from discreet.results.files import load
@@ -223,8 +228,11 @@ class TestOperators:
             time.sleep(0.25)
         rounds = service.ask("/v1/studies/kept/rounds")[1]["rounds"]
         assert {one["state"] for one in rounds} == {"released"}
-        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": len(rounds)})
-        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": 0})
+        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (
+            200,
+            {"scrubbed": len(rounds), "tidy": True},
+        )
+        assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": 0, "tidy": True})
 
 
 class TestAround:
@@ -271,3 +279,61 @@ def test_an_attack_on_a_live_service_is_seen_and_left_out(service):
     assert alarm["round"] == 0
     assert alarm["left_out"] > 0.8 * liars
     assert any("named together more often than honest reports do" in one for one in alarm["alarms"])
+
+
+class TestTidying:
+    def test_a_service_that_ticks_empties_the_log_that_a_reader_was_in_the_way_of(self, tmp_path):
+        with served(tmp_path) as one:
+            plan, operator = opened(one, name="tidied", scrub="hand")
+            tokens = one.ask("/v1/studies/tidied/tokens", {"many": 4}, token=operator)[1]["tokens"]
+            with contextlib.closing(sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)) as reader:
+                reader.execute("BEGIN")
+                reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
+                assert set(one.ask("/v1/studies/tidied/batches", batch(one, plan, tokens))[1]) == {COUNTED}
+                log = tmp_path / "collector.sqlite-wal"
+                assert log.stat().st_size
+            deadline = time.monotonic() + 20
+            while log.stat().st_size:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def test_a_scrubbing_that_left_something_behind_says_so(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("discreet.collector.storage.sql._SCRUBBING", 0.1)
+        collector = collector_in(tmp_path)
+        collector.open_study(plan_of(scrub="hand"))
+        collector.close("study")
+        with contextlib.closing(sqlite3.connect(tmp_path / "collector.sqlite", isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
+            done = collector.scrub("study")
+            assert done.rounds > 0
+            assert not done.tidy
+        assert collector.scrub("study") == Scrubbed(rounds=0, tidy=True)
+        collector.store.close()
+
+
+def test_a_key_that_others_can_read_is_told(tmp_path, caplog):
+    Signer.of(tmp_path)
+    assert not caplog.records
+    (tmp_path / "signing.key").chmod(0o644)
+    Signer.of(tmp_path)
+    assert "can be read by others than its owner" in caplog.text
+
+
+def test_a_token_that_was_spent_in_one_round_is_spent_in_the_next(tmp_path):
+    """Also with the key that it was spent with: nothing was counted in that round."""
+    collector = collector_in(tmp_path)
+    collector.open_study(plan_of())
+    (token,) = collector.tokens("study", 1)
+
+    def sent(number: int) -> list[int]:
+        ask = collector.known_ask("study", number)
+        report = json.loads(client(ask.form, [1], max_epsilon=4))
+        return collector.take("study", upload_of(ask, number, token, "ab" * 16, report)).tolist()
+
+    assert sent(0) == [COUNTED]
+    collector.close("study")
+    assert sent(1) == [CODES[Reason.TOKEN_SPENT]]
+    assert sent(0) == [ALREADY_COUNTED]
+    assert collector.store.rounds("study")[1].people == 0
+    collector.store.close()

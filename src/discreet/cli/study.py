@@ -267,8 +267,13 @@ def export(
 def scrub(name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
     """Delete the reports of all rounds that are released; hashes of spent tokens stay, so that nobody counts twice."""
     with _operator(place, token, store) as operator:
-        many = operator.scrub(name)
-    say(f"Deleted the reports of {many:,} {'round' if many == 1 else 'rounds'} of {name}.")
+        done = operator.scrub(name)
+    say(f"Deleted the reports of {done.rounds:,} {'round' if done.rounds == 1 else 'rounds'} of {name}.")
+    if not done.tidy:
+        say(
+            "The store's own files still have some of them, since somebody else is reading it or it cannot be written "
+            "to. A service that runs tries again by itself; without one, do this again."
+        )
 
 
 @app.command(
@@ -314,5 +319,5 @@ def token(
         for one in made:
             say(one)
         return
-    with written(output) as stream:
+    with written(output, private=True) as stream:
         stream.write("".join(f"{one}\n" for one in made).encode())

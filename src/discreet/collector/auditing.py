@@ -141,7 +141,7 @@ class _Led:
         upload = Upload(
             round=asked.round,
             tokens=[hashed(_token(at)) for at in who],
-            keys=[key_hash(_token(at), _token(at)) for at in who],
+            keys=[key_hash(_token(at), _token(at), asked.round) for at in who],
             words=np.array(words, np.uint32),
             codes=np.zeros(len(who), np.uint8),
         )

@@ -18,7 +18,7 @@ from .reasons import Reason, RefusedRequest
 from .uploads import Upload
 
 MOST_TOGETHER = 20_000  # reports of one transaction
-MOST_WAITING = 400_000  # reports that wait; more are sent away, to come again
+MOST_WAITING = 1_000_000  # reports that wait, over twice as many as one batch has; more are sent away, to come again
 
 
 @dataclass(frozen=True, eq=False)

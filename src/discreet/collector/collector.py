@@ -61,6 +61,14 @@ class Questions:
     questions: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Scrubbed:
+    """Of how many rounds the reports were deleted, and whether the store's own files are rid of them as well."""
+
+    rounds: int
+    tidy: bool
+
+
 class StudyCollector:
     """Runs the studies of a store.
 
@@ -181,6 +189,7 @@ class StudyCollector:
                     self.advance(record.name)
             except Exception as error:
                 _log.warning("The study %s does not go on: %s", record.name, error)
+        self.store.tidy()
 
     def _over(self, name: str) -> bool:
         over = self.store.result(name) is not None and all(
@@ -329,11 +338,12 @@ class StudyCollector:
         self.advance(name)
         return len(closed)
 
-    def scrub(self, name: str) -> int:
-        """Delete the reports of all rounds that are released, and return how many rounds they were."""
+    def scrub(self, name: str) -> Scrubbed:
+        """Delete the reports of all rounds that are released."""
         self.record(name)
         ready = [one.number for one in self.store.rounds(name) if one.state is RoundState.RELEASED]
-        return sum(self.store.move(name, number, RoundEvent.SCRUB) for number in ready)
+        many = sum(self.store.move(name, number, RoundEvent.SCRUB) for number in ready)
+        return Scrubbed(rounds=many, tidy=self.store.tidy())
 
     def result(self, name: str, assume_malicious: Any = 0) -> str:
         """Return what a study ended with, as JSON; with liars, its intervals hold whatever those have sent."""

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 from ..checks import part
 from ..errors import InputError, MisuseError
-from .collector import StudyCollector
+from .collector import Scrubbed, StudyCollector
 from .serving import collector_in
 from .study_file import StudyPlan
 
@@ -47,8 +47,8 @@ class Operator(ABC):
         """Return everything public of a study."""
 
     @abstractmethod
-    def scrub(self, name: str) -> int:
-        """Delete the reports of released rounds, and return how many rounds they were."""
+    def scrub(self, name: str) -> Scrubbed:
+        """Delete the reports of released rounds."""
 
     @abstractmethod
     def tokens(self, name: str, many: int) -> list[str]:
@@ -103,7 +103,7 @@ class LocalOperator(Operator):
         """Return everything public."""
         return self.collector.export(name, assume_malicious)
 
-    def scrub(self, name: str) -> int:
+    def scrub(self, name: str) -> Scrubbed:
         """Delete reports."""
         return self.collector.scrub(name)
 
@@ -169,9 +169,10 @@ class RemoteOperator(Operator):
         told: dict[str, Any] = self._json(f"/v1/studies/{name}/export{_assuming(assume_malicious)}")
         return told
 
-    def scrub(self, name: str) -> int:
+    def scrub(self, name: str) -> Scrubbed:
         """Delete reports."""
-        return int(self._json(f"/v1/studies/{name}/scrub", {})["scrubbed"])
+        told = self._json(f"/v1/studies/{name}/scrub", {})
+        return Scrubbed(rounds=int(told["scrubbed"]), tidy=bool(told["tidy"]))
 
     def tokens(self, name: str, many: int) -> list[str]:
         """Make tokens for participants."""

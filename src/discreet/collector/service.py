@@ -352,9 +352,10 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         return {"closed": await run_in_threadpool(collector.close, name)}
 
     @app.post("/v1/studies/{name}/scrub", summary="Delete the reports of released rounds (scope operate).")
-    async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int]:
+    async def scrub(name: STUDY_NAME, request: Request) -> dict[str, int | bool]:
         await service.allowed(request, "operate")
-        return {"scrubbed": await run_in_threadpool(collector.scrub, name)}
+        done = await run_in_threadpool(collector.scrub, name)
+        return {"scrubbed": done.rounds, "tidy": done.tidy}
 
     @app.post("/v1/studies/{name}/tokens", summary="Make single-use tokens (scope enrol).", openapi_extra=MANY_BODY)
     async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
@@ -374,7 +375,7 @@ def _bare(number: int, token: str, key: str) -> Upload:
     return Upload(
         round=number,
         tokens=[hashed(secret)],
-        keys=[key_hash(secret, bytes.fromhex(key))],
+        keys=[key_hash(secret, bytes.fromhex(key), number)],
         words=np.zeros((1, 0), np.uint32),
         codes=np.zeros(1, np.uint8),
     )

@@ -6,6 +6,7 @@ made once, readable by its owner alone. A device checks with code of its own (`l
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FILE = "signing.key"
 _DIGITS = 64
+
+_log = logging.getLogger(__name__)
 
 
 class Signer:
@@ -47,6 +50,11 @@ class Signer:
         try:
             _make(place)
             digits = place.read_text("ascii").strip()
+            if place.stat().st_mode & 0o077:
+                _log.warning(
+                    "%s can be read by others than its owner, and whoever has read it can sign in the name of this "
+                    "service. Leave it to its owner: chmod 600 %s", place, place,
+                )  # fmt: skip
         except (OSError, UnicodeDecodeError) as error:
             told = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The signing key in {place} cannot be read or made: {told}.") from None

@@ -59,9 +59,9 @@ def hashed(token: bytes) -> bytes:
     return sha256(token).digest()
 
 
-def key_hash(token: bytes, key: bytes) -> bytes:
-    """Return what is stored of the key that came with a token; the same key of another device is another hash."""
-    return sha256(token + key).digest()[:_TOKEN]
+def key_hash(token: bytes, key: bytes, number: int) -> bytes:
+    """Return what is stored of the key that came with a token to a round; of another device or round it is another."""
+    return sha256(token + key + number.to_bytes(4, "little")).digest()[:_TOKEN]
 
 
 def one_report(body: bytes) -> tuple[int, str, str, Any]:
@@ -89,7 +89,7 @@ def upload_of(ask: Ask, number: int, token: str, key: str, report: Any) -> Uploa
     return Upload(
         round=number,
         tokens=[hashed(secret)],
-        keys=[key_hash(secret, other)],
+        keys=[key_hash(secret, other, number)],
         words=pack(ask.oracle, ask.oracle.columns([report])),
         codes=np.zeros(1, np.uint8),
     )
@@ -149,10 +149,11 @@ class ReportBatch:
     def _hashed(self, words: Words, codes: NDArray[np.uint8]) -> Upload:
         secrets = self.rows[:, : 2 * _TOKEN].tobytes()
         both = [secrets[at : at + 2 * _TOKEN] for at in range(0, len(secrets), 2 * _TOKEN)]
+        number = self.round.to_bytes(4, "little")
         return Upload(
             round=self.round,
             tokens=[sha256(one[:_TOKEN]).digest() for one in both],
-            keys=[sha256(one).digest()[:_TOKEN] for one in both],
+            keys=[sha256(one + number).digest()[:_TOKEN] for one in both],  # as `key_hash`
             words=words,
             codes=codes,
         )

@@ -2,6 +2,9 @@
 
 Servers meet in the rows alone. Tokens are locked in the order of their hashes and the round after them, so that no two
 wait for each other; a round that is being closed waits for the reports that are being stored, and none comes after.
+
+Rows know the transaction that wrote them, and the database's log has them all: who reads those sees which tokens were
+spent with which reports. Old versions of blocks are taken away every few seconds, and the rest is told in the docs.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from queue import LifoQueue
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,11 +26,12 @@ from ..reasons import COUNTED
 from ..uploads import Upload
 from .schema import TABLES, VERSION
 from .sql import SQLStore
-from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffled, words_of
+from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffled, spent_with, words_of
 
 _CONNECTIONS = 8  # of one server
 _OPTIONS = "-c lock_timeout=30s -c statement_timeout=120s"
 _TRIES = 5  # of a transaction that met another
+_TIDY = 5  # seconds between one tidying and the next
 _ONE_AT_A_TIME = 0x64697363  # the lock under which tables are made: any number, the same for all
 
 
@@ -44,6 +49,9 @@ class PostgreSQLStore(SQLStore):
         for _ in range(_CONNECTIONS):
             self._free.put(None)
         self._tails: dict[tuple[str, int], int] = {}
+        # What another service left behind when it was killed is not known: so there is something to do at first.
+        self._untidy = {"blocks": True, "tokens": True}
+        self._tidied = float("-inf")
         try:
             self._make_tables()
         except BaseException:
@@ -124,14 +132,15 @@ class PostgreSQLStore(SQLStore):
                 "SELECT hash, used FROM tokens WHERE study = %s AND hash = ANY(%b) ORDER BY hash FOR UPDATE",
                 (name, [upload.tokens[at] for at in candidates]),
             )
-            known = dict(map(tuple, cursor.fetchall()))
+            known = {token: spent_with(used) for token, used in cursor.fetchall()}
             codes = decide(upload, known, open_=True)
             fresh = np.flatnonzero((codes == COUNTED) & (upload.codes == COUNTED)).tolist()
             people = self._gate(cursor, name, upload.round, len(fresh))
             if people is None:
                 codes = decide(upload, known, open_=False)
                 cursor.execute("SELECT people FROM rounds WHERE study = %s AND number = %s", (name, upload.round))
-                ((people,),) = cursor.fetchall()
+                found = cursor.fetchall()
+                people = found[0][0] if found else 0  # asked for, and not stored yet
             elif fresh:
                 cursor.execute(
                     "UPDATE tokens SET used = given.used "
@@ -140,13 +149,14 @@ class PostgreSQLStore(SQLStore):
                     ([upload.tokens[at] for at in fresh], [upload.keys[at] for at in fresh], name),
                 )
                 self._store(cursor, name, upload.round, upload.words[fresh])
+                self._untidy["blocks"] = True
         return codes, int(people)
 
     def spent(self, name: str, tokens: Sequence[bytes]) -> dict[bytes, bytes | None]:
         """Return what tokens were spent with."""
         with self.reading() as cursor:
             cursor.execute("SELECT hash, used FROM tokens WHERE study = %s AND hash = ANY(%b)", (name, list(tokens)))
-            return dict(map(tuple, cursor.fetchall()))
+            return {token: spent_with(used) for token, used in cursor.fetchall()}
 
     def _gate(self, cursor: Any, name: str, number: int, many: int) -> int | None:
         """Add to the people of a round that is open, and hold it open until the end of the transaction."""
@@ -178,8 +188,23 @@ class PostgreSQLStore(SQLStore):
         else:
             self._tails.pop((name, number), None)
 
-    def swept(self) -> None:
-        """Take away what deleted and changed rows leave behind in their tables."""
-        with self.reading() as cursor:
-            cursor.execute("VACUUM blocks")
-            cursor.execute("VACUUM tokens")
+    def scrubbed(self) -> None:
+        """Note that reports were deleted."""
+        self._untidy = {"blocks": True, "tokens": True}
+        self._tidied = float("-inf")
+
+    def tidy(self, *, wait: float = 0) -> bool:
+        """Take away what deleted and changed rows leave behind in their tables; their log is the database's own."""
+        if monotonic() - self._tidied < _TIDY:
+            return not any(self._untidy.values())
+        for table, owed in self._untidy.items():
+            if owed:
+                self._untidy[table] = False
+                try:
+                    with self.reading() as cursor:
+                        cursor.execute(f"VACUUM {table}")
+                except StoreError:
+                    self._untidy[table] = True
+                    return False
+        self._tidied = monotonic()
+        return True

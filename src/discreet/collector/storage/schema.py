@@ -2,12 +2,13 @@
 
 {bytes} and {long} are types as each store calls them, and {clustered} says that rows lie in the order of their key.
 
-Nothing here has a time of a report, or a column that a token and a report have in common.
+Nothing here has a time of a report, or a column that a token and a report have in common. A token that is spent takes
+as many bytes as one that is not, so that SQLite writes over it in its place: rows that moved would show their order.
 """
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (
@@ -37,7 +38,7 @@ CREATE TABLE IF NOT EXISTS rounds (
 CREATE TABLE IF NOT EXISTS tokens (
     study TEXT NOT NULL REFERENCES studies (name),
     hash {bytes} NOT NULL,             -- of the token
-    used {bytes},                      -- the hash of token and key, once it is spent: replay memory, kept for good
+    used {bytes} NOT NULL,             -- zeros, or once it is spent the hash of token, key and round, kept for good
     PRIMARY KEY (study, hash)
 ){clustered};
 CREATE TABLE IF NOT EXISTS blocks (

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 from ...local.oracle_steps.packing import Words
 from ..core import StoredRound
 from ..states import RoundEvent, RoundState, after, before
-from .store import Enrolled, StudyRecord, StudyStore, words_of
+from .store import UNSPENT, Enrolled, StudyRecord, StudyStore, words_of
 
 _RECORD = "name, id, plan, text, signature, key"
 _ROUND = "number, state, ask, question, signature, closes, people, heard"
 _FETCHED = 64  # blocks that are read at a time
 _TOGETHER = 10_000  # tokens that are stored with one transaction
+_SCRUBBING = 5  # seconds that a scrubbing waits for others who read
 
 
 class Cursor(Protocol):
@@ -149,11 +150,12 @@ class SQLStore(StudyStore):
             if moved and event is RoundEvent.SCRUB:
                 cursor.execute(self.sql("DELETE FROM blocks WHERE study = ? AND round = ?"), (name, number))
         if moved and event is RoundEvent.SCRUB:
-            self.swept()
+            self.scrubbed()
+            self.tidy(wait=_SCRUBBING)
         return moved
 
-    def swept(self) -> None:
-        """Overwrite what deleted reports leave behind, as far as the store can."""
+    def scrubbed(self) -> None:
+        """Note that reports were deleted, which may leave something to tidy up."""
 
     def enrol(self, name: str, tokens: Sequence[bytes]) -> None:
         """Store hashes of new tokens, in the order of the hashes."""
@@ -162,12 +164,15 @@ class SQLStore(StudyStore):
             some = ordered[start : start + _TOGETHER]
             with self.writing() as cursor:
                 cursor.executemany(
-                    self.sql("INSERT INTO tokens (study, hash) VALUES (?, ?)"), [(name, one) for one in some]
+                    self.sql("INSERT INTO tokens (study, hash, used) VALUES (?, ?, ?)"),
+                    [(name, one, UNSPENT) for one in some],
                 )
 
     def enrolled(self, name: str) -> Enrolled:
         """Return how many tokens there are."""
-        ((tokens, spent),) = self._rows("SELECT COUNT(*), COUNT(used) FROM tokens WHERE study = ?", name)
+        ((tokens, spent),) = self._rows(
+            "SELECT COUNT(*), COUNT(CASE WHEN used <> ? THEN 1 END) FROM tokens WHERE study = ?", UNSPENT, name
+        )
         return Enrolled(tokens=tokens, spent=spent)
 
     def conclude(self, name: str, result: str) -> bool:

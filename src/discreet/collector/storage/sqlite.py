@@ -1,8 +1,14 @@
-"""The store of a single service: one SQLite file, written ahead and forced to the disk with every transaction."""
+"""The store of a single service: one SQLite file, written ahead and forced to the disk with every transaction.
+
+The log has every transaction by itself, and so which tokens were spent with which reports. It is emptied after each one
+that takes reports: a copy of the files shows the last of them at most. The file itself has no order: spent tokens stay
+where they were, and blocks are written anew with what is added to them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,7 +23,7 @@ from ..reasons import COUNTED
 from ..uploads import Upload
 from .schema import TABLES, VERSION
 from .sql import SQLStore
-from .store import BLOCK, StoreError, decide, packed_bytes, random_place, shuffled, words_of
+from .store import BLOCK, UNSPENT, StoreError, decide, packed_bytes, random_place, shuffled, spent_with, words_of
 
 _WAIT = 30  # seconds for another transaction
 
@@ -34,6 +40,8 @@ class SQLiteStore(SQLStore):
         self._connections: list[sqlite3.Connection] = []
         self._tails: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
+        self._log = path.with_name(f"{path.name}-wal")
+        _keep_private(path)
         with self._told():
             connection = self._connection()
             script = TABLES.format(bytes="BLOB", long="INTEGER", clustered=" WITHOUT ROWID")
@@ -56,7 +64,7 @@ class SQLiteStore(SQLStore):
         # An acknowledged report is on the disk; what is scrubbed is overwritten.
         for setting in (
             "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "cache_size = -65536",
-            "journal_size_limit = 67108864",
+            "journal_size_limit = 67108864", "temp_store = MEMORY",
         ):  # fmt: skip
             made.execute(f"PRAGMA {setting}").close()
         with self._lock:
@@ -102,7 +110,8 @@ class SQLiteStore(SQLStore):
         """Spend tokens and store reports. Mostly all of them are new, which is tried first."""
         with self.writing() as cursor:
             cursor.execute("SELECT state, people FROM rounds WHERE study = ? AND number = ?", (name, upload.round))
-            ((state, people),) = cursor.fetchall()
+            found = cursor.fetchall()
+            state, people = found[0] if found else ("drafted", 0)  # asked for, and not stored yet
             fresh = np.flatnonzero(upload.codes == COUNTED).tolist()
             codes = upload.codes
             cursor.execute("SAVEPOINT trial")
@@ -118,13 +127,14 @@ class SQLiteStore(SQLStore):
                 cursor.execute(
                     "UPDATE rounds SET people = ? WHERE study = ? AND number = ?", (people, name, upload.round)
                 )
+        self.tidy()
         return codes, people
 
     def _spent(self, cursor: Any, name: str, upload: Upload, which: list[int]) -> bool:
         """Spend tokens, and return whether all of them were there and not spent."""
         cursor.executemany(
-            "UPDATE tokens SET used = ? WHERE study = ? AND hash = ? AND used IS NULL",
-            [(upload.keys[at], name, upload.tokens[at]) for at in which],
+            "UPDATE tokens SET used = ? WHERE study = ? AND hash = ? AND used = ?",
+            [(upload.keys[at], name, upload.tokens[at], UNSPENT) for at in which],
         )
         return not which or cursor.rowcount == len(which)
 
@@ -138,7 +148,7 @@ class SQLiteStore(SQLStore):
         for one in tokens:
             cursor.execute("SELECT used FROM tokens WHERE study = ? AND hash = ?", (name, one))
             for (used,) in cursor.fetchall():
-                known[one] = used
+                known[one] = spent_with(used)
         return known
 
     def _store(self, cursor: Any, name: str, number: int, words: Words) -> None:
@@ -162,8 +172,31 @@ class SQLiteStore(SQLStore):
         else:
             self._tails.pop((name, number), None)
 
-    def swept(self) -> None:
+    def tidy(self, *, wait: float = 0) -> bool:
         """Bring everything into the file, where it was overwritten, and empty the log that still has it."""
-        with self.reading() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            cursor.fetchall()
+        try:
+            if not self._log.stat().st_size:
+                return True
+            connection = self._connection()
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}").close()
+            try:
+                with contextlib.closing(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")) as found:
+                    ((busy, *_),) = found.fetchall()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {1000 * _WAIT}").close()
+        except FileNotFoundError:
+            return True
+        except (OSError, sqlite3.Error):
+            return False  # a full disk, say: what is stored is stored, and the log is emptied another time
+        return not busy
+
+
+def _keep_private(path: Path) -> None:
+    """Make a file that its owner alone can read, and leave one that is there to its owner alone; its log is like it."""
+    with contextlib.suppress(OSError):  # what cannot be made is told when it is opened
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for end in ("", "-wal", "-shm"):
+        one = path.with_name(path.name + end)
+        with contextlib.suppress(OSError):
+            if one.stat().st_mode & 0o077:
+                one.chmod(0o600)

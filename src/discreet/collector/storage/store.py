@@ -23,6 +23,7 @@ from ..states import RoundEvent
 from ..uploads import Upload
 
 BLOCK = 1024  # reports that lie together, in random order
+UNSPENT = bytes(16)  # what a token is stored with until it is spent
 
 
 class StoreError(DiscreetError):
@@ -100,6 +101,14 @@ class StudyStore(ABC):
         """
 
     @abstractmethod
+    def tidy(self, *, wait: float = 0) -> bool:
+        """Take away what the store's own files still show of earlier transactions: what came together, what is deleted.
+
+        Returns whether nothing of that is left, as far as the store can know; others who read it may be in the way, for
+        whom it waits so many seconds. It is called again and again, so what could not be done once is done later.
+        """
+
+    @abstractmethod
     def enrol(self, name: str, tokens: Sequence[bytes]) -> None:
         """Store hashes of new tokens."""
 
@@ -172,6 +181,11 @@ def decide(upload: Upload, spent: Mapping[bytes, bytes | None], *, open_: bool) 
         if codes[at] == COUNTED:
             now[token] = key
     return codes
+
+
+def spent_with(used: bytes) -> bytes | None:
+    """Return what a token was spent with, from how it is stored, or None."""
+    return None if used == UNSPENT else used
 
 
 def shuffled(words: Words) -> Words:
