@@ -113,6 +113,13 @@ def test_a_study_that_is_open_does_not_change(folder):
 
 def test_mistakes(folder):
     assert "There is no directory nowhere: " in refused("study", "status", "--at", "nowhere", cwd=folder)
+    (folder / "empty").mkdir()
+    for command in (["status"], ["token", "--scope", "watch"]):
+        assert refused("study", *command, "--at", "empty", cwd=folder) == (
+            "discreet: empty is not the directory of a service: it has no collector.sqlite. `discreet study open` and "
+            "`discreet serve` make one.\n"
+        )
+    assert list((folder / "empty").iterdir()) == []
     told("study", "open", "study.toml", cwd=folder)
     assert refused("study", "close", "large", cwd=folder) == "discreet: There is no study of this name.\n"
     assert refused("study", "token", cwd=folder) == (

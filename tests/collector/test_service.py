@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import signal
 import socket
 import sqlite3
 import sys
+import threading
 import time
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
+from struct import pack as pack_head
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 
+from discreet.collector.batcher import Batcher
+from discreet.collector.bodies import BodyLimit
 from discreet.collector.collector import Scrubbed
 from discreet.collector.core import StudyCore
-from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
+from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason, RefusedRequest
+from discreet.collector.service import application
 from discreet.collector.serving import collector_in, serve
 from discreet.collector.signing import Signer
+from discreet.collector.states import RoundEvent
 from discreet.collector.study_file import StudyPlan
-from discreet.collector.uploads import ReportBatch, upload_of
+from discreet.collector.uploads import HEAD, MOST_BATCH, ReportBatch, Upload, upload_of
 from discreet.errors import InputError
 from discreet.local.device.client import client
 from discreet.local.device.participant import Participant
@@ -279,6 +287,192 @@ def test_an_attack_on_a_live_service_is_seen_and_left_out(service):
     assert alarm["round"] == 0
     assert alarm["left_out"] > 0.8 * liars
     assert any("named together more often than honest reports do" in one for one in alarm["alarms"])
+
+
+class TestBodies:
+    def connected(self, service: Served) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", int(service.address.rpartition(":")[2])), timeout=20)
+
+    @pytest.mark.parametrize(
+        ("name", "study", "number", "reason"),
+        [
+            ("nothere", bytes(16), 0, b"unknown-study"),
+            ("begun", bytes(16), 0, b"wrong-study"),
+            ("begun", None, 77, b"unknown-round"),
+        ],
+    )
+    def test_a_batch_is_looked_at_from_its_first_bytes(self, service, name, study, number, reason):
+        opened(service, name="begun")
+        if study is None:
+            study = sha256(service.ask("/v1/studies/begun")[1]["study"].encode()).digest()[:16]
+        head = pack_head("<4sI16sIII", b"DSCB", 1, study, number, 1, 100_000)
+        with self.connected(service) as one:
+            asked = f"POST /v1/studies/{name}/batches HTTP/1.1\r\nHost: x\r\nContent-Length: {len(head) + 3_600_000}"
+            one.sendall(asked.encode() + b"\r\n\r\n" + head + bytes(1000))  # and no more
+            assert reason in answered(one)
+
+    def test_a_head_that_does_not_fit_the_announced_length_is_refused_at_once(self, service):
+        head = pack_head("<4sI16sIII", b"DSCB", 1, bytes(16), 0, 1, 5)
+        with self.connected(service) as one:
+            one.sendall(b"POST /v1/studies/any/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n" + head)
+            assert b"malformed" in answered(one)
+
+    def test_long_bodies_have_a_limit_together(self):
+        holding = BodyLimit(100)
+        with holding.one() as first:
+            first(60)
+            with holding.one() as second:
+                second(40)
+                with pytest.raises(RefusedRequest) as error:
+                    second(1)
+                assert error.value.reason is Reason.BUSY
+            first(40)
+        assert holding.held == 0
+
+    def test_a_slow_body_may_come_again_and_one_that_is_left_is_no_fault(self, tmp_path, monkeypatch, caplog):
+        monkeypatch.setattr("discreet.collector.bodies._PATIENCE", 0.2)
+        collector = collector_in(tmp_path)
+        collector.open_study(plan_of())
+
+        async def tried() -> list[tuple[int, dict]]:
+            app = application(collector)
+            told = []
+            for last in ({"type": "http.disconnect"}, None):
+                parts = [{"type": "http.request", "body": b'{"round":', "more_body": True}, last]
+                sent = []
+
+                async def receive(parts=parts):
+                    part = parts.pop(0) if parts else None
+                    if part is None:
+                        await asyncio.sleep(60)
+                    return part
+
+                async def send(message, sent=sent):
+                    sent.append(message)
+
+                scope = {
+                    "type": "http", "method": "POST", "path": "/v1/studies/study/reports", "raw_path": b"",
+                    "query_string": b"", "headers": [], "http_version": "1.1", "scheme": "http", "root_path": "",
+                    "client": ("127.0.0.1", 1), "server": ("x", 80), "state": {}, "app": app,
+                }  # fmt: skip
+                await app(scope, receive, send)
+                body = b"".join(one.get("body", b"") for one in sent)
+                told.append((sent[0]["status"], json.loads(body)))
+            return told
+
+        for status, problem in asyncio.run(tried()):
+            assert (status, problem["reason"]) == (408, "too-slow")
+        assert not caplog.records
+        collector.store.close()
+
+    def test_a_batch_of_the_most_reports_is_taken(self):
+        """As many as its bytes allow, of one word each, on a service that has nothing to do."""
+        many = (MOST_BATCH - HEAD) // 36
+
+        class Many(Upload):
+            def __len__(self) -> int:
+                return many
+
+        async def tried() -> int:
+            batcher = Batcher(lambda name, upload: np.zeros(len(upload), np.uint8))
+            empty = Many(round=0, tokens=[], keys=[], words=np.zeros((0, 1), np.uint32), codes=np.zeros(0, np.uint8))
+            codes = await batcher.put("study", empty)
+            batcher.close()
+            return len(codes)
+
+        assert asyncio.run(tried()) == many
+
+
+def answered(one: socket.socket) -> bytes:
+    """Return a whole answer."""
+    text = b""
+    while b"}" not in text:
+        part = one.recv(4000)
+        if not part:
+            break
+        text += part
+    return text
+
+
+def test_whoever_asks_about_liars_keeps_few_others_waiting(tmp_path, monkeypatch):
+    """Sixty ask at once what takes long: few wait their turn, the others are told to come again at once."""
+    collector = collector_in(tmp_path)
+    collector.open_study(plan_of())
+    while collector.questions("study").state != "released":
+        collector.close("study")
+    go_on, known = threading.Event(), StudyCore.outcome
+
+    def slow(self, malicious=0):
+        go_on.wait(20)
+        return known(self, malicious)
+
+    monkeypatch.setattr(StudyCore, "outcome", slow)
+    told: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def ask(at: int) -> None:
+        said = "answered"
+        try:
+            collector.result("study", f"{at}/1000")
+        except RefusedRequest as error:
+            said = str(error.reason)
+        with lock:
+            told[said] += 1
+            if told["busy"] == 56:
+                go_on.set()
+
+    threads = [threading.Thread(target=ask, args=(at,)) for at in range(1, 61)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert told == {"busy": 56, "answered": 4}
+    monkeypatch.setattr(StudyCore, "outcome", lambda *_: pytest.fail("it is known already"))
+    kept = next(iter(collector._outcomes))
+    assert collector.outcome(*kept) is collector._outcomes[kept]
+    collector.store.close()
+
+
+class TestKeys:
+    def test_a_lost_key_is_told_and_no_other_is_made(self, tmp_path):
+        collector = collector_in(tmp_path)
+        collector.open_study(plan_of())
+        collector.store.close()
+        kept = (tmp_path / "signing.key").read_text()
+        (tmp_path / "signing.key").unlink()
+        with pytest.raises(
+            InputError, match=r"The study 'study' is signed with the key .*, and here there is no key\."
+        ):
+            serve(tmp_path, port=0)
+        collector = collector_in(tmp_path)
+        assert not (tmp_path / "signing.key").exists()
+        assert collector.progress("study")["state"] == "open"  # it can be read
+        with pytest.raises(InputError, match=r"put the signing\.key that the study was opened with"):
+            collector.close("study")
+        assert [str(one.state) for one in collector.store.rounds("study")] == ["open"]
+        collector.store.close()
+        (tmp_path / "signing.key").write_text(kept)
+        collector = collector_in(tmp_path)
+        assert collector.close("study") == 1
+        collector.store.close()
+
+    def test_another_key_is_told_and_opens_nothing(self, tmp_path):
+        collector = collector_in(tmp_path)
+        collector.open_study(plan_of())
+        collector.store.close()
+        (tmp_path / "signing.key").write_text("ab" * 32)
+        with pytest.raises(InputError, match=r"and here the key is [0-9a-f]{16}…\. Devices refuse"):
+            serve(tmp_path, port=0)
+        collector = collector_in(tmp_path)
+        for act in (lambda: collector.close("study"), lambda: collector.open_study(plan_of(name="other"))):
+            with pytest.raises(InputError, match="Services that share a store share the key"):
+                act()
+        # Closed by somebody else, it is not opened again under this key either.
+        collector.store.move("study", 0, RoundEvent.CLOSE)
+        with pytest.raises(InputError, match="is signed with the key"):
+            collector.advance("study")
+        assert [str(one.state) for one in collector.store.rounds("study")][1:] == ["drafted"]
+        collector.store.close()
 
 
 class TestTidying:

@@ -134,7 +134,9 @@ def test_what_is_no_toml_and_what_is_not_there(tmp_path):
         read_study(tmp_path / "bytes.toml")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"items": 3}', '{"items": ["a"], "strange": 1}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"items": 3}', '{"items": ["a"], "strange": 1}', "\xff", "[" * 200_000]
+)
 def test_what_travels_is_looked_at_too(text):
     with pytest.raises(MisuseError):
         StudyPlan.from_json(text)
@@ -142,6 +144,13 @@ def test_what_travels_is_looked_at_too(text):
 
 def test_a_plan_from_elsewhere_is_checked_like_a_file(tmp_path):
     plan = json.loads(read(tmp_path).to_json())
-    for change in ({"epsilon": "64"}, {"items": ["a", "a"]}, {"name": "../x"}, {"settings": 7}, {"who": "me"}):
+    for change in (
+        {"epsilon": "64"},
+        {"items": ["a", "a"]},
+        {"items": "abcd"},
+        {"name": "../x"},
+        {"settings": 7},
+        {"who": "me"},
+    ):
         with pytest.raises(MisuseError):
             StudyPlan.from_json(json.dumps({**plan, **change}))

@@ -92,14 +92,14 @@ def simulate(
         file.write_text(done.result, encoding="utf-8")
         writing.write(load(file))
         if stay:
-            say(f"The study {plan.name} is at {done.address}. Stop it with Ctrl-C.", err=True)
-            _wait()
+            _stay(f"The study {plan.name} is at {done.address}. Stop it with Ctrl-C.")
 
 
-def _wait() -> None:
-    """Wait to be told to stop, which is how this ends: the result is written."""
+def _stay(told: str) -> None:
+    """Say where the service is, and wait to be told to stop, which is how this ends: the result is written."""
     from signal import pause
 
     with contextlib.suppress(KeyboardInterrupt):
+        say(told, err=True)
         while True:
             pause()

@@ -10,7 +10,8 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from secrets import token_bytes, token_hex
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import part
-from ..errors import MisuseError
+from ..errors import InputError, MisuseError
 from ..local.oracle_steps.packing import width
 from ..local.study.conversation import Ask
 from ..local.study.outcome import Outcome
@@ -50,6 +51,8 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 MOST_TOKENS = 1_000_000  # that are made at once
 
 _ENDED = 4  # studies whose conversations are kept after their end, for whoever asks what liars could have done
+_OUTCOMES = 16  # outcomes that are kept, by study and part of liars
+_QUEUE, _PATIENCE = 4, 30  # how many may wait for what takes long, and for how many seconds
 _log = logging.getLogger(__name__)
 
 
@@ -77,25 +80,28 @@ class StudyCollector:
     store
         Where they are kept.
     signer
-        Signs studies and questions.
+        Signs studies and questions; None where there is no key, and then nothing can be signed.
     now
         The time in seconds; it decides when a round with a deadline closes, and nothing else.
     """
 
-    def __init__(self, store: StudyStore, signer: Signer, *, now: Callable[[], float] = time) -> None:
-        self.store, self.signer, self.now = store, signer, now
+    def __init__(self, store: StudyStore, signer: Signer | None, *, now: Callable[[], float] = time) -> None:
+        self.store, self._signer, self.now = store, signer, now
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._records: dict[str, StudyRecord] = {}
         self._plans: dict[str, StudyPlan] = {}
         self._guard, self._flushing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
+        self._asking, self._widening = threading.BoundedSemaphore(_QUEUE), threading.BoundedSemaphore(_QUEUE)
         self._ended: dict[str, StudyCore] = {}  # of studies that were asked about after their end
+        self._outcomes: dict[tuple[str, Fraction], Outcome] = {}
         self._refused: Counter[tuple[str, str]] = Counter()
         self.moves = 0  # how often this collector has moved a round: what is kept of questions is old then
 
     def open_study(self, plan: StudyPlan) -> StudyRecord:
         """Publish a study, and open its first rounds. The same plan again changes nothing; another one is refused."""
         StudyCore(plan)  # what it would ask first is looked at before anything is stored
+        self.check_key()
         made = study_document(plan, self.signer)
         record = StudyRecord(
             name=plan.name,
@@ -113,6 +119,24 @@ class StudyCollector:
             )
         self.advance(plan.name)
         return record
+
+    @property
+    def signer(self) -> Signer:
+        """What signs studies and questions."""
+        if self._signer is None:
+            raise InputError("There is no signing key in the directory of this service: put back the copy of it.")
+        return self._signer
+
+    def check_key(self, name: str | None = None) -> None:
+        """Refuse to go on with a study that another key has signed, or with any of them: devices would refuse it."""
+        for record in self.store.studies() if name is None else [self.record(name)]:
+            if self._signer is None or record.key != self._signer.key:
+                here = "there is no key" if self._signer is None else f"the key is {self._signer.key[:16]}…"
+                raise InputError(
+                    f"The study {record.name!r} is signed with the key {record.key[:16]}…, and here {here}. Devices "
+                    "refuse what another key has signed: put the signing.key that the study was opened with into the "
+                    "directory of the service. Services that share a store share the key."
+                )
 
     def known_record(self, name: str) -> StudyRecord | None:
         """Return a study that was read before, at once."""
@@ -136,6 +160,21 @@ class StudyCollector:
     def _lock(self, name: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(name, threading.Lock())
+
+    @contextmanager
+    def _turn(self, lock: threading.Lock, queue: threading.BoundedSemaphore) -> Iterator[None]:
+        """Hold a lock for somebody who asked. Few may wait for one: others are sent away, or all threads would wait."""
+        if not queue.acquire(blocking=False):
+            raise RefusedRequest(Reason.BUSY)
+        try:
+            if not lock.acquire(timeout=_PATIENCE):
+                raise RefusedRequest(Reason.BUSY)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            queue.release()
 
     def _core(self, name: str) -> StudyCore:
         """Return the conversation of a study, begun anew where this collector has not led it yet."""
@@ -165,6 +204,7 @@ class StudyCollector:
         if isinstance(step, DraftRound):
             store.add_round(name, step.number, step.ask.text())
         elif isinstance(step, OpenRound):
+            self.check_key(name)
             made = question_document(step.ask, self.record(name).id, step.number, step.closes, self.signer)
             self._move(
                 name, step.number, RoundEvent.OPEN, question=made.text, signature=made.signature, closes=step.closes
@@ -218,7 +258,7 @@ class StudyCollector:
             raise RefusedRequest(Reason.UNKNOWN_ROUND)
         if state is not RoundState.OPEN:
             return None  # the conversation need not be taken up for that
-        with self._lock(name):
+        with self._turn(self._lock(name), self._asking):
             core = self._core(name)
             core.steps(self.store.rounds(name), self.now(), concluded=True)
         return core.asks[number]
@@ -332,7 +372,7 @@ class StudyCollector:
 
     def close(self, name: str) -> int:
         """Close the rounds that are open, go on, and return how many they were."""
-        self.record(name)
+        self.check_key(name)  # before a round is closed that none could follow
         opened = [one.number for one in self.store.rounds(name) if one.state is RoundState.OPEN]
         closed = [number for number in opened if self._move(name, number, RoundEvent.CLOSE)]
         self.advance(name)
@@ -366,14 +406,21 @@ class StudyCollector:
         """
         malicious = _part(assume_malicious)
         self.result(name)
-        with self._ending:  # so that whoever asks again and again keeps one core busy at most
+        known = self._outcomes.get((name, malicious))
+        if known is not None:
+            return known
+        with self._turn(self._ending, self._widening):  # whoever asks again and again keeps one core busy at most
             if name not in self._ended:
                 core = StudyCore(self.plan(name))
                 core.steps(self.store.rounds(name), self.now(), concluded=True)
                 self._ended[name] = core
                 while len(self._ended) > _ENDED:
                     del self._ended[next(iter(self._ended))]
-            return self._ended[name].outcome(malicious)
+            found = self._ended[name].outcome(malicious)
+            self._outcomes[name, malicious] = found
+            while len(self._outcomes) > _OUTCOMES:
+                del self._outcomes[next(iter(self._outcomes))]
+            return found
 
     def export(self, name: str, assume_malicious: Any = 0) -> dict[str, Any]:
         """Return everything public of a study, so that others can check it: no report, no token."""

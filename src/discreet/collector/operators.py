@@ -14,6 +14,7 @@ from ..checks import part
 from ..errors import InputError, MisuseError
 from .collector import Scrubbed, StudyCollector
 from .serving import collector_in
+from .storage import FILE
 from .study_file import StudyPlan
 
 _PATIENCE = 600  # seconds: closing a round may add up millions of reports
@@ -207,7 +208,12 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
             f"There is no directory {place}: `discreet study open` and `discreet serve` make one. A service elsewhere "
             "is given by its address, such as https://studies.example.org."
         )
-    return LocalOperator(collector_in(place, store))
+    if not make and store is None and not (Path(place) / FILE).exists():
+        raise InputError(
+            f"{place} is not the directory of a service: it has no {FILE}. `discreet study open` and `discreet serve` "
+            "make one."
+        )
+    return LocalOperator(collector_in(place, store, make=make))
 
 
 def _assuming(share: str) -> str:

@@ -16,6 +16,7 @@ class Reason(StrEnum):
 
     MALFORMED = "malformed"
     TOO_LARGE = "too-large"
+    TOO_SLOW = "too-slow"
     UNAUTHORISED = "unauthorised"
     FORBIDDEN = "forbidden"
     UNKNOWN_PLACE = "unknown-place"
@@ -49,6 +50,7 @@ OUTCOMES = {COUNTED: "counted", ALREADY_COUNTED: "already-counted"}
 REFUSALS: dict[Reason, Refusal] = {
     Reason.MALFORMED: Refusal(400, "What was sent is not written as it should be"),
     Reason.TOO_LARGE: Refusal(413, "What was sent is longer than is taken"),
+    Reason.TOO_SLOW: Refusal(408, "What was sent did not come in time: try again"),
     Reason.UNAUTHORISED: Refusal(401, "A bearer token of an operator is needed"),
     Reason.FORBIDDEN: Refusal(403, "The operator's token is not for this"),
     Reason.UNKNOWN_PLACE: Refusal(404, "There is nothing at this place"),

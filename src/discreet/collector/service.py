@@ -1,12 +1,11 @@
 """The service: what is asked of it over HTTP goes to a collector, and what goes wrong comes back as a problem document.
 
-Nothing is decided here. Bodies are read up to a limit and within a time; reports wait in the batcher for their
+Nothing is decided here. Reports wait in the batcher for their
 transaction; whatever may take longer than a moment runs in a thread. Answers and logs name no token and no report.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import threading
@@ -24,8 +23,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from .. import __version__
-from ..errors import DiscreetError
+from ..errors import DiscreetError, InputError
 from .batcher import Batcher
+from .bodies import Body, BodyLimit
 from .collector import Scope, StudyCollector
 from .metrics import exposition
 from .pages import add_pages
@@ -33,10 +33,20 @@ from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
 from .routes import ASSUMED, BATCH_BODY, MANY_BODY, NOBODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
 from .storage.store import StoreError
 from .study_file import StudyPlan
-from .uploads import MOST_BATCH, MOST_ONE, ReportBatch, Upload, hashed, key_hash, one_report, upload_of
+from .uploads import (
+    HEAD,
+    MOST_BATCH,
+    MOST_ONE,
+    BatchHead,
+    ReportBatch,
+    Upload,
+    hashed,
+    key_hash,
+    one_report,
+    upload_of,
+)  # fmt: skip
 
 MOST_PLAN = 64 << 20  # bytes: a plan has the items
-_PATIENCE = 30.0  # seconds in which a body has to come
 _TICK = 0.5  # seconds after which deadlines are looked at, at the latest
 _FRESH = 0.2  # seconds for which questions are not read again
 
@@ -70,6 +80,7 @@ class Service:
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
         self.collector, self.rates = collector, Rates(rate)
         self.batcher = Batcher(collector.take)
+        self.holding = BodyLimit()
         self.requests: Counter[int] = Counter()
         self.reports: Counter[str] = Counter()
         self._awake, self._stopped = threading.Event(), False
@@ -104,20 +115,8 @@ class Service:
             self._awake.clear()
 
     async def body(self, request: Request, most: int) -> bytes:
-        """Read a body, up to a limit and within a time."""
-        if int(request.headers.get("content-length") or 0) > most:
-            raise RefusedRequest(Reason.TOO_LARGE)
-        parts, long = [], 0
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                async for part in request.stream():
-                    long += len(part)
-                    if long > most:
-                        raise RefusedRequest(Reason.TOO_LARGE)
-                    parts.append(part)
-        except TimeoutError:
-            raise RefusedRequest(Reason.MALFORMED, "The body did not come in time.") from None
-        return b"".join(parts)
+        """Return the whole body of a request."""
+        return await Body(request, most).whole()
 
     async def allowed(self, request: Request, scope: Scope) -> None:
         """Refuse whoever has no operator's token for this."""
@@ -215,7 +214,8 @@ def _add_errors(app: FastAPI, service: Service) -> None:
         return problem(error.reason, error.detail)
 
     @app.exception_handler(StoreError)
-    async def failed(request: Request, error: StoreError) -> Response:
+    @app.exception_handler(InputError)  # a study of another key, or one that another version began
+    async def failed(request: Request, error: DiscreetError) -> Response:
         _log.warning("%s", error)
         return problem(Reason.STORE_FAILED)
 
@@ -288,18 +288,22 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/studies/{name}/batches", summary="Send many reports.", openapi_extra=BATCH_BODY)
     async def batches(name: STUDY_NAME, request: Request) -> Response:
-        batch = ReportBatch.read(await service.body(request, MOST_BATCH))
-        record = collector.known_record(name)
-        if record is None:
-            record = await run_in_threadpool(collector.record, name)
-        if batch.study.hex() != record.id:
-            raise RefusedRequest(Reason.WRONG_STUDY)
-        ask = await service.ask(name, batch.round)
-        upload = await run_in_threadpool(batch.bare if ask is None else batch.upload, ask)
-        if not len(upload):
-            return Response(b"", media_type="application/octet-stream")
-        codes = await service.counted(name, upload, known=ask is not None)
-        return Response(codes.tobytes(), media_type="application/octet-stream")
+        with service.holding.one() as more:
+            body = Body(request, MOST_BATCH, more)
+            # What the first bytes tell is looked at before the others are waited for.
+            head = BatchHead.read(await body.begin(HEAD), body.announced)
+            record = collector.known_record(name)
+            if record is None:
+                record = await run_in_threadpool(collector.record, name)
+            if head.study.hex() != record.id:
+                raise RefusedRequest(Reason.WRONG_STUDY)
+            ask = await service.ask(name, head.round)
+            batch = ReportBatch.read(await body.whole())
+            upload = await run_in_threadpool(batch.bare if ask is None else batch.upload, ask)
+            if not len(upload):
+                return Response(b"", media_type="application/octet-stream")
+            codes = await service.counted(name, upload, known=ask is not None)
+            return Response(codes.tobytes(), media_type="application/octet-stream")
 
     @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
     def enrol(name: STUDY_NAME) -> dict[str, str]:
@@ -312,9 +316,10 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     @app.post("/v1/studies", summary="Open a study (scope operate).", openapi_extra=PLAN_BODY)
     async def open_study(request: Request) -> dict[str, str]:
         await service.allowed(request, "operate")
-        body = await service.body(request, MOST_PLAN)
         try:
-            plan = await run_in_threadpool(StudyPlan.from_json, body)
+            with service.holding.one() as more:
+                body = await Body(request, MOST_PLAN, more).whole()
+                plan = await run_in_threadpool(StudyPlan.from_json, body)
             record = await run_in_threadpool(collector.open_study, plan)
         except (RefusedRequest, StoreError):
             raise

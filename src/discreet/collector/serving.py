@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..errors import InputError, MisuseError
 from .collector import StudyCollector
+from .signing import FILE as KEY
 from .signing import Signer
 from .storage import opened
 
@@ -22,7 +23,7 @@ LOCK = "serving.lock"
 _HEADERS = 20.0  # seconds in which the head of a request has to come
 
 
-def collector_in(directory: Path | str, store: str | None = None) -> StudyCollector:
+def collector_in(directory: Path | str, store: str | None = None, *, make: bool = True) -> StudyCollector:
     """Return the collector of a directory: its signing key, and its store there or elsewhere.
 
     Parameters
@@ -31,13 +32,22 @@ def collector_in(directory: Path | str, store: str | None = None) -> StudyCollec
         The directory of the service.
     store
         The address of a database; None for the SQLite file of the directory.
+    make
+        Whether to make a signing key where there is none. None is made for studies that are there already, which
+        another key has signed.
     """
     directory = Path(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise InputError(f"The directory {directory} cannot be made: {error.strerror}.") from None
-    return StudyCollector(opened(store, directory), Signer.of(directory))
+    kept = opened(store, directory)
+    try:
+        there = (directory / KEY).exists() or (make and not kept.studies())
+        return StudyCollector(kept, Signer.of(directory) if there else None)
+    except BaseException:
+        kept.close()
+        raise
 
 
 @contextlib.contextmanager
@@ -113,6 +123,7 @@ def serve(
         listening = stack.enter_context(contextlib.closing(bound(host, port)))
         collector = collector_in(directory, store)
         stack.callback(collector.store.close)
+        collector.check_key()
         if store is None:
             stack.enter_context(alone_in(Path(directory)))
         config = uvicorn.Config(

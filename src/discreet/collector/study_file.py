@@ -162,8 +162,9 @@ class StudyPlan:
         """Return the plan of a text; anything but what :meth:`to_json` writes is refused."""
         try:
             fields = json.loads(text)
-            return cls(**{**fields, "items": tuple(fields["items"])})
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            items = fields["items"]
+            return cls(**{**fields, "items": tuple(items) if isinstance(items, list) else items})
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             if isinstance(error, DiscreetError):
                 raise
             raise MisuseError("This is no plan of a study: send what `discreet study open` sends.") from None

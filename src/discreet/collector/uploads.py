@@ -23,6 +23,7 @@ from .reasons import CODES, COUNTED, Reason, RefusedRequest
 MOST_BATCH = 16 << 20  # bytes
 MOST_ONE = 1 << 17  # bytes of one report with its token, as JSON
 _HEADER = Struct("<4sI16sIII")
+HEAD = _HEADER.size  # bytes that a batch begins with
 _MAGIC, _FORMAT = b"DSCB", 1
 _TOKEN = 16  # bytes, and as many for the key
 _DIGITS = re.compile("[0-9a-f]{32}")
@@ -95,6 +96,27 @@ def upload_of(ask: Ask, number: int, token: str, key: str, report: Any) -> Uploa
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class BatchHead:
+    """What the first bytes of a batch say: the study's id, the round, and how many rows of how many bytes follow."""
+
+    study: bytes
+    round: int
+    row: int
+    many: int
+
+    @classmethod
+    def read(cls, body: bytes, long: int | None) -> BatchHead:
+        """Return what a batch begins with that has so many bytes, if that is known; what does not fit is refused."""
+        if len(body) < HEAD:
+            raise RefusedRequest(Reason.MALFORMED, f"A batch begins with {HEAD} bytes.")
+        magic, form, study, number, words, many = _HEADER.unpack_from(body)
+        row = 2 * _TOKEN + 4 * words
+        if (magic, form) != (_MAGIC, _FORMAT) or not words or (long is not None and HEAD + many * row != long):
+            raise RefusedRequest(Reason.MALFORMED, "The bytes are no batch of format 1, or not as many as it says.")
+        return cls(study=study, round=number, row=row, many=many)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportBatch:
     """A batch as it travels: the study's id, the round, and rows of token, key and words."""
@@ -108,14 +130,9 @@ class ReportBatch:
         """Return what the bytes say; the whole of them is refused where they do not fit together."""
         if len(body) > MOST_BATCH:
             raise RefusedRequest(Reason.TOO_LARGE, f"A batch has up to {MOST_BATCH:,} bytes.")
-        if len(body) < _HEADER.size:
-            raise RefusedRequest(Reason.MALFORMED, f"A batch begins with {_HEADER.size} bytes.")
-        magic, form, study, number, words, many = _HEADER.unpack_from(body)
-        row = 2 * _TOKEN + 4 * words
-        if (magic, form) != (_MAGIC, _FORMAT) or not words or _HEADER.size + many * row != len(body):
-            raise RefusedRequest(Reason.MALFORMED, "The bytes are no batch of format 1, or not as many as it says.")
-        rows = np.frombuffer(body, np.uint8, offset=_HEADER.size).reshape(many, row)
-        return cls(study=study, round=number, rows=rows)
+        head = BatchHead.read(body, len(body))
+        rows = np.frombuffer(body, np.uint8, offset=HEAD).reshape(head.many, head.row)
+        return cls(study=head.study, round=head.round, rows=rows)
 
     @classmethod
     def of(cls, study: bytes, number: int, tokens: list[bytes], keys: list[bytes], words: Words) -> ReportBatch:
