@@ -8,7 +8,10 @@ import pytest
 
 from clients import node
 from collector.serving import plan_of, served
-from discreet.local.device.participant import Participant, over_http
+from discreet.local.device.participant import Participant
+from discreet.local.device.sending import over_http
+from vectors.make_studies import PLAN, SIGNER, asked, study_document
+from vectors.reading import cases
 
 
 @pytest.fixture
@@ -28,7 +31,9 @@ def test_a_whole_study_with_devices_of_both_kinds(study, tmp_path):
     waiting, counted = dict(enumerate(tokens)), 0
 
     def here(number: int, token: str) -> str:
-        device = Participant(service.address, "study", folder=tmp_path / str(number), max_epsilon=4, token=token)
+        device = Participant(
+            service.address, "study", folder=tmp_path / str(number), max_epsilon=4, token=token, pause=0
+        )
         return device.take_part([number % 6])
 
     with node.speaking("devices.mjs") as ask:
@@ -70,14 +75,15 @@ def test_the_other_sends_what_one_wrote_down(study, tmp_path, first):
     with node.speaking("devices.mjs") as ask:
         for number in range(40):  # until one is asked in the first round
             folder = tmp_path / str(number)
-            device = Participant(service.address, "study", folder=folder, max_epsilon=4, token=tokens[0], send=send)
+            limits = {"max_epsilon": 4, "pause": 0}
+            device = Participant(service.address, "study", folder=folder, token=tokens[0], send=send, **limits)
             asked |= {"folder": str(folder), "crash": first == "typescript"}
             told = ask(asked) if first == "typescript" else _tried(device)
             if told == "waiting":
                 continue
             assert "killed before it sent" in told
             known = json.loads((folder / "study.json").read_text())
-            assert set(known) - {"asked"} == {"number", "study", "key", "seen", "token", "report"}
+            assert list(known) == ["number", "study", "key", "seen", "token", "asked", "report"]
             assert (device.take_part([5]) if first == "typescript" else ask(asked)) == "counted"
             assert json.loads((folder / "study.json").read_text())["report"] == known["report"]
             assert [json.loads(body)["report"] for body in sent] == [json.loads(known["report"])["report"]]
@@ -91,3 +97,69 @@ def _tried(device: Participant) -> str:
         return device.take_part([1])
     except OSError as error:
         return str(error)
+
+
+ANSWERED = {case["what"]: [case["status"], case["body"]] for case in cases("answers")}
+HOW = {
+    "counted": ["counted"],
+    "counted before": ["counted before"],
+    "refused": ["token-spent", "counted"],
+    "a proxy and then the service": ["a proxy that knows nothing", "counted"],
+    "a token that is not known, and another": ["token-unknown", "token-unknown", "counted"],
+    "waiting": [],
+    "too much in all": ["counted"],
+}
+
+
+@pytest.mark.parametrize("what", list(HOW))
+def test_both_write_and_send_the_same_bytes(tmp_path, what):
+    """The same answers and random bytes: the same words, bodies and files of both, call by call."""
+    node.needed()
+    made = study_document(PLAN, SIGNER)
+    shown = [asked(0 if HOW[what] else 1, 1 << 32 if HOW[what] else 2, 0), *([asked(2, 9, 1)] if not HOW[what] else [])]
+    answers = {
+        "": [200, json.dumps({"study": made.text, "signature": made.signature, "key": SIGNER.key})],
+        "/questions": [200, json.dumps({"state": "open", "questions": shown})],
+        "/enrol": [200, json.dumps({"token": "ee" * 16})],
+    }
+    most = "1/2" if what == "too much in all" else None
+    with node.speaking("records.mjs") as ask:
+        for number, answer in enumerate(HOW[what] or ["counted"]):
+            token = None if what == "counted" else f"{number // 2 + 10:x}" * 32
+            answers["/reports"] = ANSWERED[answer]
+            random = bytes(range(7 * number, 7 * number + 64)).hex() if HOW[what] else "ff" * 64
+            case = {"basket": [number % 3], "answers": answers, "random": random, "token": token, "most": most}
+            there = ask({**case, "folder": str(tmp_path / "there")})
+            assert _answered(tmp_path / "here", **case) == there
+            assert _files(tmp_path / "here") == _files(tmp_path / "there")
+    assert ("_spent.json" in _files(tmp_path / "here")) == (what not in ("waiting", "too much in all"))
+
+
+def _answered(folder, *, basket, answers, random, token, most):
+    left, bodies = bytes.fromhex(random), []
+
+    def take(many: int) -> bytes:
+        nonlocal left
+        taken, left = left[:many], left[many:]
+        return taken
+
+    def send(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
+        path = address.partition("/breakfast")[2]
+        if path == "/reports":
+            bodies.append((body or b"").decode())
+        status, told = answers[path]
+        return status, told.encode()
+
+    device = Participant(
+        "http://service", "breakfast", folder=folder, max_epsilon=1, max_total_epsilon=most, token=token, pause=0,
+        send=send, now=lambda: 0.0, take=take,
+    )  # fmt: skip
+    try:
+        told: str = device.take_part(basket)
+    except (ValueError, OSError) as error:
+        told = str(error)
+    return {"told": told, "bodies": bodies, "left": len(left)}
+
+
+def _files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".json"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
 from collections import Counter
@@ -90,7 +91,7 @@ def test_the_code_of_the_page_runs(number, tmp_path):
     offline = "data:text/javascript,globalThis.fetch = () => Promise.reject(new Error('no network'))"
     done = subprocess.run(
         ["node", "--import", offline, "--input-type=module", "-"],
-        input=BLOCKS[number], cwd=tmp_path, capture_output=True, text=True,
+        input=BLOCKS[number], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -78,7 +78,8 @@ class TestAWholeStudy:
         with served(tmp_path / "service") as first:
             _, operator = opened(first, protocol="adept", name="whole", who="anyone")
             people = [
-                Participant(first.address, "whole", folder=tmp_path / f"device-{at}", max_epsilon=4) for at in range(30)
+                Participant(first.address, "whole", folder=tmp_path / f"device-{at}", max_epsilon=4, pause=0)
+                for at in range(30)
             ]
             standing: Counter[str] = Counter()
             port = int(first.address.rpartition(":")[2])

@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.collector.reasons import CODES, COUNTED, REFUSALS, Reason, RefusedRequest
+from discreet.collector.service import problem
 from discreet.collector.states import TRANSITIONS, RoundEvent, RoundState, after, before
 from discreet.collector.uploads import MOST_BATCH, MOST_ONE, ReportBatch, one_report, upload_of
 from discreet.errors import MisuseError
 from discreet.local.device.client import client
+from discreet.local.device.sending import ANOTHER_TOKEN, FINAL
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 from vectors.reading import cases
@@ -116,6 +118,21 @@ def test_every_reason_is_on_the_page():
     told = {reason: (int(status), int(code) if code else None) for reason, status, code in rows}
     assert told == {str(reason): (one.status, one.code) for reason, one in REFUSALS.items()}
     assert f"{MOST_ONE:,} bytes for one report, {MOST_BATCH:,} for a batch" in PAGE.read_text()
+
+
+def test_what_ends_a_report_is_one_list():
+    """The page, both clients by their vectors, and what the service says: a new reason has to be decided on."""
+    (line,) = re.findall(r"^- These reasons end it: (.*)\.$", PAGE.read_text(), re.MULTILINE)
+    assert set(re.findall("`([a-z-]+)`", line)) == FINAL
+    assert {str(reason) for reason in Reason} >= {*FINAL, ANOTHER_TOKEN}
+    answered = {case["what"]: case for case in cases("answers")}
+    for reason in Reason:
+        case, said = answered[reason], problem(reason)
+        assert (case["status"], json.loads(case["body"])) == (said.status_code, json.loads(bytes(said.body)))
+        ends = "refused" if reason in FINAL else "another-token" if reason == ANOTHER_TOKEN else "again"
+        assert case["fate"] == ends
+        # What ends a report is said of this one, and not of the moment.
+        assert ends == "again" or CODES.get(reason) is not None
 
 
 def test_rounds_go_one_way():

@@ -1,7 +1,8 @@
 """Write the golden vectors of studies: `python tests/vectors/make_studies.py`. As frozen as those of `make.py`.
 
 `packed` has reports as words, `batches` the bytes that many of them travel in, and `studies` the signed texts of a
-study and its questions, good ones and bad ones. `signatures` has those of RFC 8032, and what is refused although some
+study and its questions, good ones and bad ones. `answers` has what may come back for a report, and what then becomes of
+it. `signatures` has those of RFC 8032, and what is refused although some
 library takes it. `docs/wire.md` says how the files are read.
 """
 
@@ -17,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from discreet.collector.documents import question_document, study_document, study_id
+from discreet.collector.reasons import REFUSALS
 from discreet.collector.signing import Signer
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
 from discreet.local.device.ed25519 import _EIGHTH as EIGHTH
 from discreet.local.device.ed25519 import _ORDER as ORDER
+from discreet.local.device.sending import fate_of
 from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracle_steps.packing import pack, width
 from discreet.local.study.conversation import Ask, Who
@@ -144,6 +147,25 @@ def studies() -> list[Case]:
         text, signature = signed(QUESTION, {**json.loads(asked(0, half, 0)["question"]), **fields})
         return {"question": text, "signature": signature}
 
+    def about(**fields: Any) -> Case:
+        question = {**json.loads(asked(0, half, 0)["question"])["question"], **fields}
+        return {"questions": {"state": "open", "questions": [changed_question(question=question)]}}
+
+    def without(name: str) -> Case:
+        text, signature = signed(STUDY, {one: value for one, value in words.items() if one != name})
+        return {"study": {**good, "study": text, "signature": signature}}
+
+    def nested(depth: int) -> Any:
+        return [nested(depth - 1)] if depth else 0
+
+    def related(how: str, pairs: str) -> Case:
+        """Return a study about relations of one kind, with a question about those of another."""
+        study = changed(pairs=how)
+        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        text, signature = signed(QUESTION, {**question, "question": {**question["question"], "pairs": pairs}})
+        shown = {"state": "open", "questions": [{"question": text, "signature": signature}]}
+        return {"study": study, "questions": shown}
+
     first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
     seen = [0, 0, half, "00" * 32]
     cases: dict[str, Case] = {
@@ -187,8 +209,78 @@ def studies() -> list[Case]:
         "who beyond": {"questions": {"state": "open", "questions": [changed_question(who=[0, (1 << 32) + 1])]}},
         "a round below 0": {"questions": {"state": "open", "questions": [changed_question(round=-1)]}},
         "no state": {"questions": {"questions": []}},
+        **{f"a study without {name}": without(name) for name in words},
+        "settings that are a list": {"study": changed(settings=[])},
+        "a title that is a number": {"study": changed(title=1)},
+        "nothing that is wanted": {"study": changed(top=0)},
+        "patterns of nothing": {"study": changed(least=0)},
+        "rounds that are counted": {"study": changed(rounds=3)},
+        "no rounds": {"study": changed(rounds=0)},
+        "rounds that are text": {"study": changed(rounds="3")},
+        "somebody else who may take part": {"study": changed(who="friends")},
+        "a delta that is a number": {"study": changed(delta=0)},
+        "a field that the format does not name": {"study": changed(more="x")},
+        "lists within each other": {"study": changed(settings={"more": nested(62)})},
+        "lists within each other, one more": {"study": changed(settings={"more": nested(63)})},
+        "a question with lists within each other": {
+            "questions": {"state": "open", "questions": [changed_question(more=nested(63))]}
+        },
+        "a question with lists within each other, one more": {
+            "questions": {"state": "open", "questions": [changed_question(more=nested(64))]}
+        },
+        "a question without expires": {
+            "questions": {"state": "open", "questions": [without_expires(asked(0, half, 0))]}
+        },
+        "all items of the list": about(of=3),
+        "more items than the list has": about(of=4),
+        "the last item of the list": about(of=[[0, 2], 2]),
+        "an item beyond the list": about(of=[0, 3]),
+        "an item beyond the list, in an itemset": about(of=[[0, 1], [1, 3]]),
+        "an order beyond the list": about(ask="prefix", of=[[0]], order=[0, 1, 3], length=1),
+        "relations of a study that has none": about(of=[[0, 1]], pairs="after"),
+        "items together of a study without relations": about(of=[[0, 1]], pairs="together"),
+        "a square of items": about(ask="projection", of=3, pairs="folded"),
+        "the relations of a study": related("after", "after"),
+        "other relations than those of a study": related("after", "given"),
     }
     return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
+
+
+def without_expires(shown: Case) -> Case:
+    """Return a question without the field that says until when it is asked."""
+    told = json.loads(shown["question"])
+    text, signature = signed(QUESTION, {name: value for name, value in told.items() if name != "expires"})
+    return {"question": text, "signature": signature}
+
+
+def answers() -> list[Case]:
+    """Return what may come back for a report: what a service says, and what others do who answer in its place."""
+    found = [("counted", 200, '{"outcome":"counted"}'), ("counted before", 200, '{"outcome":"already-counted"}')]
+    for reason, refusal in REFUSALS.items():
+        told = {"type": f"urn:discreet:{reason}", "title": refusal.title, "status": refusal.status, "reason": reason}
+        found.append((str(reason), refusal.status, _compact(told)))
+    spent = _compact({"type": "urn:discreet:token-spent", "title": "The token was spent", "reason": "token-spent"})
+    found += [
+        ("a network that wants a login", 403, "<html>please log in</html>"),
+        ("a network that wants a login, and says that all is well", 200, "<html>please log in</html>"),
+        ("a proxy that knows nothing", 404, "nginx"),
+        ("nothing", 409, ""),
+        ("a reason without its type", 409, '{"reason":"token-spent"}'),
+        ("a type of somebody else", 409, '{"type":"about:blank","reason":"token-spent"}'),
+        ("a type of another reason", 409, '{"type":"urn:discreet:busy","reason":"token-spent"}'),
+        ("a reason that is a list", 409, '{"type":"urn:discreet:token-spent","reason":["token-spent"]}'),
+        ("half a document", 409, spent[:-1]),
+        ("a document in a list", 409, f"[{spent}]"),
+        ("a refusal that says that all is well", 200, spent),
+        ("a reason that there is not yet", 409, '{"type":"urn:discreet:tired","title":"Tired","reason":"tired"}'),
+        ("an outcome that there is not", 200, '{"outcome":"lost"}'),
+        ("an outcome with an error", 500, '{"outcome":"counted"}'),
+        ("elsewhere", 302, ""),
+        ("elsewhere, with a refusal", 307, spent),
+        ("a service that is down", 502, "<html>Bad Gateway</html>"),
+    ]
+    cases = [{"what": what, "status": status, "body": body} for what, status, body in found]
+    return [{**case, "fate": fate_of(case["status"], case["body"].encode())[0]} for case in cases]
 
 
 # The secret keys and messages of the tests of RFC 8032, section 7.1, without the long one.
@@ -279,7 +371,8 @@ def _compact(value: Any) -> str:
 
 def files() -> dict[str, str]:
     """Return what each file holds."""
-    cases = {"packed": packed(), "batches": batches(), "studies": studies(), "signatures": signatures()}
+    cases = {"packed": packed(), "batches": batches(), "studies": studies(), "answers": answers()}
+    cases["signatures"] = signatures()
     lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 

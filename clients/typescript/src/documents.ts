@@ -32,14 +32,22 @@ export interface StudyText {
   readonly told: Fields;
 }
 
-/** A question that was checked: its round, whom it asks, until when, the hash of its text, and what is asked. */
+/** A question that was checked: its round, whom it asks, until when, its text with its hash, and what is asked. */
 export interface QuestionText {
   readonly round: number;
   readonly start: number;
   readonly stop: number;
   readonly expires: number | null;
   readonly hash: string;
+  readonly text: string;
   readonly question: Fields;
+}
+
+/** Return the name of a study. It comes in links, and is part of an address and of a path: nothing else passes. */
+export function checkedName(name: string): string {
+  if (typeof name === "string" && /^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) return name;
+  const given = `'${String(name).slice(0, 78)}'`;
+  throw new Refused(`The name of a study is small letters, digits and dashes, 63 at most; ${given} was given.`);
 }
 
 /** What the owner of a device allows. */
@@ -65,14 +73,9 @@ export async function studyOf(
   if (!(await isSigned(given, STUDY, text, signature))) throw new Refused(unsigned("study"));
   const told = read(text, "study", MOST_STUDY);
   const [epsilon, delta] = [numberOf(told, "epsilon"), numberOf(told, "delta", "0")];
+  const fits = FIELDS.every(([name, fit]) => fit(field(told, name)));
   const items = field(told, "items");
-  if (
-    field(told, "name") !== name ||
-    !/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) ||
-    field(told, "key") !== given ||
-    !["none", "given", "after", "together"].includes(field(told, "pairs") as string) ||
-    !isTexts(items)
-  ) {
+  if (!fits || !isTexts(items) || field(told, "name") !== checkedName(name) || field(told, "key") !== given) {
     throw new Refused(otherFormat("study"));
   }
   within("study", epsilon, delta, maxEpsilon, maxDelta);
@@ -109,7 +112,7 @@ async function questionOf(one: Json, study: StudyText, known: ReadonlySet<string
   }
   const told = read(text, "question", MOST_QUESTION);
   if (field(told, "study") !== study.id) throw new Refused("The question belongs to another study.");
-  const [who, round, expires] = [field(told, "who"), field(told, "round"), field(told, "expires") ?? null];
+  const [who, round, expires] = [field(told, "who"), field(told, "round"), field(told, "expires")];
   const question = field(told, "question");
   const [start, stop] = Array.isArray(who) && who.length === 2 ? who : [];
   const fits = isWhole(start) && isWhole(stop) && 0 <= start && start < stop && stop <= WORD;
@@ -120,7 +123,24 @@ async function questionOf(one: Json, study: StudyText, known: ReadonlySet<string
   if (isOver(numberOf(question, "epsilon"), study.epsilon) || isOver(numberOf(question, "delta", "0"), study.delta)) {
     throw new Refused("The question asks for more than its study says.");
   }
-  return { round, start, stop, expires, hash, question };
+  if (!["folded", study.told["pairs"]].includes(field(question, "pairs") ?? "folded")) {
+    throw new Refused("The question is about other relations than its study says.");
+  }
+  if (named(question).some((one) => one >= study.items.length)) {
+    throw new Refused("The question is about items that are not on the list of its study.");
+  }
+  return { round, start, stop, expires, hash, text, question };
+}
+
+/**
+ * Return the items that a question names, and the last where it is about all below a number.
+ *
+ * Of what is not written as a question is, nothing is looked at: it is refused before it is answered.
+ */
+function named(question: Fields): number[] {
+  const of = field(question, "of");
+  const lists = [of, field(question, "order")].map((one) => (Array.isArray(one) ? one.flat() : []));
+  return [...(isWhole(of) ? [of - 1] : []), ...lists.flat().filter(isWhole)];
 }
 
 function checkApart(seen: readonly Seen[], questions: readonly QuestionText[]): void {
@@ -159,6 +179,25 @@ async function isSigned(key: string, purpose: string, text: string, signature: s
   if (signer === undefined || signed === undefined) return false;
   return verified(signer, new TextEncoder().encode(purpose + text), signed);
 }
+
+const isText = (value: Json | undefined): boolean => typeof value === "string";
+const isCount = (value: Json | undefined): boolean => isWhole(value) && value >= 1;
+const isOneOf = (...words: string[]) => (value: Json | undefined): boolean => words.includes(value as string);
+
+/** What a study says beside its name, its key and what is checked as a number: each field has to be there. */
+const FIELDS: [string, (value: Json | undefined) => boolean][] = [
+  ["title", isText],
+  ["asks", isText],
+  ["protocol", isText],
+  ["settings", isFields],
+  ["top", isCount],
+  ["least", isCount],
+  ["delta", isText],
+  ["items", isTexts],
+  ["pairs", isOneOf("none", "given", "after", "together")],
+  ["rounds", (value) => value === null || isCount(value)],
+  ["who", isOneOf("tokens", "anyone")],
+];
 
 function isTexts(value: Json | undefined): value is string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");

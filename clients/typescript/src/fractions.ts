@@ -16,6 +16,11 @@ export function isOver(one: Fraction, other: Fraction): boolean {
   return one[0] * other[1] > other[0] * one[1];
 }
 
+/** Return the sum of two. */
+export function plus(one: Fraction, other: Fraction): Fraction {
+  return [one[0] * other[1] + other[0] * one[1], one[1] * other[1]];
+}
+
 /** Return a ratio the way round in which it is 1 or more. */
 export function both([over, under]: Fraction): Fraction {
   return over < under ? fraction(under, over) : [over, under];

@@ -7,5 +7,6 @@ export { type QuestionText, type StudyText, questionsOf, studyOf } from "./docum
 export { type Take } from "./draws.js";
 export { type Fields, type Json, Refused } from "./json.js";
 export { type Known, Memory, type Store, indexedStore, localStore } from "./memory.js";
-export { Participant, type ParticipantOptions, type Send, type Standing, Unreached } from "./participant.js";
+export { Participant, type ParticipantOptions, type Standing } from "./participant.js";
+export { type Send, Unreached } from "./sending.js";
 export { type Limit, check, parsed } from "./trust.js";

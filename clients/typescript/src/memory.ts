@@ -5,8 +5,10 @@
  * crash at any moment a store has either what was written before or what was written last.
  */
 
-import { type Fields, type Json, isFields } from "./json.js";
 import type { Seen } from "./documents.js";
+import { type Fraction, plus } from "./fractions.js";
+import { type Json, Refused, isFields } from "./json.js";
+import { type Limit, numberOf, withinTotal } from "./trust.js";
 
 /** Texts by name, which last. `set` is done only when the text would survive a crash. */
 export interface Store {
@@ -24,13 +26,19 @@ export interface Known {
   key?: string;
   seen?: Seen[];
   token?: string;
-  /** What it was asked, for showing what the report gives away; the Python device does not keep it. */
-  asked?: Fields;
+  /** The signed text of what it was asked, for showing what the report gives away. */
+  asked?: string;
   /** The body of its one report, as it travels. */
   report?: string;
   outcome?: "counted" | "already-counted" | "refused";
+  /** Why the report was not taken; without an outcome, that its token is not known. */
   reason?: string;
+  /** Of the record of all studies together: the name of each that was answered in, and the epsilon as it was written. */
+  spent?: [study: string, epsilon: string][];
 }
+
+const SPENT = "_spent"; // the record of all studies together; no study has such a name
+const DAMAGED = "What this device remembers is damaged: it answers no more.";
 
 const turns = new Map<string, Promise<unknown>>();
 
@@ -65,7 +73,7 @@ export class Memory {
     } catch {
       // as for anything else that is no record
     }
-    if (!isFields(known)) throw new Error("What this device remembers of the study is damaged: it answers no more.");
+    if (!isFields(known)) throw new Error(DAMAGED);
     return known as Known;
   }
 
@@ -75,7 +83,40 @@ export class Memory {
   }
 }
 
-/** Texts in a browser's IndexedDB, each written through to the disk before it is done. */
+/** What a device gives away in all studies of one store: the epsilon of each that it answers in. */
+export class Spending {
+  private readonly memory: Memory;
+
+  constructor(store: Store) {
+    this.memory = new Memory(store, SPENT);
+  }
+
+  /** Write down what an answer gives away, before it is made; refuse it where that would be too much in all. */
+  async charge(study: string, epsilon: string, most?: Limit): Promise<void> {
+    return this.memory.held(async (known) => {
+      const others = read(known).filter(([name]) => name !== study);
+      const spent = others.reduce<Fraction>((sum, [, , number]) => plus(sum, number), [0n, 1n]);
+      if (most !== undefined) withinTotal(numberOf({ epsilon }, "epsilon"), spent, most);
+      known.spent = [...others.map(([name, text]): [string, string] => [name, text]), [study, epsilon]];
+      await this.memory.write(known);
+    });
+  }
+}
+
+function read({ spent = [] }: Known): [study: string, epsilon: string, number: Fraction][] {
+  try {
+    return spent.map(([study, epsilon]) => [String(study), epsilon, numberOf({ epsilon }, "epsilon")]);
+  } catch (error) {
+    if (error instanceof Refused || error instanceof TypeError) throw new Error(DAMAGED);
+    throw error;
+  }
+}
+
+/**
+ * Texts in a browser's IndexedDB, each written through to the disk before it is done.
+ *
+ * The browser is asked to keep them where room is short: a device that forgets may be asked again.
+ */
 export function indexedStore(database = "discreet"): Store {
   const opened = new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(database, 1);
@@ -83,6 +124,7 @@ export function indexedStore(database = "discreet"): Store {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
+  let asked = false;
   return {
     async get(name) {
       const transaction = (await opened).transaction("studies", "readonly");
@@ -93,6 +135,7 @@ export function indexedStore(database = "discreet"): Store {
       });
     },
     async set(name, text) {
+      asked ||= askToKeep();
       const transaction = (await opened).transaction("studies", "readwrite", { durability: "strict" });
       transaction.objectStore("studies").put(text, name);
       return new Promise((resolve, reject) => {
@@ -109,8 +152,18 @@ export function indexedStore(database = "discreet"): Store {
  * A browser writes them to the disk when it likes to, so they survive a crash of the page and not always one of the machine.
  */
 export function localStore(storage: Storage = localStorage): Store {
+  let asked = false;
   return {
     get: async (name) => storage.getItem(`discreet ${name}`) ?? undefined,
-    set: async (name, text) => storage.setItem(`discreet ${name}`, text),
+    set: async (name, text) => {
+      asked ||= askToKeep();
+      storage.setItem(`discreet ${name}`, text);
+    },
   };
+}
+
+/** Ask the browser to keep what is stored; nobody waits for the answer, as some browsers put the question to a person. */
+function askToKeep(): true {
+  globalThis.navigator?.storage?.persist?.().catch(() => false);
+  return true;
 }

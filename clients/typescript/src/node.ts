@@ -3,19 +3,29 @@
  *
  * A write goes to a file beside it, is forced to the disk, and takes the place of what was there; then the folder is forced
  * too. Programs on one folder take turns: whoever is at work has put a file with its number beside the record. One that was
- * killed leaves that file behind, and the next program sees that nobody of that number runs any more. Machines that share a
- * folder do not see each other's programs: give each a folder of its own.
+ * killed leaves that file behind, and the next program sees that nobody of that number runs any more. Of several that see
+ * it, the one takes its place that could put down a claim to it. Machines that share a folder do not see each other's
+ * programs: give each a folder of its own.
  */
 
 import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import type { Store } from "./memory.js";
 
 const AGAIN = 50; // milliseconds until a program that waits for its turn looks again
 
-/** Texts in a folder, which is made where it is not there; `patience` is how many milliseconds a program waits for its turn. */
-export function folderStore(folder: string, { patience = 60_000 } = {}): Store {
-  const placeOf = (name: string, kind = "json"): string => join(folder, `${name}.${kind}`);
+/**
+ * Texts in a folder, which is made where it is not there.
+ *
+ * It is given by its whole path; `~` stands for one's home. `patience` is how many milliseconds a program waits for its turn.
+ */
+export function folderStore(given: string, { patience = 60_000 } = {}): Store {
+  const folder = wholePath(given);
+  const placeOf = (name: string, kind = "json"): string => {
+    if (!/^[_a-z0-9][a-z0-9-]*$/.test(name)) throw new TypeError("A name is small letters, digits and dashes, and no path.");
+    return join(folder, `${name}.${kind}`);
+  };
   // What stands in the file of a turn: who has it, and which of its turns that is.
   const mine = new Map<string, string>();
   return {
@@ -48,6 +58,16 @@ export function folderStore(folder: string, { patience = 60_000 } = {}): Store {
   };
 }
 
+/** Return where a folder is: a relative one would be another, and empty, for a program that begins elsewhere. */
+function wholePath(folder: string): string {
+  const place = /^~(?=$|[/\\])/.test(folder) ? join(homedir(), folder.slice(1)) : folder;
+  if (isAbsolute(place)) return place;
+  throw new TypeError(
+    "The folder in which a device remembers is given by its whole path, such as /home/me/.breakfast or ~/.breakfast; " +
+      `'${String(folder).slice(0, 78)}' was given.`,
+  );
+}
+
 /** Put the file of a turn in its place, which only one program can; wait while one that runs has it. */
 async function taken(place: string, turn: string, patience: number): Promise<void> {
   const own = `${place}.${crypto.randomUUID()}`;
@@ -55,33 +75,51 @@ async function taken(place: string, turn: string, patience: number): Promise<voi
   await forced(own, "wx", (file) => file.writeFile(turn));
   try {
     for (;;) {
-      try {
-        return await link(own, place); // whole, or not at all: nobody reads half of it
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST") throw error;
-      }
       const other = await readText(place);
-      if (other === undefined) continue;
-      if (!(await runs(other))) await clearedAway(place, other);
-      else if (Date.now() >= until) {
+      if (other === undefined ? await linked(own, place) : !(await runs(other)) && (await succeeded(place, other, own))) return;
+      if (other === undefined) continue; // somebody else was quicker: look who
+      if (Date.now() >= until) {
         throw new Error(`Another program takes part from this folder: end it, or wait until it is done. It has ${place}.`);
-      } else await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
   } finally {
     await rm(own, { force: true });
   }
 }
 
-/** Take the file of a dead program away; if somebody else was quicker and it is the file of another, put that back. */
-async function clearedAway(place: string, dead: string): Promise<void> {
-  const aside = `${place}.${crypto.randomUUID()}`;
+/**
+ * Take the place of a program that died, and return whether that could be.
+ *
+ * Its file may be changed by one program alone: by whoever put down a claim to it, or, where that one died too, a claim to
+ * the claim, and so on. A claim is named after the turn it is to, which nobody has twice. Somebody slow may claim what was
+ * cleared up long ago, so whoever has claimed looks once more whether the dead turn is still there.
+ */
+async function succeeded(place: string, dead: string, own: string): Promise<boolean> {
+  const claims: string[] = [];
+  for (let turn: string | undefined = dead; turn !== undefined; ) {
+    const claim = `${place}.to.${turn.split(" ").at(-1)!.replace(/[^0-9a-z-]/g, "_")}`;
+    claims.push(claim);
+    if (await linked(own, claim)) {
+      const still = (await readText(place)) === dead;
+      if (still) await rename(own, place);
+      for (const one of still ? claims : [claim]) await rm(one, { force: true });
+      return still;
+    }
+    turn = await readText(claim);
+    if (turn !== undefined && (await runs(turn))) return false;
+  }
+  return false;
+}
+
+/** Put a file in a place where there is none, whole or not at all: nobody reads half of it. Return whether that could be. */
+async function linked(own: string, place: string): Promise<boolean> {
   try {
-    await rename(place, aside);
-    if ((await readText(aside)) !== dead) await link(aside, place);
+    await link(own, place);
+    return true;
   } catch (error) {
-    if (!["ENOENT", "EEXIST"].includes(codeOf(error))) throw error;
-  } finally {
-    await rm(aside, { force: true });
+    if (codeOf(error) !== "EEXIST") throw error;
+    return false;
   }
 }
 

@@ -8,10 +8,12 @@
 
 import type { Pair } from "./answering.js";
 import { client } from "./client.js";
-import { MOST_STUDY, type Limits, type QuestionText, type StudyText, hexOf, questionsOf, studyOf } from "./documents.js";
+import { type Limits, type QuestionText, type StudyText, checkedName, hexOf, questionsOf, studyOf } from "./documents.js";
 import { type Take, secure } from "./draws.js";
-import { type Fields, type Json, Refused, field, isFields } from "./json.js";
-import { type Known, Memory, type Store } from "./memory.js";
+import { type Fields, type Json, Refused, field } from "./json.js";
+import { type Known, Memory, Spending, type Store } from "./memory.js";
+import { ANOTHER_TOKEN, type Send, Unreached, fateOf, overHttp, problemOf, toldIn } from "./sending.js";
+import { type Limit, check } from "./trust.js";
 
 /**
  * How a device stands. `counted`, `already-counted`: its one report was taken, now or before. `waiting`: the study goes on,
@@ -20,52 +22,13 @@ import { type Known, Memory, type Store } from "./memory.js";
  */
 export type Standing = "counted" | "already-counted" | "waiting" | "not-asked" | "refused";
 
-/** The service was not reached, or cannot answer now. The same bytes are sent again with the next call. */
-export class Unreached extends Error {
-  override name = "Unreached";
-}
-
-/** Sends a request and returns status and body; an `Unreached` where nobody answers. */
-export type Send = (method: "GET" | "POST", address: string, body?: string) => Promise<{ status: number; body: string }>;
-
-const MOST_ANSWER = 4 * MOST_STUDY;
 const OVER = ["released", "scrubbed"];
-
-/** Send one request without cookies or anything else that tells who sends it. */
-export const overHttp: Send = async (method, address, body) => {
-  try {
-    const answer = await fetch(address, {
-      method,
-      ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      cache: "no-store",
-      redirect: "error",
-      signal: AbortSignal.timeout(30_000),
-    });
-    return { status: answer.status, body: await limited(answer) };
-  } catch (error) {
-    throw new Unreached(`The service was not reached: ${String(error)}`);
-  }
-};
-
-/** Return the text of an answer, and stop reading where it is longer than any that there is. */
-async function limited(answer: Response): Promise<string> {
-  const parts: BlobPart[] = [];
-  let length = 0;
-  for (const reader = answer.body?.getReader(); reader !== undefined; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > MOST_ANSWER) throw new Unreached("The service says more than a device reads.");
-    parts.push(value as Uint8Array<ArrayBuffer>);
-  }
-  return new Blob(parts).text();
-}
 
 export interface ParticipantOptions extends Limits {
   /** Where the device remembers: `indexedStore()`, `localStore()`, `folderStore(…)` of Node, or a store of your own. */
   readonly store: Store;
+  /** What the owner gives away at most in all studies of the store together; without it there is no such limit. */
+  readonly maxTotalEpsilon?: Limit;
   /** The token that it was given; without one it asks for one, where anyone may take part. */
   readonly token?: string;
   /** The key of the service, as hexadecimal digits; without one it keeps the first that comes, and no other after it. */
@@ -85,6 +48,7 @@ export interface ParticipantOptions extends Limits {
 export class Participant {
   private readonly address: string;
   private readonly memory: Memory;
+  private readonly spending: Spending;
   private readonly send: Send;
   private readonly take: Take;
 
@@ -100,8 +64,9 @@ export class Participant {
     if (crypto.subtle === undefined) {
       throw new Error("Signatures cannot be checked on a page that came by http://: open it by https://.");
     }
-    this.address = `${address.replace(/\/+$/, "")}/v1/studies/${name}`;
+    this.address = `${address.replace(/\/+$/, "")}/v1/studies/${checkedName(name)}`;
     this.memory = new Memory(options.store, name);
+    this.spending = new Spending(options.store);
     this.send = options.send ?? overHttp;
     this.take = options.take ?? secure;
   }
@@ -109,7 +74,8 @@ export class Participant {
   /**
    * Do the next thing there is to do, and return how this device stands; call it again while it waits.
    *
-   * A `Refused` says why the device does not answer what is asked, an `Unreached` that the service was not reached.
+   * A `Refused` says why the device does not answer what is asked, or that the service does not know its token: then the
+   * same report goes with another. An `Unreached` says that the service was not reached, or that what answered is none.
    */
   async takePart(
     basket: Iterable<number>,
@@ -124,13 +90,16 @@ export class Participant {
       if (known.report === undefined) {
         const asked = await this.asked(known);
         if (typeof asked === "string") return asked;
+        // Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
+        check(asked.question, this.options.maxEpsilon, this.options.maxDelta);
         const token = await this.token(known);
+        await this.spending.charge(this.name, asked.question["epsilon"] as string, this.options.maxTotalEpsilon);
         const ready = new Promise((resolve) => setTimeout(resolve, this.options.pause ?? 1000));
         const report = client(asked.question, basket, { ...this.options, ...pairs, take: this.take });
         const key = hexOf(this.take(16));
         const told = JSON.parse(new TextDecoder().decode(report)) as Json;
         // The body as it travels, so that what is sent again is what was sent before.
-        known.asked = asked.question;
+        known.asked = asked.text;
         known.report = JSON.stringify({ round: asked.round, token, key, report: told });
         await this.memory.write(known);
         await ready;
@@ -188,59 +157,58 @@ export class Participant {
   private async token(known: Known): Promise<string> {
     if (known.token === undefined) {
       const given = this.options.token;
-      const token = given ?? String(field(await this.got("/enrol", "{}"), "token") ?? "");
-      if (!/^[0-9a-f]{32}$/.test(token)) {
-        const whose = given === undefined ? "The service gave" : "The device was given";
-        throw new Refused(`${whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.`);
-      }
-      known.token = token;
+      known.token = this.checked(given ?? String(field(await this.got("/enrol", "{}"), "token") ?? ""));
       await this.memory.write(known);
     }
     return known.token;
   }
 
+  private checked(token: string): string {
+    if (/^[0-9a-f]{32}$/.test(token)) return token;
+    const whose = this.options.token === undefined ? "The service gave" : "The device was given";
+    throw new Refused(`${whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.`);
+  }
+
   /** Send the report that is remembered, unless the service has it already. */
   private async sent(known: Known): Promise<Standing> {
     if (known.outcome !== undefined) return known.outcome === "refused" ? "refused" : "already-counted";
-    const { status, body } = await this.send("POST", `${this.address}/reports`, known.report!);
-    const told = read(body);
-    const outcome = field(told, "outcome");
-    if (status === 200 && (outcome === "counted" || outcome === "already-counted")) {
-      known.outcome = outcome;
-    } else if (isFinal(status)) {
-      Object.assign(known, { outcome: "refused", reason: String(field(told, "reason") ?? status).slice(0, 80) });
-    } else {
-      throw new Unreached(`The service cannot take the report now (status ${status}).`);
+    const given = this.options.token;
+    if (known.reason === ANOTHER_TOKEN && given !== undefined && given !== known.token) {
+      await this.withToken(known, this.checked(given));
     }
+    const { status, body } = await this.send("POST", `${this.address}/reports`, known.report!);
+    const [fate, why] = fateOf(status, body);
+    if (fate === "again") throw new Unreached(`The service cannot take the report now (${why}).`);
+    delete known.reason;
+    if (fate !== "another-token") known.outcome = fate;
+    if (why !== "") known.reason = why;
     await this.memory.write(known);
-    return known.outcome!;
+    if (fate === "another-token") {
+      throw new Refused("The service does not know the token: give the right one, and the same report goes with it.");
+    }
+    return fate;
+  }
+
+  /** Put another token to the report. The service said that it does not know the first: nothing was counted. */
+  private async withToken(known: Known, token: string): Promise<void> {
+    const body = JSON.parse(known.report!) as Fields;
+    Object.assign(known, { token, report: JSON.stringify({ ...body, token }) });
+    delete known.reason;
+    await this.memory.write(known);
   }
 
   private async got(path: string, sent?: string): Promise<Fields> {
     const { status, body } = await this.send(sent === undefined ? "GET" : "POST", this.address + path, sent);
-    const told = read(body);
-    if (status === 200) return told;
-    if (isFinal(status)) {
-      throw new Refused(`The service does not answer: ${String(field(told, "title") ?? status).slice(0, 80)}.`);
+    const told = toldIn(body);
+    if (status === 200 && told !== undefined) return told;
+    const problem = problemOf(status, told);
+    if (problem === undefined || status >= 500 || status === 408 || status === 429) {
+      throw new Unreached(`The service cannot answer now (status ${status}).`);
     }
-    throw new Unreached(`The service cannot answer now (status ${status}).`);
+    throw new Refused(`The service does not answer: ${problem.title}.`);
   }
-}
-
-/** Return whether sending the same again would be answered in the same way. */
-function isFinal(status: number): boolean {
-  return 400 <= status && status < 500 && status !== 408 && status !== 429;
 }
 
 function copied(bytes: Uint8Array): ArrayBuffer {
   return new Uint8Array(bytes).buffer;
-}
-
-function read(body: string): Fields {
-  try {
-    const told = JSON.parse(body) as Json;
-    return isFields(told) ? told : {};
-  } catch {
-    return {};
-  }
 }

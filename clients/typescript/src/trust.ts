@@ -6,7 +6,7 @@
  */
 
 import { OWN, type Question } from "./answering.js";
-import { type Fraction, isOver, shown, written } from "./fractions.js";
+import { type Fraction, isOver, plus, shown, written } from "./fractions.js";
 import { type Fields, type Json, Refused, decoded, field, isFields, parse } from "./json.js";
 import {
   MOST_CELLS,
@@ -69,6 +69,23 @@ export function within(what: string, epsilon: Fraction, delta: Fraction, maxEpsi
   const [allowed, failingAllowed] = limits(maxEpsilon, maxDelta);
   if (isOver(epsilon, allowed)) throw new Refused(refusal(what, "epsilon", epsilon, allowed));
   if (isOver(delta, failingAllowed)) throw new Refused(refusal(what, "delta", delta, failingAllowed));
+}
+
+/** Refuse what asks for more than the owner of the device gives in all studies together. */
+export function withinTotal(epsilon: Fraction, spent: Fraction, maxTotalEpsilon: Limit): void {
+  const allowed = limit(maxTotalEpsilon);
+  if (allowed === undefined || allowed[0] <= 0n) {
+    throw new TypeError(
+      "maxTotalEpsilon is the largest epsilon this device gives away in all studies together, a finite number over 0 " +
+        `such as 3 or '2.5'; ${String(maxTotalEpsilon).slice(0, 40)} was given.`,
+    );
+  }
+  if (isOver(plus(spent, epsilon), allowed)) {
+    throw new Refused(
+      `The question asks for epsilon ${shown(epsilon)}. This device has given ${shown(spent)} in other studies, and ` +
+        `gives at most ${shown(allowed)} in all.`,
+    );
+  }
 }
 
 /** Return what the owner of the device allows; what is no such number would allow anything, or nothing. */

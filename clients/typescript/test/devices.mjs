@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import { Participant } from "../dist/index.js";
 import { folderStore } from "../dist/node.js";
-import { overHttp } from "../dist/participant.js";
+import { overHttp } from "../dist/sending.js";
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { address, study, folder, basket, token, crash } = JSON.parse(line);

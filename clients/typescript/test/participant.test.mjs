@@ -3,13 +3,18 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, promises, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { Memory, Participant, Refused, Unreached, localStore } from "../dist/index.js";
+import { Spending } from "../dist/memory.js";
 import { folderStore } from "../dist/node.js";
+import { overHttp } from "../dist/sending.js";
 
+const ANSWERS = JSON.parse(readFileSync(new URL("../../../tests/vectors/v1/answers.json", import.meta.url), "utf8"));
 const CASES = JSON.parse(readFileSync(new URL("../../../tests/vectors/v1/studies.json", import.meta.url), "utf8"));
 const ASKED = CASES.find((one) => one.what === "questions");
 const TOKEN = "ab".repeat(16);
@@ -17,6 +22,7 @@ const TOKEN = "ab".repeat(16);
 let folder;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "discreet-"))));
 afterEach(() => rmSync(folder, { recursive: true }));
+const refusal = (reason, title = "No") => ({ type: `urn:discreet:${reason}`, title, reason });
 const kept = () => JSON.parse(readFileSync(join(folder, "breakfast.json"), "utf8"));
 
 /** A service that answers from a table, and remembers what it was sent; each entry may be changed. */
@@ -32,7 +38,7 @@ class Service {
     if (path === "/reports") this.bodies.push(body);
     const answers = { "": [200, this.study], "/questions": [200, this.questions], "/enrol": [200, { token: TOKEN }] };
     const [status, told] = path === "/reports" ? this.outcome() : answers[path];
-    return { status, body: JSON.stringify(told) };
+    return { status, body: typeof told === "string" ? told : JSON.stringify(told) };
   };
 }
 
@@ -65,7 +71,7 @@ test("a report is written down before it is sent, and sent once", async () => {
   assert.deepEqual([seen.map((one) => one[0]), outcome], [[0, 1], "counted"]);
   assert.equal(await participant(service).takePart([2]), "already-counted");
   assert.equal(service.requests.length, 3);
-  assert.deepEqual(readdirSync(folder), ["breakfast.json"]);
+  assert.deepEqual(readdirSync(folder).sort(), ["_spent.json", "breakfast.json"]);
 });
 
 test("the same bytes are sent again, whatever is held then", async () => {
@@ -144,7 +150,7 @@ test("two programs on one folder make one report", async () => {
   const lines = (await all).join("").trim().split("\n");
   assert.equal(lines.filter((line) => line.startsWith("sent ")).length, 1);
   assert.deepEqual(lines.filter((line) => line.endsWith("counted")).sort(), ["already-counted", "counted"]);
-  assert.deepEqual(readdirSync(folder), ["breakfast.json"]);
+  assert.deepEqual(readdirSync(folder).sort(), ["_spent.json", "breakfast.json"]);
 });
 
 test("a program that is at work keeps others out, and one that was killed does not", async () => {
@@ -173,14 +179,167 @@ test("what a program has lost hold of it does not write to", async () => {
   assert.equal(await store.get("breakfast"), undefined);
 });
 
-test("a report that is not taken is no reason for another", async () => {
+/** Programs that all find the turn of a dead one, each step at a moment of its own: see that one at a time has its turn. */
+test("of many programs that find a dead one's turn, one at a time has it", async (context) => {
+  const { setTimeout: later } = globalThis;
+  context.mock.method(globalThis, "setTimeout", (work, wait, ...rest) => later(work, wait / 25, ...rest));
+  let state = 20261116; // a small generator, so that the delays are the same each time
+  const drawn = (below) => (state = (state * 1103515245 + 12345) % 2 ** 31) % below;
+  for (const name of ["link", "rename", "readFile", "rm"]) {
+    const real = promises[name];
+    context.mock.method(promises, name, async (...given) => {
+      for (let at = drawn(12); at > 0; at--) await new Promise(setImmediate);
+      const told = await real(...given);
+      for (let at = drawn(12); at > 0; at--) await new Promise(setImmediate);
+      return told;
+    });
+  }
+  syncBuiltinESMExports();
+  context.after(() => {
+    context.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  for (let round = 0; round < 40; round++) {
+    writeFileSync(join(folder, "breakfast.turn"), `999999999 - dead-${round}`);
+    if (round % 3 === 0) writeFileSync(join(folder, `breakfast.turn.to.dead-${round}`), `999999998 - claimer-${round}`);
+    let inside = 0;
+    let most = 0;
+    const program = async () => {
+      await folderStore(folder).alone("breakfast", async () => {
+        most = Math.max(most, (inside += 1));
+        for (let at = 0; at < 20; at++) await new Promise(setImmediate);
+        inside -= 1;
+      });
+    };
+    await Promise.all([program(), program(), program(), program()]);
+    assert.equal(most, 1, `round ${round}`);
+    assert.deepEqual(readdirSync(folder), []);
+  }
+});
+
+for (const { what, status, body, fate } of ANSWERS) {
+  test(`only the service ends a report: ${what}`, async () => {
+    const service = new Service();
+    const texts = new Map(); // what is written to a disk has tests of its own, and takes longer
+    const store = { get: async (name) => texts.get(name), set: async (name, text) => void texts.set(name, text) };
+    service.outcome = () => (service.bodies.length === 1 ? [status, body] : [200, { outcome: "already-counted" }]);
+    const one = participant(service, { store });
+    if (fate === "again" || fate === "another-token") {
+      const [kind, why] = fate === "again" ? [Unreached, /cannot take the report now/] : [Refused, /know the token/];
+      await assert.rejects(one.takePart([1]), (error) => error instanceof kind && why.test(error.message));
+      assert.equal((await one.known()).outcome, undefined);
+      assert.equal(await one.takePart([2]), "already-counted");
+      assert.deepEqual([(await one.known()).reason, service.bodies.length, new Set(service.bodies).size], [undefined, 2, 1]);
+    } else {
+      assert.equal(await one.takePart([1]), fate);
+      assert.equal(await one.takePart([1]), fate === "refused" ? "refused" : "already-counted");
+      assert.deepEqual([(await one.known()).reason, service.bodies.length], [fate === "refused" ? what : undefined, 1]);
+    }
+  });
+}
+
+test("counted, and then an answer of somebody else", async () => {
   const service = new Service();
-  service.outcome = () => [409, { reason: "token-spent" }];
-  const one = participant(service);
-  assert.equal(await one.takePart([1]), "refused");
-  assert.equal(await one.takePart([1]), "refused");
-  assert.equal((await one.known()).reason, "token-spent");
-  assert.equal(service.bodies.length, 1);
+  service.outcome = () => { throw new Unreached("the answer is lost"); };
+  await assert.rejects(participant(service).takePart([1]), Unreached);
+  service.outcome = () => [404, "nginx"];
+  await assert.rejects(participant(service).takePart([1]), /cannot take the report now .status 404/);
+  service.outcome = () => [200, { outcome: "already-counted" }];
+  assert.equal(await participant(service).takePart([1]), "already-counted");
+  assert.equal(new Set(service.bodies).size, 1);
+});
+
+test("the same report goes with the right token", async () => {
+  const service = new Service();
+  service.outcome = () => [403, refusal("token-unknown")];
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await assert.rejects(participant(service).takePart([1]), /does not know the token: give the right one, and the same report/);
+  }
+  await assert.rejects(participant(service, { token: "cd" }).takePart([2]), /The device was given no token of a participant/);
+  service.outcome = () => [200, { outcome: "counted" }];
+  assert.equal(await participant(service, { token: "cd".repeat(16) }).takePart([2]), "counted");
+  const [first, second, third] = service.bodies.map((body) => JSON.parse(body));
+  assert.deepEqual(second, first);
+  assert.deepEqual(third, { ...first, token: "cd".repeat(16) });
+  assert.equal(kept().token, "cd".repeat(16));
+});
+
+test("another token is no use while the first may have been counted", async () => {
+  const service = new Service();
+  service.outcome = () => [503, refusal("busy")];
+  await assert.rejects(participant(service).takePart([1]), Unreached);
+  service.outcome = () => [200, { outcome: "counted" }];
+  assert.equal(await participant(service, { token: "cd".repeat(16) }).takePart([1]), "counted");
+  assert.equal(service.bodies[0], service.bodies[1]);
+});
+
+/** The address of a socket that says one thing to whoever comes. */
+async function saying(context, said) {
+  const server = createServer((socket) => socket.once("data", () => socket.end(said)).on("error", () => undefined));
+  context.after(() => server.close());
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+test("half an answer is none, and nobody is followed elsewhere", async (context) => {
+  const halves = ["", "HTT", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"];
+  const elsewhere = await saying(context, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  for (const status of [301, 302, 303, 307, 308]) {
+    halves.push(`HTTP/1.1 ${status} Go\r\nLocation: ${elsewhere}\r\nContent-Length: 0\r\n\r\n`);
+  }
+  for (const said of halves) {
+    await assert.rejects(overHttp("GET", await saying(context, said)), Unreached);
+    await assert.rejects(overHttp("POST", await saying(context, said), "{}"), Unreached);
+  }
+});
+
+test("the home is the same from everywhere, and another folder that is not whole is refused", async (context) => {
+  const home = process.env.HOME;
+  context.after(() => (process.env.HOME = home));
+  process.env.HOME = folder;
+  await folderStore("~/device").set("breakfast", "{}");
+  assert.deepEqual(readdirSync(join(folder, "device")), ["breakfast.json"]);
+  for (const relative of ["device", "./device", "", "~somebody/device"]) {
+    assert.throws(() => folderStore(relative), /is given by its whole path, such as \/home\/me\/.breakfast or ~\/.breakfast/);
+  }
+});
+
+test("a name is no path", async () => {
+  writeFileSync(join(folder, "config.json"), '{"my":"settings"}');
+  for (const name of ["../config", "a/b", "", ".", "_spent", "Breakfast", "a".repeat(64), "b\n", "a.b", "a%2f", 5]) {
+    const options = { store: folderStore(join(folder, "device")), maxEpsilon: 1, send: () => assert.fail("somebody was asked") };
+    assert.throws(
+      () => new Participant("https://studies.example", name, options),
+      (error) => error instanceof Refused && /^The name of a study is small letters, digits and dashes, 63 at most; /.test(error.message),
+    );
+  }
+  assert.deepEqual(readdirSync(folder), ["config.json"]);
+  await assert.rejects(folderStore(join(folder, "device")).set("../config", "{}"), /no path/);
+  assert.equal(readFileSync(join(folder, "config.json"), "utf8"), '{"my":"settings"}');
+});
+
+test("what is given in all studies adds up", async () => {
+  const store = folderStore(folder);
+  for (const study of ["one", "two"]) await new Spending(store).charge(study, "1", "2.5");
+  const limited = (maxTotalEpsilon, more = {}) => participant(new Service(), { maxTotalEpsilon, ...more }).takePart([1]);
+  await assert.rejects(limited("2.5"), (error) => {
+    assert.equal(error.message, "The question asks for epsilon 1. This device has given 2 in other studies, and gives at most 2.5 in all.");
+    return error instanceof Refused;
+  });
+  assert.equal(kept().report, undefined);
+  assert.equal(await store.get("_spent"), '{"spent":[["one","1"],["two","1"]]}');
+  await assert.rejects(limited(3, { maxEpsilon: "1/2" }), /gives at most 0.5/);
+  await assert.rejects(participant(new Service(), { maxTotalEpsilon: 3 }).takePart(["bread"]), /whole numbers/);
+  assert.equal(await limited(3), "counted");
+  assert.equal(await limited(3), "already-counted");
+  await assert.rejects(new Spending(store).charge("three", "1", 3), /has given 3 in other studies/);
+  for (const most of [0, -1, "many", NaN]) {
+    await assert.rejects(new Spending(store).charge("three", "1", most), /maxTotalEpsilon is the largest epsilon/);
+  }
+  for (const text of ["", "[]", '{"spent":7}', '{"spent":[["one"]]}', '{"spent":[["one",1]]}']) {
+    writeFileSync(join(folder, "_spent.json"), text);
+    await assert.rejects(new Spending(store).charge("three", "1"), /is damaged: it answers no more/);
+  }
 });
 
 test("without a token it asks for one, and keeps it", async () => {
@@ -195,7 +354,11 @@ test("without a token it asks for one, and keeps it", async () => {
 });
 
 const WITHOUT = {
-  "a study for some": [[403, { title: "The study is for those who were given a token" }], Refused, /does not answer: The study/],
+  "a study for some": [[403, refusal("not-for-anyone", "The study is for some")], Refused, /does not answer: The study is for some/],
+  "a network that wants a login": [[403, "<html>"], Unreached, /cannot answer now .status 403/],
+  "a network that says that all is well": [[200, "<html>"], Unreached, /cannot answer now .status 200/],
+  "somebody else's words": [[404, { title: "There is nothing here" }], Unreached, /cannot answer now .status 404/],
+  "too many requests": [[429, refusal("too-many")], Unreached, /cannot answer now/],
   "a service that is busy": [[503, {}], Unreached, /cannot answer now/],
   "an answer without one": [[200, {}], Refused, /The service gave no token of a participant: it has 32 digits/],
   "what is no token": [[200, { token: "EE" }], Refused, /The service gave no token of a participant/],
@@ -271,9 +434,11 @@ test("a round that overlaps one of before is refused", async () => {
 test("a service that says no, or nothing that can be read", async () => {
   const service = new Service();
   const answering = (status, body) => participant(service, { send: async () => ({ status, body }) }).takePart([1]);
-  await assert.rejects(answering(404, '{"title": "No study has this name"}'), /does not answer: No study has this name/);
+  const unknown = JSON.stringify(refusal("unknown-study", "No study has this name"));
+  await assert.rejects(answering(404, unknown), /does not answer: No study has this name/);
   await assert.rejects(answering(500, "{}"), Unreached);
-  await assert.rejects(answering(200, "<html>"), /The study is not written as format 1 has it/);
+  await assert.rejects(answering(200, "<html>"), Unreached);
+  await assert.rejects(answering(200, "{}"), /The study is not written as format 1 has it/);
   assert.throws(() => new Participant("studies.example", "breakfast", {}), /begins with https/);
 });
 

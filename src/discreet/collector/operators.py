@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import quote, urlencode
+from urllib.request import Request
 
 from ..checks import part
 from ..errors import InputError, MisuseError
+from ..local.device.sending import opener
 from .collector import Scrubbed, StudyCollector
 from .serving import collector_in
 from .storage import FILE
@@ -127,24 +129,52 @@ class RemoteOperator(Operator):
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         try:
-            with urlopen(Request(self.address + path, data, headers), timeout=_PATIENCE) as answer:  # noqa: S310
+            with opener.open(Request(self.address + path, data, headers), timeout=_PATIENCE) as answer:  # noqa: S310
                 return bytes(answer.read())
         except HTTPError as error:
             with error:
-                raise InputError(_told(error.code, error.read(1 << 16), self._token is None)) from None
-        except (URLError, OSError) as error:
-            said = getattr(error, "reason", error)
+                raise InputError(self._refused(error)) from None
+        except (URLError, OSError, HTTPException, ValueError) as error:
+            said = getattr(error, "reason", "") or str(error) or type(error).__name__
             raise InputError(f"The service {self.address} is not reached: {said}.") from None
 
-    def _json(self, path: str, body: Any = None) -> Any:
+    def _refused(self, error: HTTPError) -> str:
+        elsewhere = error.headers.get("Location")
+        if 300 <= error.code < 400 and elsewhere is not None:
+            # The token is for the one who was named, and for nobody whom they name.
+            return (
+                f"The service {self.address} sends to {elsewhere!r:.200}, and nothing was sent there. If the service "
+                "is there, give that address with --at."
+            )
         try:
-            return json.loads(self._asked(path, body))
-        except ValueError:
-            raise InputError(f"{self.address} answers, but not as a service of studies does.") from None
+            said = error.read(1 << 16)
+        except (OSError, HTTPException):
+            said = b""
+        return _told(error.code, said, self._token is None)
+
+    def _json(self, path: str, body: Any = None, *, kind: type = dict) -> Any:
+        try:
+            told = json.loads(self._asked(path, body))
+            if isinstance(told, kind):
+                return told
+        except (ValueError, RecursionError):
+            pass
+        raise self._strange()
+
+    def _fields(self, path: str, body: Any, **kinds: type) -> list[Any]:
+        """Return fields of an answer, each of its kind."""
+        told = self._json(path, body)
+        found = [told.get(name) for name in kinds]
+        if not all(map(isinstance, found, kinds.values())):
+            raise self._strange()
+        return found
+
+    def _strange(self) -> InputError:
+        return InputError(f"{self.address} answers, but not as a service of studies does.")
 
     def studies(self) -> list[dict[str, Any]]:
         """Return all studies."""
-        listed: list[dict[str, Any]] = self._json("/v1/studies")
+        listed: list[dict[str, Any]] = self._json("/v1/studies", kind=list)
         return listed
 
     def open(self, plan: StudyPlan) -> dict[str, Any]:
@@ -154,35 +184,40 @@ class RemoteOperator(Operator):
 
     def status(self, name: str) -> dict[str, Any]:
         """Return how far a study has come."""
-        told: dict[str, Any] = self._json(f"/v1/studies/{name}/status")
+        told: dict[str, Any] = self._json(_place(name, "status"))
         return told
 
     def close(self, name: str) -> int:
         """Close the open rounds."""
-        return int(self._json(f"/v1/studies/{name}/close", {})["closed"])
+        (closed,) = self._fields(_place(name, "close"), {}, closed=int)
+        return int(closed)
 
     def result(self, name: str, assume_malicious: str = "0") -> str:
         """Return the result."""
-        return self._asked(f"/v1/studies/{name}/results{_assuming(assume_malicious)}").decode()
+        try:
+            return self._asked(_place(name, "results") + _assuming(assume_malicious)).decode()
+        except UnicodeDecodeError:
+            raise self._strange() from None
 
     def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public."""
-        told: dict[str, Any] = self._json(f"/v1/studies/{name}/export{_assuming(assume_malicious)}")
+        told: dict[str, Any] = self._json(_place(name, "export") + _assuming(assume_malicious))
         return told
 
     def scrub(self, name: str) -> Scrubbed:
         """Delete reports."""
-        told = self._json(f"/v1/studies/{name}/scrub", {})
-        return Scrubbed(rounds=int(told["scrubbed"]), tidy=bool(told["tidy"]))
+        rounds, tidy = self._fields(_place(name, "scrub"), {}, scrubbed=int, tidy=bool)
+        return Scrubbed(rounds=rounds, tidy=tidy)
 
     def tokens(self, name: str, many: int) -> list[str]:
         """Make tokens for participants."""
-        made: list[str] = self._json(f"/v1/studies/{name}/tokens", {"many": many})["tokens"]
-        return made
+        (made,) = self._fields(_place(name, "tokens"), {"many": many}, tokens=list)
+        return list(made)
 
     def add_operator(self, scopes: list[str], label: str) -> str:
         """Make a token for an operator."""
-        return str(self._json("/v1/operators", {"scopes": scopes, "label": label})["token"])
+        (token,) = self._fields("/v1/operators", {"scopes": scopes, "label": label}, token=str)
+        return str(token)
 
 
 def operator_at(place: str, *, token: str | None = None, store: str | None = None, make: bool = False) -> Operator:
@@ -214,6 +249,11 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
             "make one."
         )
     return LocalOperator(collector_in(place, store, make=make))
+
+
+def _place(name: str, what: str) -> str:
+    """Return the place of something of a study; a name is one part of it, whatever it has in it."""
+    return f"/v1/studies/{quote(name, safe='')}/{what}"
 
 
 def _assuming(share: str) -> str:

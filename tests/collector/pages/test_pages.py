@@ -124,7 +124,8 @@ def test_from_the_list_to_what_was_found(service, operator, chromium, tmp_path):
     page.get_by_text("Thank you: your report was counted.").or_(page.get_by_text("You have joined.")).wait_for()
     counted = page.get_by_text("Thank you").count()
     people = [
-        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4), [at % 3]) for at in range(20)
+        (Participant(service.address, "study", folder=tmp_path / str(at), max_epsilon=4, pause=0), [at % 3])
+        for at in range(20)
     ]
     while people:
         told = [device.take_part(basket) for device, basket in people]

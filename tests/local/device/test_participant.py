@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
+from discreet.local.device import participant
+from discreet.local.device.documents import questions_of, study_of
 from discreet.local.device.participant import Participant
+from discreet.local.device.sending import over_http
 from vectors.make_studies import PLAN, SIGNER, Signer, asked, study_document
+from vectors.reading import cases
 
 HALF = 1 << 31
 
@@ -42,12 +49,30 @@ class FakeService:
         return 200, json.dumps({"outcome": "already-counted" if again else "counted"}).encode()
 
 
+def refusal(reason, title="No"):
+    return json.dumps({"type": f"urn:discreet:{reason}", "title": title, "reason": reason}).encode()
+
+
+class Answering(FakeService):
+    """Answers reports as it is told to, one after the other, and then as a service does."""
+
+    def __init__(self, *answers):
+        super().__init__(asked(0, HALF, 0))
+        self.answers = list(answers)
+
+    def __call__(self, method, address, body):
+        if not address.endswith("/reports") or not self.answers:
+            return super().__call__(method, address, body)
+        self.bodies.append(body)
+        return self.answers.pop(0)
+
+
 def device(tmp_path, service, number=5, **options):
     drawn = iter([number.to_bytes(4, "little")])
     rest = b"\x01\x02\x03\x04" * 64
     return Participant(
-        "http://service", "breakfast", folder=tmp_path / "device",
-        **{"max_epsilon": 1, "send": service, "now": lambda: 100.0,
+        "http://service", "breakfast",
+        **{"folder": tmp_path / "device", "max_epsilon": 1, "pause": 0, "send": service, "now": lambda: 100.0,
            "take": lambda many: next(drawn, rest)[:many], **options},
     )  # fmt: skip
 
@@ -111,7 +136,7 @@ def test_a_crash_between_storing_and_sending_changes_no_byte(tmp_path):
         "    if address.endswith('/reports'): os._exit(9)\n"
         "    return service(method, address, body)\n"
         "Participant('http://service', 'breakfast', folder=sys.argv[1], max_epsilon=1, token='aa' * 16, send=send,"
-        " take=lambda many: bytes(many)).take_part([1])\n"
+        " pause=0, take=lambda many: bytes(many)).take_part([1])\n"
     )
     here = Path(__file__).parent
     folder = tmp_path / "device"
@@ -184,7 +209,15 @@ class Enrolling:
 @pytest.mark.parametrize(
     ("answer", "error", "why"),
     [
-        ((403, b'{"title": "The study is for those with a token"}'), ValueError, "does not answer: The study"),
+        (
+            (403, refusal("not-for-anyone", "The study is for some")),
+            ValueError,
+            "does not answer: The study is for some",
+        ),
+        ((403, b"<html>please log in</html>"), OSError, "cannot answer now .status 403"),
+        ((200, b"<html>please log in</html>"), OSError, "cannot answer now .status 200"),
+        ((404, b'{"title": "There is nothing here"}'), OSError, "cannot answer now .status 404"),
+        ((429, refusal("too-many")), OSError, "cannot answer now"),
         ((503, b"{}"), OSError, "cannot answer now"),
         ((200, b"{}"), ValueError, "The service gave no token of a participant: it has 32 digits"),
         ((200, b'{"token": "EE"}'), ValueError, "The service gave no token of a participant"),
@@ -219,32 +252,212 @@ def test_a_token_that_cannot_be_one_costs_no_answer(tmp_path, token):
     assert device(tmp_path, service, token="aa" * 16).take_part([1]) == "counted"
 
 
-def test_what_the_service_refuses_is_final_and_told(tmp_path):
-    class Refusing(FakeService):
-        def __call__(self, method, address, body):
-            if address.endswith("/reports"):
-                self.bodies.append(body)
-                return 409, b'{"reason": "token-spent"}'
-            return super().__call__(method, address, body)
+class TestWhatIsAnswered:
+    @pytest.mark.parametrize("case", cases("answers"), ids=lambda case: case["what"])
+    def test_only_the_service_ends_a_report(self, tmp_path, case):
+        """Whatever else answers, the next call sends the same bytes, with the same key."""
+        service = Answering((case["status"], case["body"].encode()))
+        one = device(tmp_path, service)
+        fate = case["fate"]
+        if fate in ("again", "another-token"):
+            error, why = (OSError, "cannot take the report now") if fate == "again" else (ValueError, "know the token")
+            with pytest.raises(error, match=why):
+                one.take_part([1])
+            assert "outcome" not in one.memory.read()
+            assert one.take_part([2]) in ("counted", "already-counted")
+            assert one.reason == ""
+            assert len(service.bodies) == 2
+            assert len(set(service.bodies)) == 1
+        else:
+            assert one.take_part([1]) == fate
+            assert one.take_part([1]) == ("refused" if fate == "refused" else "already-counted")
+            assert (one.reason, len(service.bodies)) == (case["what"] if fate == "refused" else "", 1)
 
-    service = Refusing(asked(0, HALF, 0))
-    one = device(tmp_path, service)
-    assert one.take_part([1]) == "refused"
-    assert one.take_part([1]) == "refused"
-    assert (one.reason, len(service.bodies)) == ("token-spent", 1)
+    def test_counted_and_then_an_answer_of_somebody_else(self, tmp_path):
+        service = FakeService(asked(0, HALF, 0))
+        service.breaks = "answer"
+        with pytest.raises(OSError, match="is lost"):
+            device(tmp_path, service).take_part([1])
+        with pytest.raises(OSError, match=r"cannot take the report now .status 404"):
+            device(tmp_path, lambda *_: (404, b"nginx")).take_part([1])
+        service.breaks = None
+        assert device(tmp_path, service).take_part([1]) == "already-counted"
+
+    def test_the_same_report_goes_with_the_right_token(self, tmp_path):
+        service = Answering((403, refusal("token-unknown")), (403, refusal("token-unknown")))
+        for _ in range(2):  # the same wrong token twice: the same bytes twice
+            with pytest.raises(ValueError, match="does not know the token: give the right one, and the same report"):
+                device(tmp_path, service, token="aa" * 16).take_part([1])
+        with pytest.raises(ValueError, match="The device was given no token of a participant"):
+            device(tmp_path, service, token="bb").take_part([2])
+        assert device(tmp_path, service, token="bb" * 16).take_part([2]) == "counted"
+        first, second, third = map(json.loads, service.bodies)
+        assert first == second
+        assert third == {**first, "token": "bb" * 16}
+
+    def test_another_token_is_no_use_while_the_first_may_have_been_counted(self, tmp_path):
+        service = Answering((503, refusal("busy")))
+        with pytest.raises(OSError, match="cannot take the report now"):
+            device(tmp_path, service, token="aa" * 16).take_part([1])
+        assert device(tmp_path, service, token="bb" * 16).take_part([1]) == "already-counted"
+        assert service.bodies[0] == service.bodies[1]
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_a_busy_service_is_tried_again(tmp_path, status):
-    class Busy(FakeService):
-        def __call__(self, method, address, body):
-            return (status, b"") if address.endswith("/reports") else super().__call__(method, address, body)
+class TestOverHttp:
+    """What comes from a socket that says one thing."""
 
-    one = device(tmp_path, Busy(asked(0, HALF, 0)))
-    with pytest.raises(OSError, match=f"cannot take the report now .status {status}"):
-        one.take_part([1])
-    one.send = FakeService(asked(0, HALF, 0))
-    assert one.take_part([1]) == "counted"
+    @pytest.fixture
+    def saying(self):
+        sockets = []
+
+        def at(said: bytes) -> str:
+            listening = socket.create_server(("127.0.0.1", 0))
+            sockets.append(listening)
+
+            def answer():
+                taken, _ = listening.accept()
+                taken.recv(1 << 16)
+                taken.sendall(said)
+                taken.close()
+
+            threading.Thread(target=answer, daemon=True).start()
+            return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+        yield at
+        for one in sockets:
+            one.close()
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            b"",
+            b"HTT",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\nabc",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{",
+            b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        ],
+    )
+    def test_half_an_answer_is_none(self, tmp_path, saying, said):
+        with pytest.raises(OSError):  # noqa: PT011
+            Participant(saying(said), "breakfast", folder=tmp_path, max_epsilon=1).take_part([1])
+
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    def test_nobody_is_followed_elsewhere(self, saying, status):
+        elsewhere = saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        for body in (None, b"{}"):
+            here = saying(f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode())
+            assert over_http("GET" if body is None else "POST", here, body) == (status, b"")
+
+
+def test_it_is_sent_at_a_moment_that_was_chosen_before_it_was_made(tmp_path, monkeypatch):
+    slept = []
+    monkeypatch.setattr(participant, "sleep", slept.append)
+    service = FakeService(asked(0, HALF, 0))
+    begun = monotonic()
+    assert device(tmp_path, service, pause=5).take_part([1]) == "counted"
+    (one,) = slept
+    assert 5 - (monotonic() - begun) <= one <= 5
+    # Nobody has to say it: a second passes.
+    made = Participant("http://service", "breakfast", folder=tmp_path / "b", max_epsilon=1, send=service)
+    assert made.pause == 1
+
+
+class TestWhereItRemembers:
+    def test_the_home_is_the_same_from_everywhere(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        service = FakeService(asked(0, HALF, 0))
+        told = []
+        for name in ("here", "there"):
+            (tmp_path / name).mkdir()
+            monkeypatch.chdir(tmp_path / name)
+            told.append(device(tmp_path, service, folder="~/.breakfast").take_part([1]))
+        assert told == ["counted", "already-counted"]
+        assert (tmp_path / "home" / ".breakfast" / "breakfast.json").is_file()
+        assert list(tmp_path.glob("*here/*")) == []
+
+    @pytest.mark.parametrize("folder", ["device", "./device", "", "~nobody-of-this-name/device", Path("device")])
+    def test_a_folder_that_is_elsewhere_for_others_is_refused(self, tmp_path, monkeypatch, folder):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ValueError, match=r"is given by its whole path, such as /home/me/\.breakfast"):
+            device(tmp_path, FakeService(), folder=folder)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "name", ["../config", "a/b", "", ".", "_spent", "Breakfast", "a" * 64, "b\n", "a.b", "a%2f", 5]
+    )
+    def test_a_name_is_no_path(self, tmp_path, name):
+        (tmp_path / "config.json").write_text('{"my":"settings"}')
+        with pytest.raises(ValueError, match="The name of a study is small letters, digits and dashes, 63 at most; "):
+            Participant("http://service", name, folder=tmp_path / "device", max_epsilon=1, send=FakeService())
+        assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+        assert (tmp_path / "config.json").read_text() == '{"my":"settings"}'
+
+    def test_the_record_is_small_and_whole(self, tmp_path):
+        service = FakeService(asked(0, HALF, 0), asked(0, HALF, 0))
+        assert device(tmp_path, service).take_part([1]) == "counted"
+        text = (tmp_path / "device" / "breakfast.json").read_bytes()
+        known = json.loads(text)
+        assert list(known) == ["number", "study", "key", "seen", "token", "asked", "report", "outcome"]
+        assert "käse".encode() in text
+        assert len(known["seen"]) == 1
+        assert known["asked"] == asked(0, HALF, 0)["question"]
+
+
+class TestAllStudiesTogether:
+    """Every study promises its own epsilon; what a device gives in all of one folder is written down beside them."""
+
+    @staticmethod
+    def told(tmp_path, study, most=None, **options):
+        service = FakeService(asked(0, HALF, 0))
+        good = study_of(service.study, "breakfast", key=None, max_epsilon=1)
+        _, (question,) = questions_of({"state": "open", "questions": service.questions}, good)
+        one = device(tmp_path, service, max_total_epsilon=most, **options)
+        # The same question under another name: what is signed has its own tests.
+        one.name, one.memory = study, participant.Memory(tmp_path / "device", study)
+        one._asked = lambda known: question
+        return one
+
+    def test_what_is_given_adds_up(self, tmp_path):
+        for study in ("one", "two"):
+            assert self.told(tmp_path, study, "2.5").take_part([1]) == "counted"
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            self.told(tmp_path, "three", "2.5").take_part([1])
+        assert str(error.value) == (
+            "The question asks for epsilon 1. This device has given 2 in other studies, and gives at most 2.5 in all."
+        )
+        assert "report" not in json.loads((tmp_path / "device" / "three.json").read_text())
+        assert (tmp_path / "device" / "_spent.json").read_text() == '{"spent":[["one","1"],["two","1"]]}'
+        # What was given before counts, whether or not there was a limit then; and a study is not charged twice.
+        assert self.told(tmp_path, "three", 3).take_part([1]) == "counted"
+        assert self.told(tmp_path, "four").take_part([1]) == "counted"
+        assert self.told(tmp_path, "three", 3).take_part([1]) == "already-counted"
+        with pytest.raises(ValueError, match="has given 4 in other studies"):
+            self.told(tmp_path, "five", 4).take_part([1])
+
+    def test_a_study_that_was_charged_and_not_answered_is_charged_once(self, tmp_path):
+        one = self.told(tmp_path, "one", 1)
+        with pytest.raises(ValueError, match="A basket holds whole numbers"):
+            one.take_part(["bread"])
+        assert one.take_part([1]) == "counted"
+        assert (tmp_path / "device" / "_spent.json").read_text() == '{"spent":[["one","1"]]}'
+
+    def test_a_question_that_is_refused_costs_nothing(self, tmp_path):
+        one = self.told(tmp_path, "one", 1, max_epsilon="1/2")
+        with pytest.raises(ValueError, match=r"gives at most 0\.5"):
+            one.take_part([1])
+        assert not (tmp_path / "device" / "_spent.json").exists()
+
+    @pytest.mark.parametrize("most", [0, -1, "many", float("nan"), True])
+    def test_a_limit_is_a_number(self, tmp_path, most):
+        with pytest.raises(ValueError, match="max_total_epsilon is the largest epsilon this device gives away in all"):
+            self.told(tmp_path, "one", most).take_part([1])
+
+    @pytest.mark.parametrize("text", ["", "[]", '{"spent":7}', '{"spent":[["one"]]}', '{"spent":[["one",1]]}'])
+    def test_what_is_damaged_is_not_begun_anew(self, tmp_path, text):
+        (tmp_path / "device").mkdir()
+        (tmp_path / "device" / "_spent.json").write_text(text)
+        with pytest.raises(ValueError, match=r"_spent\.json is damaged: it answers no more"):
+            self.told(tmp_path, "one").take_part([1])
 
 
 def test_a_damaged_memory_answers_no_more(tmp_path):

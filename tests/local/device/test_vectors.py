@@ -23,7 +23,13 @@ from vectors.reading import FOLDER, Bytes, asked_in, cases, failures
 
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
 QUESTIONS = [*make.LIVE, "further", "related", "edges", "limits", "refused"]
-STUDIES = ["packed", "batches", "studies", "signatures"]  # of what travels around questions; see test_study_texts
+STUDIES = [
+    "packed",
+    "batches",
+    "studies",
+    "answers",
+    "signatures",
+]  # of what travels around questions; see test_study_texts
 
 
 def test_every_oracle_of_the_format_has_its_vectors():

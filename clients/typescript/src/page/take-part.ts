@@ -40,6 +40,7 @@ export async function takePartIn(section: HTMLElement): Promise<void> {
     const before = await participantOf(name, { ...joining, maxEpsilon: 64 }).known();
     say("");
     if (before.report === undefined) place.append(form(section, study, joining, say, place));
+    else if (before.outcome === undefined) place.append(again(section, study, joining, before, say, place));
     else shown(place, study, before, say);
   } catch (error) {
     say(why(error));
@@ -87,7 +88,7 @@ function form(
     },
   });
   const epsilon = element("input", { type: "text", inputmode: "decimal", size: 6, value: "1", required: true });
-  const token = element("input", { type: "text", size: 34, pattern: "[0-9a-f]{32}", autocomplete: "off" });
+  const token = tokenBox();
   const asksToken = section.dataset["who"] === "tokens" && joining.token === undefined;
   token.required = asksToken;
   const button = element("button", { type: "submit" }, "Make my report and send it");
@@ -108,15 +109,8 @@ function form(
       button.disabled = false;
     }
   };
-  return element(
-    "form",
-    {
-      class: "take-part-form",
-      submit: (event) => {
-        event.preventDefault();
-        void submit();
-      },
-    },
+  return formOf(
+    submit,
     element(
       "fieldset",
       {},
@@ -135,6 +129,54 @@ function form(
     ),
     element("p", {}, button),
   );
+}
+
+/** A report that was made, and that the service has not answered for: its bytes can be sent again, and nothing else. */
+function again(
+  section: HTMLElement,
+  study: StudyText,
+  joining: Joining,
+  before: Known,
+  say: (text: string) => void,
+  place: HTMLElement,
+): HTMLElement {
+  const token = tokenBox();
+  const asksToken = before.reason !== undefined && section.dataset["who"] === "tokens" && joining.token === undefined;
+  token.required = asksToken;
+  const button = element("button", { type: "submit" }, "Send my report again");
+  const submit = async (): Promise<void> => {
+    const given = asksToken ? token.value.trim() : joining.token;
+    const participant = participantOf(study.name, { ...joining, token: given, maxEpsilon: 64 });
+    button.disabled = true;
+    try {
+      if ((await participant.known()).report === undefined) return location.reload(); // forgotten in the meantime
+      await participant.takePart([]);
+      shown(place, study, await participant.known(), say);
+    } catch (error) {
+      say(why(error));
+    } finally {
+      button.disabled = false;
+    }
+  };
+  say("Your report was made, and the service has not said yet that it was counted.");
+  return formOf(
+    submit,
+    element("pre", { class: "take-part-bytes", tabindex: 0 }, element("code", {}, before.report!)),
+    ...(asksToken ? [element("p", {}, element("label", {}, "The service does not know the token. My token: ", token))] : []),
+    element("p", {}, button),
+  );
+}
+
+function tokenBox(): HTMLInputElement {
+  return element("input", { type: "text", size: 34, pattern: "[0-9a-f]{32}", autocomplete: "off" });
+}
+
+function formOf(submit: () => Promise<void>, ...children: HTMLElement[]): HTMLElement {
+  const submitted = (event: Event): void => {
+    event.preventDefault();
+    void submit();
+  };
+  return element("form", { class: "take-part-form", submit: submitted }, ...children);
 }
 
 /** Show what was sent: the bytes, what they name, and who else would have sent them. */
@@ -159,7 +201,10 @@ function shown(
         "Chance had its hand in the report.",
     ),
   );
-  if (known.asked !== undefined) place.append(...revealed(study, known.asked as unknown as Question, report, basket));
+  if (typeof known.asked === "string") {
+    const { question } = JSON.parse(known.asked) as { question: Question };
+    place.append(...revealed(study, question, report, basket));
+  }
   heading.focus();
 }
 

@@ -7,7 +7,7 @@ basket. Each refusal is a `ValueError` that says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from hashlib import sha256
 from itertools import pairwise
@@ -22,6 +22,7 @@ Seen: TypeAlias = tuple[int, int, int, str]  # a round, whom it asks, and the ha
 
 MOST_QUESTIONS = 4096  # that are asked at once
 MOST_STUDY = 8 * MOST_QUESTION  # bytes: a list of items is longer than what is asked about it
+MOST_NESTED = 64  # lists and objects within each other, around a question and in a study
 STUDY, QUESTION = b"discreet study 1\n", b"discreet question 1\n"
 
 _HEX = re.compile("([0-9a-f]{2})*")
@@ -43,14 +44,24 @@ class StudyText(NamedTuple):
 
 
 class QuestionText(NamedTuple):
-    """A question that was checked: its round, whom it asks, until when, the hash of its text, and what is asked."""
+    """A question that was checked: its round, whom it asks, until when, its text with its hash, and what is asked."""
 
     round: int
     start: int
     stop: int
     expires: int | None
     hash: str
+    text: str
     question: Mapping[str, Any]
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a study. It comes in links, and is part of an address and of a path: nothing else passes."""
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise ValueError(
+            f"The name of a study is small letters, digits and dashes, 63 at most; {name!r:.80} was given."
+        )
+    return name
 
 
 def study_of(
@@ -80,15 +91,8 @@ def study_of(
         raise ValueError(UNSIGNED.format(what="study"))
     told = _read(text, "study")
     epsilon, delta = number_of(told, "epsilon"), number_of(told, "delta", "0")
-    items = told.get("items")
-    if (
-        told.get("name") != name
-        or _NAME.fullmatch(name) is None
-        or told.get("key") != given
-        or told.get("pairs") not in ("none", "given", "after", "together")
-        or not isinstance(items, list)
-        or not all(isinstance(one, str) for one in items)
-    ):
+    fits = all(name in told and fit(told[name]) for name, fit in _FIELDS.items())
+    if not fits or told.get("name") != checked_name(name) or told.get("key") != given:
         raise ValueError(OTHER_FORMAT.format(what="study"))
     within("study", epsilon, delta, max_epsilon, max_delta)
     return StudyText(sha256(text.encode()).hexdigest()[:32], text, given, name, epsilon, delta, told)
@@ -128,6 +132,7 @@ def _question(one: Any, study: StudyText, known: set[str]) -> QuestionText:
         or not 0 <= who[0] < who[1] <= WORD
         or not whole(number)
         or not 0 <= int(number) < WORD
+        or "expires" not in told
         or not (expires is None or whole(expires))
         or not isinstance(told.get("question"), Mapping)
     ):
@@ -135,7 +140,23 @@ def _question(one: Any, study: StudyText, known: set[str]) -> QuestionText:
     asked = told["question"]
     if number_of(asked, "epsilon") > study.epsilon or number_of(asked, "delta", "0") > study.delta:
         raise ValueError("The question asks for more than its study says.")
-    return QuestionText(number, who[0], who[1], expires, digest, asked)
+    if asked.get("pairs", "folded") not in ("folded", study.told["pairs"]):
+        raise ValueError("The question is about other relations than its study says.")
+    if any(one >= len(study.told["items"]) for one in _named(asked)):
+        raise ValueError("The question is about items that are not on the list of its study.")
+    return QuestionText(number, who[0], who[1], expires, digest, text, asked)
+
+
+def _named(asked: Mapping[str, Any]) -> Iterable[int]:
+    """Yield the items that a question names, and the last where it is about all below a number.
+
+    Of what is not written as a question is, nothing is looked at: it is refused before it is answered.
+    """
+    if whole(asked.get("of")):
+        yield asked["of"] - 1
+    for name in ("of", "order"):
+        for one in asked[name] if isinstance(asked.get(name), list) else ():
+            yield from filter(whole, one if isinstance(one, list) else [one])
 
 
 def _apart(seen: Iterable[Seen], asked: list[QuestionText]) -> None:
@@ -147,6 +168,30 @@ def _apart(seen: Iterable[Seen], asked: list[QuestionText]) -> None:
     intervals = sorted((start, stop) for _, start, stop, _ in known.values())
     if any(stop > start for (_, stop), (start, _) in pairwise(intervals)):
         raise ValueError("Two rounds of the study ask the same people.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return whole(value) and int(value) >= 1
+
+
+# What a study says beside its name, its key and what is checked as a number: each field has to be there.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "title": _is_text,
+    "asks": _is_text,
+    "protocol": _is_text,
+    "settings": lambda value: isinstance(value, Mapping),
+    "top": _is_count,
+    "least": _is_count,
+    "delta": _is_text,
+    "items": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "pairs": lambda value: value in ("none", "given", "after", "together"),
+    "rounds": lambda value: value is None or _is_count(value),
+    "who": lambda value: value in ("tokens", "anyone"),
+}
 
 
 def _field(answer: Any, name: str, what: str) -> str:
@@ -164,7 +209,7 @@ def _signed(key: str, purpose: bytes, text: str, signature: str) -> bool:
 
 def _read(text: str, what: str) -> Mapping[str, Any]:
     try:
-        told = parsed(text, most=MOST_STUDY if what == "study" else MOST_QUESTION)
+        told = parsed(text, most=MOST_STUDY if what == "study" else MOST_QUESTION, depth=MOST_NESTED)
         if not isinstance(told, Mapping) or not whole(told.get("format")) or told["format"] != 1:
             raise ValueError
     except ValueError:

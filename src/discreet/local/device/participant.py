@@ -12,36 +12,21 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from secrets import token_bytes, token_hex
-from time import time
+from secrets import token_bytes
+from time import monotonic, sleep, time
 from typing import Any, Literal, TypeAlias
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 from .client import client
-from .documents import MOST_STUDY, QuestionText, StudyText, questions_of, study_of
-from .memory import Memory
-from .trust import Limit
+from .documents import QuestionText, StudyText, checked_name, questions_of, study_of
+from .memory import Memory, Spending
+from .sending import ANOTHER_TOKEN, Send, fate_of, over_http, problem_of, told_in
+from .trust import Limit, check
 
 Standing: TypeAlias = Literal["counted", "already-counted", "waiting", "not-asked", "refused"]
-# Sends a request (method, address, body) and returns status and body; an OSError where nobody answers.
-Send: TypeAlias = Callable[[str, str, bytes | None], tuple[int, bytes]]
 
-_MOST_ANSWER = 4 * MOST_STUDY
 _TOKEN = re.compile("[0-9a-f]{32}")
 _OVER = frozenset({"released", "scrubbed"})
-
-
-def over_http(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
-    """Send one request and return what is answered, also where that is an error."""
-    headers = {"Content-Type": "application/json"} if body is not None else {}
-    try:
-        with urlopen(Request(address, body, headers, method=method), timeout=30) as answer:  # noqa: S310
-            return answer.status, answer.read(_MOST_ANSWER)
-    except HTTPError as error:
-        with error:
-            return error.code, error.read(1 << 16)
 
 
 class Participant:
@@ -54,13 +39,18 @@ class Participant:
     study
         The name of the study there.
     folder
-        Where the device remembers: a folder of its own, which lasts.
+        Where the device remembers: the whole path of a folder of its own, which lasts; ``~`` stands for one's home.
     max_epsilon, max_delta
-        What the owner of the device gives away at most, as for `client`.
+        What the owner of the device gives away at most in one study, as for `client`.
+    max_total_epsilon
+        What the owner gives away at most in all studies of the folder together; None for no such limit.
     token
         The token that it was given; None to ask for one, where anyone may take part.
     key
         The key of the service, as hexadecimal digits. None to keep the first that comes, and no other after it.
+    pause
+        Seconds from when the answer is begun to when it is sent: longer than any answer takes, so that the time it took
+        tells nothing.
     send, now, take
         How a request is sent, the time, and random bytes; others are for tests.
     """
@@ -73,18 +63,22 @@ class Participant:
         folder: Path | str,
         max_epsilon: Limit,
         max_delta: Limit = 0,
+        max_total_epsilon: Limit | None = None,
         token: str | None = None,
         key: str | None = None,
+        pause: float = 1.0,
         send: Send = over_http,
         now: Callable[[], float] = time,
         take: Callable[[int], bytes] = token_bytes,
     ) -> None:
         if urlsplit(address).scheme not in ("http", "https"):
             raise ValueError(f"The address of a service begins with https:// or http://; {address!r:.80} was given.")
-        self.address, self.name = f"{address.rstrip('/')}/v1/studies/{study}", study
+        self.name = checked_name(study)
+        self.address = f"{address.rstrip('/')}/v1/studies/{study}"
         self.limits: dict[str, Any] = {"max_epsilon": max_epsilon, "max_delta": max_delta}
+        self.max_total_epsilon, self.pause = max_total_epsilon, pause
         self.token, self.key, self.send, self.now, self.take = token, key, send, now, take
-        self.memory = Memory(folder, study)
+        self.memory, self.spending = Memory(folder, study), Spending(folder)
 
     def take_part(
         self, basket: Iterable[int], *, given: Iterable[tuple[int, int]] = (), after: Iterable[tuple[int, int]] = ()
@@ -95,8 +89,9 @@ class Participant:
         on, and this device has not been asked yet. ``"not-asked"``: the study is over, and nobody asked. ``"refused"``:
         its one report was not taken, and no other will be made; :attr:`reason` says why.
 
-        A `ValueError` says why the device does not answer what is asked. An `OSError` says that the service was not
-        reached; the same bytes are sent again with the next call.
+        A `ValueError` says why the device does not answer what is asked, or that the service does not know its token:
+        then the same report goes with another. An `OSError` says that the service was not reached, or that what
+        answered is none; the same bytes are sent again with the next call.
         """
         with self.memory.held() as known:
             if "number" not in known:
@@ -107,11 +102,17 @@ class Participant:
                 asked = self._asked(known)
                 if not isinstance(asked, QuestionText):
                     return asked
-                sent = {"round": asked.round, "token": self._token(known), "key": token_hex(16)}
+                # Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
+                check(asked.question, **self.limits)
+                token = self._token(known)
+                self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
+                ready = monotonic() + self.pause
                 report = client(asked.question, basket, given=given, after=after, take=self.take, **self.limits)
+                body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
                 # The body as it travels, so that what is sent again is what was sent before.
-                known["report"] = json.dumps({**sent, "report": json.loads(report)}, separators=(",", ":"))
+                known |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
                 self.memory.write(known)
+                sleep(max(0.0, ready - monotonic()))
             return self._sent(known)
 
     @property
@@ -125,9 +126,9 @@ class Participant:
         seen = [(one, start, stop, digest) for one, start, stop, digest in known.setdefault("seen", [])]
         state, questions = questions_of(self._got("/questions"), study, seen)
         before = {one for one, _, _, _ in seen}
-        fresh = [one for one in questions if one.round not in before]
+        fresh = {one.round: one for one in questions if one.round not in before}
         if fresh:
-            known["seen"] += [[one.round, one.start, one.stop, one.hash] for one in fresh]
+            known["seen"] += [[one.round, one.start, one.stop, one.hash] for one in fresh.values()]
             self.memory.write(known)
         for one in questions:
             if one.start <= known["number"] < one.stop:
@@ -149,43 +150,50 @@ class Participant:
     def _token(self, known: dict[str, Any]) -> str:
         """Return the token: the one that is remembered, the one that was given, or one that the service gives."""
         if "token" not in known:
-            token = str(self._got("/enrol", b"{}").get("token", "")) if self.token is None else self.token
-            if not _TOKEN.fullmatch(token):
-                whose = "The service gave" if self.token is None else "The device was given"
-                raise ValueError(f"{whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.")
-            known["token"] = token
+            known["token"] = self._checked(
+                str(self._got("/enrol", b"{}").get("token", "")) if self.token is None else self.token
+            )
             self.memory.write(known)
         return str(known["token"])
 
+    def _checked(self, token: str) -> str:
+        if not _TOKEN.fullmatch(token):
+            whose = "The service gave" if self.token is None else "The device was given"
+            raise ValueError(f"{whose} no token of a participant: it has 32 digits from 0 to 9 and a to f.")
+        return token
+
     def _sent(self, known: dict[str, Any]) -> Standing:
         """Send the report that is remembered, unless the service has it already."""
-        if "outcome" not in known:
-            status, body = self.send("POST", f"{self.address}/reports", known["report"].encode())
-            told = _read(body)
-            if status == 200 and told.get("outcome") in ("counted", "already-counted"):
-                known["outcome"] = told["outcome"]
-            elif 400 <= status < 500 and status not in (408, 429):
-                known |= {"outcome": "refused", "reason": str(told.get("reason", status))[:80]}
-            else:
-                raise OSError(f"The service cannot take the report now (status {status}).")
-            self.memory.write(known)
-            outcome: Standing = known["outcome"]
-            return outcome
-        return "refused" if known["outcome"] == "refused" else "already-counted"
+        if "outcome" in known:
+            return "refused" if known["outcome"] == "refused" else "already-counted"
+        if known.get("reason") == ANOTHER_TOKEN and self.token not in (None, known["token"]):
+            self._with_token(known, self._checked(str(self.token)))
+        fate, why = fate_of(*self.send("POST", f"{self.address}/reports", known["report"].encode()))
+        if fate == "again":
+            raise OSError(f"The service cannot take the report now ({why}).")
+        known.pop("reason", None)
+        known |= {"outcome": fate} if fate != "another-token" else {}
+        known |= {"reason": why} if why else {}
+        self.memory.write(known)
+        if fate == "another-token":
+            raise ValueError(
+                "The service does not know the token: give the right one, and the same report goes with it."
+            )
+        return fate
+
+    def _with_token(self, known: dict[str, Any], token: str) -> None:
+        """Put another token to the report. The service said that it does not know the first: nothing was counted."""
+        body = json.loads(known["report"])
+        known |= {"token": token, "report": json.dumps({**body, "token": token}, separators=(",", ":"))}
+        del known["reason"]
+        self.memory.write(known)
 
     def _got(self, path: str, body: bytes | None = None) -> dict[str, Any]:
         status, answer = self.send("GET" if body is None else "POST", self.address + path, body)
-        told = _read(answer)
-        if status == 200:
+        told = told_in(answer)
+        if status == 200 and told is not None:
             return told
-        if 400 <= status < 500 and status not in (408, 429):
-            raise ValueError(f"The service does not answer: {told.get('title', status)!s:.80}.")
-        raise OSError(f"The service cannot answer now (status {status}).")
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
+        problem = problem_of(status, told)
+        if problem is None or status >= 500 or status in (408, 429):
+            raise OSError(f"The service cannot answer now (status {status}).")
+        raise ValueError(f"The service does not answer: {problem.title}.")

@@ -45,8 +45,13 @@ NO_PAIRS = "The question's relations are not pairs."
 TOO_LONG = "The question is longer than a device reads."
 
 
-def parsed(text: Mapping[str, Any] | bytes | str, *, most: int = MOST_QUESTION) -> Mapping[str, Any]:
-    """Return a question as read from the text that came; its length is looked at before anything else."""
+def parsed(
+    text: Mapping[str, Any] | bytes | str, *, most: int = MOST_QUESTION, depth: int | None = None
+) -> Mapping[str, Any]:
+    """Return a question as read from the text that came; its length is looked at before anything else.
+
+    `depth` is how many lists and objects may be within each other, where that is not looked at later.
+    """
     if not isinstance(text, bytes | str):
         return text
     if isinstance(text, str):
@@ -59,7 +64,20 @@ def parsed(text: Mapping[str, Any] | bytes | str, *, most: int = MOST_QUESTION) 
         )
     except (ValueError, RecursionError):
         raise ValueError(UNWRITTEN) from None
+    if depth is not None and _deeper(question, depth):
+        raise ValueError(UNWRITTEN)
     return question
+
+
+def _deeper(told: Any, depth: int) -> bool:
+    """Return whether more lists and objects are within each other."""
+    level: list[Any] = [told]
+    for _ in range(depth + 1):
+        level = [one for one in level if isinstance(one, (list, dict))]
+        if not level:
+            return False
+        level = [entry for one in level for entry in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -119,6 +137,21 @@ def within(what: str, epsilon: Fraction, delta: Fraction, max_epsilon: Limit, ma
         raise ValueError(_refusal(what, "epsilon", epsilon, allowed))
     if delta > failing_allowed:
         raise ValueError(_refusal(what, "delta", delta, failing_allowed))
+
+
+def within_total(epsilon: Fraction, spent: Fraction, max_total_epsilon: Limit) -> None:
+    """Refuse what asks for more than the owner of the device gives in all studies together."""
+    allowed = _exact(max_total_epsilon)
+    if allowed is None or allowed <= 0:
+        raise ValueError(
+            "max_total_epsilon is the largest epsilon this device gives away in all studies together, a finite number "
+            f"over 0 such as 3 or '2.5'; {max_total_epsilon!r:.40} was given."
+        )
+    if spent + epsilon > allowed:
+        raise ValueError(
+            f"The question asks for epsilon {float(epsilon):g}. This device has given {float(spent):g} in other "
+            f"studies, and gives at most {float(allowed):g} in all."
+        )
 
 
 def _limits(max_epsilon: Limit, max_delta: Limit) -> tuple[Fraction, Fraction]:
