@@ -36,6 +36,7 @@ class Service:
         ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(len(ITEMS))), oracle, Fraction(1))
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
         self.oracle, self.reports = make(oracle, Fraction(1), len(ITEMS)), []
+        self.refusals: list[tuple[int, str]] = []  # what the first reports are answered with
         self.answers: dict[str, Any] = {
             "/v1/studies/breakfast": {"study": study.text, "signature": study.signature, "key": SIGNER.key},
             "/v1/studies/breakfast/questions": {
@@ -82,10 +83,15 @@ def serving(request) -> Iterator[tuple[Service, str]]:
             assert "Cookie" not in self.headers
             assert "Referer" not in self.headers
             service.reports.append(body)
+            if service.refusals:
+                status, reason = service.refusals.pop(0)
+                told = {"type": f"urn:discreet:{reason}", "title": "No", "reason": reason}
+                self.answer("application/problem+json", json.dumps(told).encode(), status)
+                return
             self.answer("application/json", b'{"outcome":"counted"}')
 
-        def answer(self, kind: str, body: bytes) -> None:
-            self.send_response(200)
+        def answer(self, kind: str, body: bytes, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", f"{kind}; charset=utf-8")
             self.send_header("Content-Security-Policy", POLICY)
             self.send_header("Content-Length", str(len(body)))
@@ -106,7 +112,13 @@ def visitor(chromium) -> Iterator[Any]:
     """A person with a phone, and nothing that goes wrong unseen."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     page, wrong = context.new_page(), []
-    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    planned = "Failed to load resource: the server responded with a status of "  # as the test has it answer
+    page.on(
+        "console",
+        lambda said: (
+            wrong.append(said.text) if said.type in ("error", "warning") and not said.text.startswith(planned) else None
+        ),
+    )
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
     context.close()
@@ -173,6 +185,57 @@ def test_a_token_that_comes_in_the_address(serving, visitor):
     visitor.get_by_text("Thank you: your report was counted.").wait_for()
     assert json.loads(service.reports[0])["token"] == TOKEN
     assert visitor.get_by_text("compared with nothing at all").count() == 1
+
+
+@pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)
+def test_a_browser_is_asked_to_keep_the_record(serving, visitor):
+    _, address = serving
+    visitor.add_init_script(
+        "StorageManager.prototype.persist = async () => { globalThis.kept = (globalThis.kept ?? 0) + 1; }"
+    )
+    visitor.goto(address)
+    visitor.get_by_role("button").click()
+    visitor.get_by_text("Thank you: your report was counted.").wait_for()
+    assert visitor.evaluate("globalThis.kept") == 1
+
+
+@pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)
+def test_what_was_not_answered_is_not_called_counted_and_is_sent_again(serving, visitor):
+    service, address = serving
+    service.refusals = [(503, "busy"), (503, "busy")]
+    visitor.goto(address)
+    visitor.get_by_label("bread").check()
+    visitor.get_by_role("button").click()
+    visitor.get_by_text("The service was not reached. Try again later: the same bytes will be sent.").wait_for()
+    visitor.reload()
+    visitor.get_by_text("the service has not said yet that it was counted").wait_for()
+    assert visitor.get_by_text("Nobody is asked twice").count() == 0
+    assert visitor.locator("pre.take-part-bytes").inner_text() == service.reports[0]
+    visitor.get_by_role("button", name="Send my report again").click()
+    visitor.get_by_text("The service was not reached. Try again later: the same bytes will be sent.").wait_for()
+    visitor.get_by_role("button", name="Send my report again").click()
+    visitor.get_by_text("Nobody is asked twice").wait_for()
+    assert len(service.reports) == 3
+    assert len(set(service.reports)) == 1
+
+
+@pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)
+def test_a_token_that_is_not_known_is_put_right(serving, visitor):
+    service, address = serving
+    service.refusals = [(403, "token-unknown")] * 2
+    visitor.goto(address)
+    for token in (TOKEN, "cd" * 16):  # in the form that made the report
+        visitor.get_by_label("My token").fill(token)
+        visitor.get_by_role("button").click()
+        visitor.get_by_text("The service does not know the token: give the right one").wait_for()
+        visitor.wait_for_function("document.querySelector('button').disabled === false")
+    visitor.reload()
+    visitor.get_by_label("The service does not know the token. My token").fill("ef" * 16)
+    visitor.get_by_role("button", name="Send my report again").click()
+    visitor.get_by_text("Nobody is asked twice").wait_for()
+    first, second, third = map(json.loads, service.reports)
+    assert [first["token"], second["token"], third["token"]] == [TOKEN, "cd" * 16, "ef" * 16]
+    assert first | {"token": ""} == second | {"token": ""} == third | {"token": ""}
 
 
 @pytest.mark.parametrize("serving", [("grr", "anyone")], indirect=True)

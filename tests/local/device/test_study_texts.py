@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from hashlib import sha256
 from random import Random
 
@@ -26,6 +28,21 @@ def test_devices_do_as_every_case_says(case):
     assert told == case
     if "id" in case:
         assert case["id"] == sha256(case["study"]["study"].encode()).hexdigest()[:32]
+
+
+def test_the_page_has_every_field():
+    """What a service signs is what the page names; that a study without one of them is refused, the vectors say."""
+    page = (FOLDER.parents[2] / "docs" / "wire.md").read_text()
+    section = page.partition("## A study and its questions")[2].partition("## Sending reports")[0]
+    tables = section.split("| field | meaning |")[1:]
+    named = [
+        re.findall("`([a-z]+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE))) for table in tables
+    ]
+    case = next(case for case in cases("studies") if case["what"] == "questions")
+    texts = [case["study"]["study"], case["questions"]["questions"][0]["question"]]
+    assert list(map(sorted, named)) == [sorted(json.loads(text)) for text in texts]
+    refused = {case["what"] for case in cases("studies") if "refused" in case}
+    assert {f"a study without {name}" for name in named[0]} <= refused
 
 
 def test_what_was_seen_is_not_checked_again_but_compared(monkeypatch):

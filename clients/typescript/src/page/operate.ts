@@ -50,6 +50,7 @@ function operateIn(section: HTMLElement): void {
         headers: { Authorization: `Bearer ${token.value.trim()}` },
         credentials: "omit",
         cache: "no-store",
+        redirect: "error", // the token is for this service, and for nobody whom it names
       });
       const told = (await answer.json()) as Status & { title?: string };
       if (!answer.ok) status.replaceChildren(`The service says: ${told.title ?? answer.status}.`);
