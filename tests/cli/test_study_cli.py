@@ -61,7 +61,7 @@ def test_what_is_off_is_told_with_its_line(folder):
     (folder / "study.toml").write_text(STUDY.replace('epsilon = "4"', "epsilon = 0.5"))
     for command in (["check", "study.toml"], ["open", "study.toml"], ["plan", "study.toml"]):
         assert refused("study", *command, cwd=folder) == (
-            'discreet: study.toml, line 6: epsilon is a number over 0 and up to 20 such as "1" or "0.5", in quotes; '
+            'discreet: study.toml, line 6: epsilon is a number from 0.001 to 20 such as "1" or "0.5", in quotes; '
             "0.5 was given.\n"
         )
     assert not (folder / "studies").exists()
@@ -123,7 +123,8 @@ def test_mistakes(folder):
     told("study", "open", "study.toml", cwd=folder)
     assert refused("study", "close", "large", cwd=folder) == "discreet: There is no study of this name.\n"
     assert refused("study", "token", cwd=folder) == (
-        "discreet: Say whom it is for: --study NAME for participants, or --scope for an operator.\n"
+        "discreet: Say whom it is for: --study NAME for participants, or --scope for an operator. Or --list those of "
+        "operators, or --revoke one.\n"
     )
     assert refused("study", "token", "--scope", "all", cwd=folder) == (
         "discreet: A token of an operator is for operate, enrol, watch, one or more of them; 'all' was given.\n"
@@ -159,6 +160,14 @@ def test_everything_works_against_a_service_elsewhere(folder):
         assert "small" in told("study", "status", "--at", address, cwd=folder)
         assert len(told("study", "token", "--study", "small", "--many", 2, *there, cwd=folder).split()) == 2
         watcher = told("study", "token", "--scope", "watch", *there, cwd=folder).strip()
+        told("study", "token", "--scope", "enrol", "--label", "the shop", *there, cwd=folder)
+        (shop,) = [one for one in told("study", "token", "--list", *there, cwd=folder).splitlines() if "shop" in one]
+        assert shop.split() == [shop[:12], "enrol", "the", "shop"]
+        revoke = ["study", "token", "--revoke", shop[:12], *there]
+        assert told(*revoke, cwd=folder) == f"Revoked the operator's token {shop[:12]}.\n"
+        assert refused(*revoke, cwd=folder) == (
+            f"discreet: There is nothing at this place. No operator's token is listed by '{shop[:12]}'.\n"
+        )
         environment = {**plain(), "DISCREET_AT": address, "DISCREET_TOKEN": watcher}
         assert "svim" in told("study", "status", "small", cwd=folder, env=environment)
         assert refused("study", "close", "small", cwd=folder, env=environment) == (
@@ -202,4 +211,11 @@ def test_a_whole_study_in_one_command(folder):
     found = json.loads(written)
     assert found["people"] == 600
     assert found["protocol"] == "svim"
+    assert found["simulated"] is True
     assert "reports" in "".join(told)
+
+
+def test_people_that_close_no_round_are_told(folder):
+    (folder / "study.toml").write_text(f'{STUDY}\n[rounds]\nclose = "hand"\npeople = 500\n')
+    said = told("study", "check", "study.toml", cwd=folder)
+    assert "  people = 500 closes no round: it is what `discreet study plan` forecasts with\n" in said

@@ -33,6 +33,8 @@ from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import HEAD, MOST_BATCH, ReportBatch, Upload, upload_of
 from discreet.errors import InputError
 from discreet.local.device.client import client
+from discreet.local.device.documents import QUESTION
+from discreet.local.device.ed25519 import verified
 from discreet.local.device.participant import Participant
 from discreet.local.oracle_steps.packing import pack
 from discreet.results.files import load
@@ -224,7 +226,7 @@ class TestOperators:
         bad = {**json.loads(plan.to_json()), "name": "bad", "epsilon": "0"}
         status, told = service.ask("/v1/studies", bad, token=operator)
         assert (status, told["reason"]) == (422, "plan-refused")
-        assert "epsilon is a number over 0" in told["detail"]
+        assert "epsilon is a number from 0.001 to 20" in told["detail"]
 
     def test_nothing_is_released_before_it_is(self, service):
         opened(service, name="early")
@@ -242,6 +244,48 @@ class TestOperators:
             {"scrubbed": len(rounds), "tidy": True},
         )
         assert service.ask("/v1/studies/kept/scrub", {}, token=operator) == (200, {"scrubbed": 0, "tidy": True})
+
+    def test_tokens_are_listed_and_revoked(self, service):
+        operate, watch = service.operator("operate"), service.operator("watch")
+        lost = service.ask("/v1/operators", {"scopes": ["watch"], "label": "lost"}, token=operate)[1]["token"]
+        assert service.ask("/v1/operators", token=watch)[1]["reason"] == "forbidden"
+        status, listed = service.ask("/v1/operators", token=operate)
+        assert status == 200
+        (one,) = [one for one in listed if one["label"] == "lost"]
+        assert one == {"id": sha256(lost.encode()).hexdigest()[:12], "scopes": ["watch"], "label": "lost"}
+        place = f"/v1/operators/{one['id']}"
+        assert service.ask(place, token=watch, method="DELETE")[1]["reason"] == "forbidden"
+        opened(service, name="revoked")
+        assert service.ask("/v1/studies/revoked/status", token=lost)[0] == 200
+        assert service.ask(place, token=operate, method="DELETE") == (200, {"revoked": one["id"]})
+        assert service.ask("/v1/studies/revoked/status", token=lost)[1]["reason"] == "unauthorised"
+        assert service.ask(place, token=operate, method="DELETE")[1]["reason"] == "unknown-place"
+
+    def test_signed_texts_are_public_also_those_of_past_rounds(self, service):
+        _, operator = opened(service, name="signed")
+        service.ask("/v1/studies/signed/close", {}, token=operator)
+        told = service.ask("/v1/studies/signed/texts")[1]
+        assert told["study"] == service.ask("/v1/studies/signed")[1]["study"]
+        now = service.ask("/v1/studies/signed/questions")[1]["questions"]
+        assert [one["round"] for one in told["questions"]][:2] == [0, 1]
+        assert {"question": told["questions"][1]["question"], "signature": told["questions"][1]["signature"]} in now
+        for one in told["questions"]:
+            message = QUESTION + one["question"].encode()
+            assert verified(bytes.fromhex(told["key"]), message, bytes.fromhex(one["signature"]))
+
+    def test_what_was_refused_is_for_those_who_watch(self, service):
+        opened(service, name="refusing")
+        body = {"round": 0, "token": "00" * 16, "key": "00" * 16, "report": {"value": -1}}
+        assert service.ask("/v1/studies/refusing/reports", body)[0] == 422
+        watch = service.operator("watch")
+        service.ask("/v1/studies/refusing/status", token=watch)  # which stores the counts
+        line = b'discreet_refused_total{study="refusing",reason="report-impossible"} 1'
+        assert line in service.ask("/metrics", token=watch)[1]
+        for token in ("", service.operator("enrol"), "none"):
+            text = service.ask("/metrics", token=token)[1]
+            assert b"reason=" not in text
+            assert b"impossible" not in text
+            assert b"discreet_round_people" in text
 
 
 class TestAround:

@@ -243,6 +243,13 @@ class StoreSuite:
         store.add_operator(b"h" * 32, ["watch", "enrol"], "me")
         assert store.operator(b"h" * 32) == {"watch", "enrol"}
         assert store.operator(b"i" * 32) is None
+        store.add_operator(b"j" * 32, ["operate"], "another")
+        assert [(one.token, one.scopes, one.label) for one in store.operators()] == [
+            (b"j" * 32, {"operate"}, "another"), (b"h" * 32, {"watch", "enrol"}, "me"),
+        ]  # fmt: skip
+        store.remove_operator(b"h" * 32)
+        assert store.operator(b"h" * 32) is None
+        assert [one.label for one in store.operators()] == ["another"]
 
     def test_it_answers(self, store):
         store.check()

@@ -69,7 +69,7 @@ def test_relations_say_what_makes_a_pair(tmp_path):
     assert read(tmp_path, text).pairs == "after"
 
 
-EPSILON = 'epsilon is a number over 0 and up to 20 such as "1" or "0.5", in quotes;'
+EPSILON = 'epsilon is a number from 0.001 to 20 such as "1" or "0.5", in quotes;'
 TITLE = 'is one line of text of up to 200 letters, such as "What goes together at breakfast".'
 LIST = '["tea", "bread", "milk", "jam"]'
 OFF = [
@@ -83,6 +83,14 @@ OFF = [
      "scrub, screen, rounds, settings. Did you mean top?"),
     ('"1/2"', "0.5", 6, f"{EPSILON} 0.5 was given."),
     ('"1/2"', '"0"', 6, f"{EPSILON} '0' was given."),
+    ('"1/2"', '"0.0001"', 6, f"{EPSILON} '0.0001' was given."),
+    ('name = "breakfast"\n', "", 13,
+     'name is missing. It is up to 63 small letters, digits and dashes, such as "breakfast".'),
+    ("[rounds]", "[[rounds]]", 9,
+     "rounds is a table: write [rounds] in a line of its own, and its fields below."),
+    ('"milk"', '" milk"', 7, "items has ' milk', with a space before or after it: write 'milk'."),
+    ("people = 1000", "people = 1000\nhours = 24", 12,
+     'hours goes with close = "deadline" only: leave it out, or close rounds that way.'),
     ('"1/2"', '"1e9"', 6, f"{EPSILON} '1e9' was given."),
     ('"1/2"', '"1/0"', 6, f"{EPSILON} '1/0' was given."),
     ('"1/2"', '"1"\ndelta = "2"', 7, "delta is a number from 0 to below 1 such as \"0\", in quotes; '2' was given."),

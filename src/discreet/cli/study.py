@@ -90,6 +90,8 @@ def check(path: StudyFile) -> None:
     say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.items):,} items, epsilon {plan.epsilon}")
     say(f"  first round: {first.name}, {first.oracle.name}, {first.oracle.bits:g} bits per report")
     say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
+    if plan.people is not None and plan.close != "quota":
+        say(f"  people = {plan.people} closes no round: it is what `discreet study plan` forecasts with")
     say(f"  who may take part: {'whoever holds a token' if plan.who == 'tokens' else 'anyone'}")
 
 
@@ -279,7 +281,8 @@ def scrub(name: StudyName, place: Place = "studies", token: Token = None, store:
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet study token --at studies --study breakfast --many 1000 -o tokens.txt\n\n"
-    "discreet study token --at studies --scope watch --scope enrol --label 'the shop'"
+    "discreet study token --at studies --scope watch --scope enrol --label 'the shop'\n\n"
+    "discreet study token --at studies --list"
 )
 def token(
     place: Place = "studies",
@@ -298,6 +301,13 @@ def token(
         ),
     ] = None,
     label: Annotated[str, typer.Option(metavar="TEXT", help="Whose operator's token it is.")] = "",
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the tokens of operators: an id, what each is for, and whose it is.")
+    ] = False,
+    revoked: Annotated[
+        str | None,
+        typer.Option("--revoke", metavar="ID", help="Revoke an operator's token, by its id.", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write to this file, one per line.", show_default=False),
@@ -311,8 +321,20 @@ def token(
     """
     from ..atomic_write import written
 
-    if (study is None) == (not scopes):
-        raise MisuseError("Say whom it is for: --study NAME for participants, or --scope for an operator.")
+    if (study is not None) + bool(scopes) + listed + (revoked is not None) != 1:
+        raise MisuseError(
+            "Say whom it is for: --study NAME for participants, or --scope for an operator. Or --list those of "
+            "operators, or --revoke one."
+        )
+    if listed or revoked is not None:
+        with _operator(place, own, store) as operator:
+            if revoked is not None:
+                operator.revoke_operator(revoked)
+                say(f"Revoked the operator's token {revoked}.")
+                return
+            for known in operator.operators():
+                say(f"{known['id']}  {' '.join(known['scopes']):<20}  {known['label']}".rstrip())
+        return
     with _operator(place, own, store) as operator:
         made = operator.tokens(study, many) if study is not None else [operator.add_operator(scopes or [], label)]
     if output is None:

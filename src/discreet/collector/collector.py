@@ -51,6 +51,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 MOST_TOKENS = 1_000_000  # that are made at once
 
 _ENDED = 4  # studies whose conversations are kept after their end, for whoever asks what liars could have done
+_LISTED = 12  # digits of its hash by which an operator's token is listed
 _OUTCOMES = 16  # outcomes that are kept, by study and part of liars
 _QUEUE, _PATIENCE = 4, 30  # how many may wait for what takes long, and for how many seconds
 _log = logging.getLogger(__name__)
@@ -442,6 +443,16 @@ class StudyCollector:
         widened = {"result_with_liars": self.result(name, malicious)} if malicious else {}
         return {**signed, "id": record.id, "rounds": rounds, "result": found, **widened}
 
+    def texts(self, name: str) -> dict[str, Any]:
+        """Return all that was signed of a study: anybody can compare it with what a device was shown."""
+        record = self.record(name)
+        asked = [
+            {"round": one.number, "question": one.question, "signature": one.signature}
+            for one in self.store.rounds(name)
+            if one.question is not None
+        ]
+        return {"study": record.text, "signature": record.signature, "key": record.key, "questions": asked}
+
     def tokens(self, name: str, many: int) -> list[str]:
         """Make single-use tokens of a study; their hashes are all that stays."""
         if not 1 <= many <= MOST_TOKENS:
@@ -468,6 +479,21 @@ class StudyCollector:
         token = token_hex(32)
         self.store.add_operator(hashed(token.encode()), scopes, label)
         return token
+
+    def operators(self) -> list[dict[str, Any]]:
+        """Return the operators' tokens that there are: by what each can be revoked, what it is for, and whose it is."""
+        return [
+            {"id": one.token.hex()[:_LISTED], "scopes": sorted(one.scopes), "label": one.label}
+            for one in self.store.operators()
+        ]
+
+    def revoke_operator(self, listed: str) -> None:
+        """Revoke an operator's token, by what it is listed by: it is for nothing any more, from now on."""
+        found = [one.token for one in self.store.operators() if one.token.hex()[:_LISTED] == listed]
+        if not found:
+            raise RefusedRequest(Reason.UNKNOWN_PLACE, f"No operator's token is listed by {listed!r:.40}.")
+        for one in found:
+            self.store.remove_operator(one)
 
     def scopes(self, token: str) -> frozenset[str]:
         """Return what an operator's token is for: nothing, where it is none."""

@@ -229,7 +229,7 @@ class StudyCore:
             self.plan.vocabulary,
             people,
             asked={"study": self.plan.name},
-            simulated=False,
+            simulated=self.plan.simulated,
             rounds=lines,
             malicious=malicious,
         )

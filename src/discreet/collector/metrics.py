@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from .collector import StudyCollector
+from .reasons import OUTCOMES
 
 _HELP = {
     "discreet_requests_total": ("counter", "Requests that were answered, by status."),
@@ -16,11 +17,15 @@ _HELP = {
 }
 
 
-def exposition(collector: StudyCollector, requests: Mapping[int, int], reports: Mapping[str, int]) -> str:
-    """Return all metrics as text."""
+def exposition(
+    collector: StudyCollector, requests: Mapping[int, int], reports: Mapping[str, int], *, watching: bool
+) -> str:
+    """Return all metrics as text; reports that were refused, and why, are for operators who may watch."""
     found: dict[str, list[tuple[dict[str, str], int]]] = {name: [] for name in _HELP}
     found["discreet_requests_total"] = [({"status": str(one)}, many) for one, many in sorted(requests.items())]
-    found["discreet_reports_total"] = [({"outcome": one}, many) for one, many in sorted(reports.items())]
+    found["discreet_reports_total"] = [
+        ({"outcome": one}, many) for one, many in sorted(reports.items()) if watching or one in OUTCOMES.values()
+    ]
     for record in collector.store.studies():
         labels = {"study": record.name}
         for one in collector.store.rounds(record.name):
@@ -29,7 +34,7 @@ def exposition(collector: StudyCollector, requests: Mapping[int, int], reports: 
             found["discreet_round_open"].append((place, int(one.state == "open")))
         released = collector.store.result(record.name) is not None
         found["discreet_study_released"].append((labels, int(released)))
-        for reason, many in collector.store.refused(record.name).items():
+        for reason, many in collector.store.refused(record.name).items() if watching else ():
             found["discreet_refused_total"].append(({**labels, "reason": reason}, many))
     return "".join(f"{line}\n" for line in _lines(found))
 

@@ -61,6 +61,14 @@ class Operator(ABC):
     def add_operator(self, scopes: list[str], label: str) -> str:
         """Make a token for an operator."""
 
+    @abstractmethod
+    def operators(self) -> list[dict[str, Any]]:
+        """Return the operators' tokens that there are: id, scopes and label of each."""
+
+    @abstractmethod
+    def revoke_operator(self, listed: str) -> None:
+        """Revoke an operator's token, by its id."""
+
     def __enter__(self) -> Operator:
         return self
 
@@ -118,6 +126,14 @@ class LocalOperator(Operator):
         """Make a token for an operator."""
         return self.collector.add_operator(scopes, label)
 
+    def operators(self) -> list[dict[str, Any]]:
+        """Return the operators' tokens."""
+        return self.collector.operators()
+
+    def revoke_operator(self, listed: str) -> None:
+        """Revoke an operator's token."""
+        self.collector.revoke_operator(listed)
+
 
 class RemoteOperator(Operator):
     """Works through a service at an address, with an operator's token."""
@@ -125,11 +141,12 @@ class RemoteOperator(Operator):
     def __init__(self, address: str, token: str | None) -> None:
         self.address, self._token = address.rstrip("/"), token
 
-    def _asked(self, path: str, body: Any = None) -> bytes:
+    def _asked(self, path: str, body: Any = None, method: str | None = None) -> bytes:
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         try:
-            with opener.open(Request(self.address + path, data, headers), timeout=_PATIENCE) as answer:  # noqa: S310
+            request = Request(self.address + path, data, headers, method=method)  # noqa: S310
+            with opener.open(request, timeout=_PATIENCE) as answer:
                 return bytes(answer.read())
         except HTTPError as error:
             with error:
@@ -218,6 +235,15 @@ class RemoteOperator(Operator):
         """Make a token for an operator."""
         (token,) = self._fields("/v1/operators", {"scopes": scopes, "label": label}, token=str)
         return str(token)
+
+    def operators(self) -> list[dict[str, Any]]:
+        """Return the operators' tokens."""
+        listed: list[dict[str, Any]] = self._json("/v1/operators", kind=list)
+        return listed
+
+    def revoke_operator(self, listed: str) -> None:
+        """Revoke an operator's token."""
+        self._asked(f"/v1/operators/{quote(listed, safe='')}", method="DELETE")
 
 
 def operator_at(place: str, *, token: str | None = None, store: str | None = None, make: bool = False) -> Operator:

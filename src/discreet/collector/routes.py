@@ -9,6 +9,9 @@ from fastapi import Path, Query
 from .reasons import REFUSALS, Reason
 
 STUDY_NAME: TypeAlias = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,62}$", description="The name of a study.")]
+OPERATOR_ID: TypeAlias = Annotated[
+    str, Path(pattern="^[0-9a-f]{12}$", description="By what a list names an operator's token.")
+]
 ASSUMED: TypeAlias = Annotated[
     str,
     Query(

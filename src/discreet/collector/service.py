@@ -30,7 +30,18 @@ from .collector import Scope, StudyCollector
 from .metrics import exposition
 from .pages import add_pages
 from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
-from .routes import ASSUMED, BATCH_BODY, MANY_BODY, NOBODY, OPERATOR_BODY, PLAN_BODY, PROBLEMS, REPORT_BODY, STUDY_NAME
+from .routes import (
+    ASSUMED,
+    BATCH_BODY,
+    MANY_BODY,
+    NOBODY,
+    OPERATOR_BODY,
+    OPERATOR_ID,
+    PLAN_BODY,
+    PROBLEMS,
+    REPORT_BODY,
+    STUDY_NAME,
+)  # fmt: skip
 from .storage.store import StoreError
 from .study_file import StudyPlan
 from .uploads import (
@@ -118,12 +129,16 @@ class Service:
         """Return the whole body of a request."""
         return await Body(request, most).whole()
 
-    async def allowed(self, request: Request, scope: Scope) -> None:
-        """Refuse whoever has no operator's token for this."""
+    async def scopes(self, request: Request) -> frozenset[str]:
+        """Return what the operator's token of a request is for: nothing, where there is none."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not token:
-            raise RefusedRequest(Reason.UNAUTHORISED)
-        scopes = await run_in_threadpool(self.collector.scopes, token.strip())
+            return frozenset()
+        return await run_in_threadpool(self.collector.scopes, token.strip())
+
+    async def allowed(self, request: Request, scope: Scope) -> None:
+        """Refuse whoever has no operator's token for this."""
+        scopes = await self.scopes(request)
         if not scopes:
             raise RefusedRequest(Reason.UNAUTHORISED)
         if scope not in scopes:
@@ -242,8 +257,9 @@ def _add_public(app: FastAPI, service: Service) -> None:
         return {"status": "ok", "store": collector.store.kind, "version": __version__}
 
     @app.get("/metrics", response_class=PlainTextResponse, summary="Counts and states, as Prometheus reads them.")
-    def metrics() -> str:
-        return exposition(collector, service.requests, service.reports)
+    async def metrics(request: Request) -> str:
+        watching = "watch" in await service.scopes(request)
+        return await run_in_threadpool(exposition, collector, service.requests, service.reports, watching=watching)
 
     @app.get("/v1/studies", summary="All studies, with their states.")
     def studies() -> list[dict[str, Any]]:
@@ -257,6 +273,10 @@ def _add_public(app: FastAPI, service: Service) -> None:
     @app.get("/v1/studies/{name}/questions", summary="What is asked now, signed.")
     async def questions(name: STUDY_NAME) -> Response:
         return Response(await service.questions(name), media_type="application/json")
+
+    @app.get("/v1/studies/{name}/texts", summary="All that was signed: the study, and every question so far.")
+    def texts(name: STUDY_NAME) -> dict[str, Any]:
+        return collector.texts(name)
 
     @app.get("/v1/studies/{name}/rounds", summary="How far a study has come: counts and states.")
     def rounds(name: STUDY_NAME) -> dict[str, Any]:
@@ -340,6 +360,17 @@ def _add_operators(app: FastAPI, service: Service) -> None:
             detail = str(error) if isinstance(error, DiscreetError) else 'Say what for: {"scopes": ["watch"]}.'
             raise RefusedRequest(Reason.MALFORMED, detail) from None
         return {"token": token}
+
+    @app.get("/v1/operators", summary="The tokens of operators, without the tokens (scope operate).")
+    async def known_operators(request: Request) -> list[dict[str, Any]]:
+        await service.allowed(request, "operate")
+        return await run_in_threadpool(collector.operators)
+
+    @app.delete("/v1/operators/{operator}", summary="Revoke an operator's token (scope operate).")
+    async def revoke(operator: OPERATOR_ID, request: Request) -> dict[str, str]:
+        await service.allowed(request, "operate")
+        await run_in_threadpool(collector.revoke_operator, operator)
+        return {"revoked": operator}
 
     @app.get("/v1/studies/{name}/status", summary="Progress, tokens and refusals (scope watch).")
     async def status(name: STUDY_NAME, request: Request) -> dict[str, Any]:

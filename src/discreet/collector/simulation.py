@@ -96,7 +96,7 @@ def tried(
     crowd = onto(crowd, plan.vocabulary)
     if plan.pairs in ("given", "after"):
         checked_how(plan.pairs, crowd)  # a list of other items than the data have loses order and pairs
-    plan = replace(plan, close="hand")
+    plan = replace(plan, close="hand", simulated=True)
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(passing_folder())
         place = directory or scratch / "service"

@@ -39,7 +39,7 @@ _FIELDS = (
     "rounds", "settings",
 )  # fmt: skip
 _ROUNDS = ("close", "people", "hours")
-_HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"'-]+)\s*\]\s*(#.*)?$")
+_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'-]+)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')\s*=")
 
 TEMPLATE = """\
@@ -93,6 +93,8 @@ class StudyPlan:
         Whether raw reports go when a round is released, or when an operator says so.
     screen
         Whether reports that no honest device is likely to have sent are left out.
+    simulated
+        Whether it is tried over baskets that are known, as its result says then; no file says so.
     """
 
     name: str
@@ -111,6 +113,7 @@ class StudyPlan:
     hours: float | None = None
     scrub: Scrubbing = "release"
     screen: bool = True
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         for name, flaw in _FLAWS.items():
@@ -211,6 +214,9 @@ def _items(value: Any) -> str:
     strange = next((one for one in value if not isinstance(one, str) or not one.strip() or not one.isprintable()), None)
     if strange is not None:
         return f"has {strange!r:.40}, which is no name of an item: a name is one line of text, in quotes."
+    spaced = next((one for one in value if one != one.strip()), None)
+    if spaced is not None:
+        return f"has {spaced!r:.40}, with a space before or after it: write {spaced.strip()!r:.40}."
     twice = len(value) - len(set(value))
     if twice:
         seen: set[str] = set()
@@ -237,12 +243,13 @@ _FLAWS: dict[str, Callable[[Any], str]] = {
     "protocol": _text(60, '"adept"'),
     "top": _whole(1, 100_000, "20"),
     "least": _whole(1, 2, "1"),
-    "epsilon": _fraction('a number over 0 and up to 20 such as "1" or "0.5"', lambda one: 0 < one <= 20),
+    "epsilon": _fraction('a number from 0.001 to 20 such as "1" or "0.5"', lambda one: Fraction(1, 1000) <= one <= 20),
     "delta": _fraction('a number from 0 to below 1 such as "0"', lambda one: 0 <= one < 1),
     "items": _items,
     "who": _one_of(TakingPart),
     "scrub": _one_of(Scrubbing),
     "screen": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
+    "simulated": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
     "close": _one_of(Closing),
     "people": lambda value: "" if value is None else _whole(1, MOST_PEOPLE, "20000")(value),
     "hours": _hours,
@@ -297,7 +304,8 @@ class _Reading:
         for name in ("name", "title", "asks", "protocol", "top", "epsilon", "items"):
             if name not in given:
                 # Asked with nothing, a check says what is allowed.
-                raise self._off("", f"{name} is missing. It {_FLAWS[name](None)}")
+                allowed = _FLAWS[name](None).removesuffix("; None was given.").rstrip(".")
+                raise self._off("", f"{name} is missing. It {allowed}.")
         for name in ("epsilon", "delta"):
             if is_whole(given.get(name)):
                 given[name] = str(given[name])  # a whole number has one meaning, with quotes or without
@@ -307,6 +315,10 @@ class _Reading:
             told = _FLAWS[name](value)
             if told:
                 raise self._off(f"rounds.{name}" if name in _ROUNDS else name, f"{name} {told}")
+        if "hours" in rounds and given.get("close") != "deadline":
+            raise self._off(
+                "rounds.hours", 'hours goes with close = "deadline" only: leave it out, or close rounds that way.'
+            )
         try:
             return StudyPlan(**given, settings=settings)
         except DiscreetError as error:

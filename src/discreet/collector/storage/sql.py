@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ...local.oracle_steps.packing import Words
 from ..core import StoredRound
 from ..states import RoundEvent, RoundState, after, before
-from .store import UNSPENT, Enrolled, StudyRecord, StudyStore, words_of
+from .store import UNSPENT, Enrolled, OperatorRecord, StudyRecord, StudyStore, words_of
 
 _RECORD = "name, id, plan, text, signature, key"
 _ROUND = "number, state, ask, question, signature, closes, people, heard"
@@ -216,6 +216,18 @@ class SQLStore(StudyStore):
         """Return what an operator's token is for."""
         found = self._rows("SELECT scopes FROM operators WHERE hash = ?", token)
         return frozenset(found[0][0].split()) if found else None
+
+    def operators(self) -> list[OperatorRecord]:
+        """Return all operators' tokens."""
+        rows = self._rows("SELECT hash, scopes, label FROM operators ORDER BY label, hash")
+        return [
+            OperatorRecord(token=token, scopes=frozenset(scopes.split()), label=label) for token, scopes, label in rows
+        ]
+
+    def remove_operator(self, token: bytes) -> None:
+        """Forget an operator's token."""
+        with self.writing() as cursor:
+            cursor.execute(self.sql("DELETE FROM operators WHERE hash = ?"), (token,))
 
 
 def _record(row: Any) -> StudyRecord:

@@ -50,6 +50,15 @@ class Enrolled:
     spent: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class OperatorRecord:
+    """The hash of an operator's token, what it is for, and whose it is."""
+
+    token: bytes
+    scopes: frozenset[str]
+    label: str
+
+
 class StudyStore(ABC):
     """Keeps studies. All methods may be called from any thread."""
 
@@ -154,6 +163,14 @@ class StudyStore(ABC):
     @abstractmethod
     def operator(self, token: bytes) -> frozenset[str] | None:
         """Return what the operator's token of this hash is for, or None where there is none."""
+
+    @abstractmethod
+    def operators(self) -> list[OperatorRecord]:
+        """Return all operators' tokens, by label."""
+
+    @abstractmethod
+    def remove_operator(self, token: bytes) -> None:
+        """Forget the operator's token of this hash."""
 
 
 def outcome_of(spent: bytes | None, key: bytes, *, known: bool, open_: bool) -> int:
