@@ -239,6 +239,7 @@ def studies() -> list[Case]:
         "an order beyond the list": about(ask="prefix", of=[[0]], order=[0, 1, 3], length=1),
         "relations of a study that has none": about(of=[[0, 1]], pairs="after"),
         "items together of a study without relations": about(of=[[0, 1]], pairs="together"),
+        "relations that are nothing": about(of=[[0, 1]], pairs=None),
         "a square of items": about(ask="projection", of=3, pairs="folded"),
         "the relations of a study": related("after", "after"),
         "other relations than those of a study": related("after", "given"),

@@ -123,7 +123,8 @@ async function questionOf(one: Json, study: StudyText, known: ReadonlySet<string
   if (isOver(numberOf(question, "epsilon"), study.epsilon) || isOver(numberOf(question, "delta", "0"), study.delta)) {
     throw new Refused("The question asks for more than its study says.");
   }
-  if (!["folded", study.told["pairs"]].includes(field(question, "pairs") ?? "folded")) {
+  const pairs = Object.hasOwn(question, "pairs") ? question["pairs"] : "folded";
+  if (!["folded", study.told["pairs"]].includes(pairs)) {
     throw new Refused("The question is about other relations than its study says.");
   }
   if (named(question).some((one) => one >= study.items.length)) {
