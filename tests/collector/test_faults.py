@@ -7,6 +7,7 @@ machine of random operations does everything that devices and operators do, and 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -39,6 +40,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from serving import Served, plan_of, served
 
 OLH = {"settings": {"first_oracle": "olh"}, "items": tuple(f"{at:02}" for at in range(40)), "epsilon": "1"}
+
+
+_SENDERS = 4
 
 
 def own_words(first: int, many: int) -> np.ndarray:
@@ -75,32 +79,45 @@ def store(request):
 
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_service_that_is_killed_under_load_loses_nothing_and_counts_nothing_twice(tmp_path, store, kills):
-    """Takes 15 seconds for two kills: each service needs three to begin."""
+    """Several send at once, so that a transaction has reports of several. Takes 15 seconds for two kills."""
     collector = collector_in(tmp_path, store)
     record = collector.open_study(plan_of(name="killed", protocol="svim", **OLH))
     study, many, together = bytes.fromhex(record.id), 40_000, 50
     collector.store.enrol("killed", [hashed(secret(at)) for at in range(many)])
     counted: set[int] = set()
-    chance, start = np.random.default_rng(1), 0
-    for _ in range(kills):
-        service = Served(tmp_path, store=store or "")
-        timer = threading.Timer(float(chance.uniform(0.05, 0.5)), service.process.send_signal, [signal.SIGKILL])
+    answered: set[int] = set()
+    chance, lock = np.random.default_rng(1), threading.Lock()
+    starts = [place * (many // _SENDERS) for place in range(_SENDERS)]
+
+    def send(service: Served, place: int, begun: threading.Event) -> None:
+        end = (place + 1) * (many // _SENDERS)
         connection = HTTPConnection("127.0.0.1", int(service.address.rpartition(":")[2]), timeout=120)
-        with contextlib.suppress(OSError, HTTPException):
-            while start + together <= many:
+        with contextlib.closing(connection), contextlib.suppress(OSError, HTTPException):
+            while starts[place] + together <= end:
+                start = starts[place]
                 tokens = [secret(at) for at in range(start, start + together)]
                 body = ReportBatch.of(study, 0, tokens, tokens, own_words(start, together)).written()
                 connection.request("POST", "/v1/studies/killed/batches", body)
                 answer = connection.getresponse().read()
                 # What was sent before the kill and not answered is sent again: it was counted, or it was not.
-                assert set(answer) <= {COUNTED, ALREADY_COUNTED}
-                counted.update(range(start, start + together))
-                start += together
-                if timer.ident is None:
-                    timer.start()
-        timer.join()
+                with lock:
+                    answered.update(answer)
+                    counted.update(range(start, start + together))
+                starts[place] += together
+                begun.set()
+
+    for _ in range(kills):
+        service, begun = Served(tmp_path, store=store or ""), threading.Event()
+        senders = [threading.Thread(target=send, args=(service, place, begun)) for place in range(_SENDERS)]
+        for one in senders:
+            one.start()
+        assert begun.wait(60)
+        time.sleep(float(chance.uniform(0.05, 0.5)))
+        service.process.send_signal(signal.SIGKILL)
+        for one in senders:
+            one.join()
         service.process.communicate()
-        connection.close()
+    assert answered <= {COUNTED, ALREADY_COUNTED}
     found = stored(collector, "killed")
     assert counted
     assert counted <= set(found)
@@ -237,6 +254,7 @@ def test_nothing_that_is_sent_makes_the_service_fail(service):
     operations = [found.ok() for found in schema.get_all_operations()]
     assert len(operations) > 15
     statuses: Counter[int] = Counter()
+    opened: Counter[int] = Counter()
     for operation in operations:
 
         @settings(max_examples=6, suppress_health_check=list(HealthCheck))
@@ -244,12 +262,21 @@ def test_nothing_that_is_sent_makes_the_service_fail(service):
         def send(case):
             if case.path.endswith("/tokens") and isinstance(case.body, dict):
                 case.body = {"many": 3}
+            if (case.path, case.method.upper()) == ("/v1/studies", "POST"):
+                plan = {**json.loads(plan_of().to_json()), "name": f"sent-{sum(opened.values())}"}
+                strange = next(iter(case.body.values()), None) if isinstance(case.body, dict) else case.body
+                for body in (plan, *({**plan, "name": "strange", field: strange} for field in plan)):
+                    case.body = body  # a good plan, and the same with something else in one of its fields
+                    opened[case.call(headers={"Authorization": f"Bearer {service.token}"}).status_code] += 1
+                return
             for headers in ({}, {"Authorization": f"Bearer {service.token}"}):
                 statuses[case.call(headers=headers).status_code] += 1
 
         send()
     assert max(statuses) < 500
     assert {200, 400, 401} <= set(statuses)
+    assert {200, 422} <= set(opened)
+    assert max(opened) < 500
 
 
 class TestConnections:
