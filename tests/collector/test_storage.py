@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -15,6 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from discreet.collector.batcher import Batcher
 from discreet.collector.reasons import ALREADY_COUNTED, CODES, COUNTED, Reason
 from discreet.collector.states import RoundEvent, RoundState
 from discreet.collector.storage import opened
@@ -319,8 +321,16 @@ class TestSQLite(StoreSuite):
 
     def test_a_copy_of_the_files_links_no_token_to_its_report(self, asked, tmp_path):
         """Reports that come one at a time: a copy's log is replayed to every commit, and what is new is compared."""
-        for one in range(1, 31):
-            asked.take("study", upload([one]))
+
+        async def send() -> None:
+            batcher = Batcher(lambda name, some: asked.take(name, some)[0], asked.after_taking)
+            for one in range(1, 31):
+                assert (await batcher.put("study", upload([one]))).tolist() == [COUNTED]
+            while batcher._running is not None:
+                await asyncio.sleep(0.01)
+            batcher.close()
+
+        asyncio.run(send())
         links = 0
         for stage in states(tmp_path, tmp_path / "copies"):
             spent, reports = stage
@@ -338,6 +348,7 @@ class TestSQLite(StoreSuite):
         for one in range(1, 41):
             number = int.from_bytes(hashes[one], "little")
             asked.take("study", upload([number], keys=[one], words=[[0xABCD0000 + one, 0xCAFEF00D]]))
+            asked.after_taking()
         after = place.read_bytes() + (tmp_path / "collector.sqlite-wal").read_bytes()
         assert [after.find(one) for one in hashes] == where
         assert {after.count(bytes([one, 0, 0xCD, 0xAB]) + b"\x0d\xf0\xfe\xca") for one in range(1, 41)} == {1}
@@ -350,6 +361,7 @@ class TestSQLite(StoreSuite):
         reader.execute("SELECT COUNT(*) FROM blocks").fetchall()
         begun = time.monotonic()
         assert asked.take("study", upload([1], words=[[0xDEADBEEF, 0xCAFEF00D]]))[0].tolist() == [COUNTED]
+        asked.after_taking()
         assert time.monotonic() - begun < 10
         assert not asked.tidy()
         assert told in log.read_bytes()

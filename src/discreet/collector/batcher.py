@@ -1,7 +1,8 @@
 """Uploads that come at the same time go into the store with one transaction, and each has its own outcome.
 
 While one transaction is being forced to the disk, the next uploads gather; so the more come, the more go together, and
-one alone does not wait. An upload is answered after its transaction, and never before.
+one alone does not wait. An upload is answered after its transaction, and never before. What the store does after each
+transaction keeps the next one waiting, but not the answers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +37,14 @@ class Batcher:
     ----------
     take
         Counts the reports of one upload to a study, in a thread, and returns a code for each.
+    after
+        Called in that thread after each of them.
     """
 
-    def __init__(self, take: Callable[[str, Upload], NDArray[np.uint8]]) -> None:
-        self._take = take
+    def __init__(
+        self, take: Callable[[str, Upload], NDArray[np.uint8]], after: Callable[[], object] = lambda: None
+    ) -> None:
+        self._take, self._after = take, after
         self._waiting: list[_Waiting] = []
         self._reports = 0
         self._running: asyncio.Task[None] | None = None
@@ -75,6 +81,8 @@ class Batcher:
                             one.outcome.set_result(part)
                 finally:
                     self._reports -= sum(len(one.upload) for one in some)
+                with suppress(Exception):  # whatever goes wrong here, others wait to be stored
+                    await loop.run_in_executor(self._thread, self._after)
         finally:
             self._running = None
 

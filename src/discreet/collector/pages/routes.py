@@ -33,6 +33,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_REPORTS = 16  # that are kept, by study and part of liars
 _FORMS = {"csv": "text/csv", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -40,7 +41,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
     """Add the pages to a service. They are not part of its API, which says the same."""
     collector = service.collector
     found: dict[str, Patterns | Rules] = {}  # a result is stored once, and never changes
-    reports: dict[str, str] = {}
+    reports: dict[tuple[str, str], str] = {}
 
     def result(name: str, assumed: str = NOBODY) -> Patterns | Rules:
         if assumed != NOBODY:
@@ -88,11 +89,12 @@ def add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/studies/{name}/report.html", include_in_schema=False)
     def report(name: STUDY_NAME, assume_malicious: ASSUMED = NOBODY) -> Response:
-        told = reports.get(name) if assume_malicious == NOBODY else None
+        told = reports.get((name, assume_malicious))
         if told is None:
             told = markup.report(collector.plan(name), collector.outcome(name, assume_malicious))
-        if assume_malicious == NOBODY:
-            reports[name] = told
+            reports[name, assume_malicious] = told
+            while len(reports) > _REPORTS:
+                reports.pop(next(iter(reports)), None)
         # The page has a policy of its own, which lets in its style sheet and nothing else.
         headers = {"Content-Disposition": f'attachment; filename="{name}.html"', "Cache-Control": "no-store"}
         return HTMLResponse(told, headers=headers)

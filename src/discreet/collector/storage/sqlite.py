@@ -1,8 +1,8 @@
 """The store of a single service: one SQLite file, written ahead and forced to the disk with every transaction.
 
 The log has every transaction by itself, and so which tokens were spent with which reports. It is emptied after each one
-that takes reports: a copy of the files shows the last of them at most. The file itself has no order: spent tokens stay
-where they were, and blocks are written anew with what is added to them.
+that takes reports, before the next: a copy of the files shows the last of them at most. The file itself has no order:
+spent tokens stay where they were, and blocks are written anew with what is added to them.
 """
 
 from __future__ import annotations
@@ -127,8 +127,11 @@ class SQLiteStore(SQLStore):
                 cursor.execute(
                     "UPDATE rounds SET people = ? WHERE study = ? AND number = ?", (people, name, upload.round)
                 )
-        self.tidy()
         return codes, people
+
+    def after_taking(self) -> None:
+        """Empty the log, which has what was taken together."""
+        self.tidy()
 
     def _spent(self, cursor: Any, name: str, upload: Upload, which: list[int]) -> bool:
         """Spend tokens, and return whether all of them were there and not spent."""

@@ -109,6 +109,9 @@ class StudyStore(ABC):
         To scrub a round deletes its reports with the same transaction.
         """
 
+    def after_taking(self) -> None:  # noqa: B027
+        """Do what can be done at once so that the store's own files tell less of the reports that were just taken."""
+
     @abstractmethod
     def tidy(self, *, wait: float = 0) -> bool:
         """Take away what the store's own files still show of earlier transactions: what came together, what is deleted.
