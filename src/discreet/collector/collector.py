@@ -272,6 +272,12 @@ class StudyCollector:
 
     def take(self, name: str, upload: Upload) -> NDArray[np.uint8]:
         """Count reports, and return a code for each; a round that is full is closed."""
+        codes = self.counted(name, upload)
+        self.store.after_taking()
+        return codes
+
+    def counted(self, name: str, upload: Upload) -> NDArray[np.uint8]:
+        """Count reports as :meth:`take` does, for whoever calls the store's `after_taking` once they are answered."""
         codes, people = self.store.take(name, upload)
         core = self._cores.get(name)
         quota = None if core is None else core.quota(upload.round)

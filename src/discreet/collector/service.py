@@ -90,7 +90,7 @@ class Service:
 
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
         self.collector, self.rates = collector, Rates(rate)
-        self.batcher = Batcher(collector.take, collector.store.after_taking)
+        self.batcher = Batcher(collector.counted, collector.store.after_taking)
         self.holding = BodyLimit()
         self.requests: Counter[int] = Counter()
         self.reports: Counter[str] = Counter()
