@@ -326,6 +326,8 @@ def test_the_page_has_goals_groups_and_the_worst(tmp_path):
     assert "| tea, 300 people | `top=10 epsilon=1` | 0.0600 | 0.0200 | `bases` | 3 (×/÷ 1.00) |" in page
     assert "| top=10 | 1 | 0.100 | 0.10 | 3.00 | 3.00 | 2.00 | 2.00 |  | 0.800 | 0.80 |" in page
     assert "| over=20 | 1 | 0.000 | 0.00 |  |  |  |  |  | 1.000 | 1.00 |" in page
+    assert "**Every row that does not meet a goal**: 1 of 2." in page
+    assert "| tea, 300 people | `top=10 epsilon=1` | 0.100 ± 0.000 | 3 (×/÷ 1.00) |  | 0.800 |" in page
     assert "3 runs are missing here: `discreet lab run regret` runs them, or says why they cannot be." in page
     assert "*Not run*: regret: `auto` on tea: no" in page
     assert "*Not run yet*: data that are set aside" in page

@@ -202,6 +202,22 @@ def worst(results: Results) -> Iterator[str]:
     )
 
 
+def beyond(results: Results) -> Iterator[str]:
+    """Yield every row that does not meet a goal for the worst row, with what it is instead; nothing where it does."""
+    every, numbers = rows(results), [number for number in _kind(results).numbers if number.goals is not None]
+    beside = [
+        {id(row): _shown(one, number) for row, one in number.there(every) if one.by > (number.goals or (0, 0))[1]}
+        for number in numbers
+    ]
+    few = {id(row): f"{row.covered:.3f}" for row in every if row.intervals >= _FEW and row.covered < COVERED}
+    over = [row for row in every if any(id(row) in found for found in (*beside, few))]
+    yield f"**Every row that does not meet a goal**: {len(over):,} of {len(every):,}.\n"
+    yield from markdown(
+        ["data", "question", *(number.label for number in numbers), "intervals hold"],
+        ([row.data, f"`{row.question}`", *(found.get(id(row), "") for found in (*beside, few))] for row in over),
+    )
+
+
 def _kind(results: Results) -> _Kind:
     return _KINDS[results.experiment.measure]
 
@@ -235,6 +251,7 @@ def _section(results: Results) -> Iterator[str]:
     for label, by in kind.groups:
         yield from _grouped(label, every, by, kind)
     yield from worst(results)
+    yield from beyond(results)
     yield f"**Intervals of every {'protocol' if kind is _KINDS['regret-devices'] else 'mechanism'}:**\n"
     yield from markdown(
         ["", "intervals", "hold the true count", "in the worst row"],
