@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-from results.itemsets import Itemsets
+from discreet.results.itemsets import Itemsets
 
 from .mining import print_or_write
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
+ROOT = Path(__file__).parent.parent
 ROOMS = [
     "errors", "checks", "temporary", "atomic_write", "wording", "kernels", "baskets", "results", "exact", "privacy",
     "report", "registry", "curator", "local", "publish", "planning", "auditing", "collector", "spark", "lab", "cli",
@@ -149,3 +151,9 @@ def test_no_class_name_stands_for_two_things():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")))
+def test_every_benchmark_can_be_started(name):
+    # None runs in the tests: what moves in the source would break them unseen.
+    importlib.import_module(f"benchmarks.{name}")
