@@ -111,13 +111,20 @@ def test_a_study_that_is_open_does_not_change(folder):
     )
 
 
+def test_what_to_type_next_names_the_database_without_its_password(folder, postgresql):
+    secret = postgresql.replace("tester@", "tester:secret@")
+    said = told("study", "open", "study.toml", "--store", secret, cwd=folder)
+    assert "--at studies --store postgresql://… --study small --many 100" in said
+    assert "secret" not in said
+
+
 def test_mistakes(folder):
     assert "There is no directory nowhere: " in refused("study", "status", "--at", "nowhere", cwd=folder)
     (folder / "empty").mkdir()
     for command in (["status"], ["token", "--scope", "watch"]):
         assert refused("study", *command, "--at", "empty", cwd=folder) == (
             "discreet: empty is not the directory of a service: it has no collector.sqlite. `discreet study open` and "
-            "`discreet serve` make one.\n"
+            "`discreet serve` make one. Of a service on PostgreSQL, give --store too.\n"
         )
     assert list((folder / "empty").iterdir()) == []
     told("study", "open", "study.toml", cwd=folder)

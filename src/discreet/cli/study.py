@@ -156,7 +156,9 @@ def open_study(path: StudyFile, place: Place = "studies", token: Token = None, s
     say(f"The study {told['name']} is open. Its id is {told['id']}.")
     say(f"Give its key to those who take part, for their devices to check: {told['key']}")
     if study.who == "tokens":
-        say(f"Make tokens for them: discreet study token --at {place} --study {study.name} --many 100")
+        # The address of a database may have a password in it.
+        where = f"{place} --store {'postgresql://…' if '@' in store else store}" if store else place
+        say(f"Make tokens for them: discreet study token --at {where} --study {study.name} --many 100")
 
 
 @app.command(

@@ -272,7 +272,7 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
     if not make and store is None and not (Path(place) / FILE).exists():
         raise InputError(
             f"{place} is not the directory of a service: it has no {FILE}. `discreet study open` and `discreet serve` "
-            "make one."
+            "make one. Of a service on PostgreSQL, give --store too."
         )
     return LocalOperator(collector_in(place, store, make=make))
 
