@@ -239,7 +239,7 @@ def test_a_collector_screens_the_bytes_that_were_sent():
 def test_windows_are_met_as_kernels_count_them():
     oracle = oracles()["wheel"].make(Fraction(1), 50, pad=2)
     columns = oracle.reports(people([[1, 2]], 200), 2)
-    met = windows_met(columns["first"], columns["second"], *oracle._windows(columns), np.arange(50))
+    met = windows_met(columns["first"], columns["second"], *oracle.windows(columns), np.arange(50))
     assert met.sum(0).tolist() == oracle.supports(columns).tolist()
 
 

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.jit import in_threads, threads
 from ...kernels.supports import TILE, count_windows
-from ..oracle import Counts
+from ..oracle import Counts, Oracle, ReportColumns
+from .honest import found_together
 
 _MIX1, _MIX2 = np.uint32(0x21F0AAAD), np.uint32(0xD35A2D97)
 _PIECE = 1 << 16  # reports that threads go through at a time
 _NEAR = 1 << 18  # hashes that stay in a cache while they are worked out
+
+
+@dataclass(frozen=True, kw_only=True)
+class HashedWindows(Oracle):
+    """An oracle whose report is a hash function and a window: it names the values whose hash lies in there."""
+
+    @abstractmethod
+    def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return where the window of each report begins, and how wide it is."""
+
+    def supports(self, columns: ReportColumns) -> Counts:
+        """Count the reports in whose window the hash of each candidate lies."""
+        return count_hashed(columns["first"], columns["second"], *self.windows(columns), self.size)
+
+    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the values lie in the window of each report."""
+        return windows_met(columns["first"], columns["second"], *self.windows(columns), values)
+
+    @property
+    def at_once(self) -> int:
+        """As many as some hash function puts into one window."""
+        return min(self.size, found_together(self.p_other))
 
 
 def count_hashed(

@@ -15,8 +15,8 @@ from ...errors import MisuseError
 from ...kernels.devices import report_hashed
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
-from ..oracle_steps.hashing import count_hashed, windows_met
-from ..oracle_steps.honest import HonestLaw, apart, found_together, independent
+from ..oracle_steps.hashing import HashedWindows
+from ..oracle_steps.honest import HonestLaw, apart, independent
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 _MOST_CELLS = 1 << 12  # that are counted one by one
@@ -24,7 +24,7 @@ _MOST_BUCKETS = 1 << 31  # beyond, some would be hashed to by nothing
 
 
 @dataclass(frozen=True, kw_only=True)
-class OLH(OneValue):
+class OLH(HashedWindows, OneValue):
     """Hash the sampled symbol to a bucket and report the bucket or another.
 
     `share`, where it is given, is how many of the padded values may meet in one bucket: the sampling then hides more,
@@ -115,24 +115,11 @@ class OLH(OneValue):
         )
         return {"first": first, "second": second, "value": value}
 
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Count the reports whose bucket a candidate hashes to: hashes from edge to edge make a bucket."""
-        return count_hashed(columns["first"], columns["second"], *self._windows(columns), self.size)
-
-    def _windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Return where each report's bucket begins, and how wide it is."""
         low = -(-WORD * columns["value"] // self.buckets)
         width = -(-WORD * (columns["value"] + 1) // self.buckets) - low
         return low.astype(np.uint32), width.astype(np.uint32)
-
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the values each report's bucket has."""
-        return windows_met(columns["first"], columns["second"], *self._windows(columns), values)
-
-    @property
-    def at_once(self) -> int:
-        """As many as some hash function puts into one bucket."""
-        return min(self.size, found_together(self.p_other))
 
     @property
     def honest(self) -> HonestLaw:

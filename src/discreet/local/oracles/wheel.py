@@ -14,13 +14,13 @@ from ...errors import MisuseError
 from ...kernels.devices import report_points
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, Report, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..oracle_steps.hashing import count_hashed, windows_met
-from ..oracle_steps.honest import HonestLaw, Together, found_together, independent
+from ..oracle_steps.hashing import HashedWindows
+from ..oracle_steps.honest import HonestLaw, Together, independent
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wheel(SetValued):
+class Wheel(HashedWindows, SetValued):
     """Hash up to `pad` values onto a circle of 2^32 points; each begins an arc of points that weigh `inside`."""
 
     arc: int
@@ -80,23 +80,10 @@ class Wheel(SetValued):
         report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
         return {"first": first, "second": second, "point": point}
 
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Count the reports whose point lies within the arc that a candidate's hash begins."""
-        return count_hashed(columns["first"], columns["second"], *self._windows(columns), self.size)
-
-    def _windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Return from where on an arc that holds each report's point may begin, and for how long."""
         low = columns["point"] - np.uint32(self.arc - 1)
         return low, np.full(len(low), self.arc, np.uint32)
-
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the values each report's point lies in the arc of."""
-        return windows_met(columns["first"], columns["second"], *self._windows(columns), values)
-
-    @property
-    def at_once(self) -> int:
-        """As many as some hash function puts within one arc."""
-        return min(self.size, found_together(self.p_other))
 
     @property
     def honest(self) -> HonestLaw:
