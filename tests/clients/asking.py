@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from random import Random
@@ -85,7 +86,10 @@ def as_asked(chance: Random) -> Form:
     else:
         question = Which(candidates) if kind == 7 else WhichRelations(relations)
     pad = chance.choice((1, 1, 2, 3, 5)) if kind >= 6 else 1
-    return dict(Ask.of("", WHO, question, chance.choice(LIVE), epsilon, pad=pad).form)
+    ask = Ask.of("", WHO, question, chance.choice(LIVE), epsilon, pad=pad)
+    if ask.oracle.name == "olh" and chance.random() < 0.5:
+        ask = replace(ask, oracle=replace(ask.frequencies, seeds=2 ** chance.randint(1, 31)))
+    return dict(ask.form)
 
 
 def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:

@@ -6,8 +6,10 @@ random words that the simulated person has, and the collector is `collect`: both
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet import registry
@@ -64,6 +66,19 @@ def test_an_oracle(name, pad, people, crowd):
     assert (collected.estimate.people, expected.people) == (PEOPLE, PEOPLE)
     assert collected.estimate.supports.tolist() == expected.supports.tolist()
     assert collected.estimate.values.tolist() == expected.values.tolist()
+
+
+@pytest.mark.parametrize("screen", [False, True])
+def test_published_seeds(screen, people, crowd):
+    """Bytes with the numbers of seeds, a table of them, and the same supports; both speeds and screening too."""
+    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), "olh", Fraction(2), pad=3)
+    ask = replace(ask, oracle=replace(ask.frequencies, seeds=64))
+    collected = collect(ask, sent(ask, people, crowd.numbers()), screen=screen)
+    assert (collected.refused, collected.left_out, collected.alarms) == ((), (), ())
+    for speed in ("person", "aggregated"):
+        expected = replace(crowd, speed=speed, screen=screen).hear(ask, crowd.numbers())
+        assert collected.estimate.supports.tolist() == expected.supports.tolist()
+    assert np.abs(collected.estimate.values).max() < 2
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -57,6 +57,11 @@ def hashed(seed, item):
     return h ^ (h >> 15)
 
 
+def family(number):
+    first, second = (hashed((1, 0x9E3779B9), 2 * number + at) for at in (0, 1))
+    return first if first % 2 else first + 1, second
+
+
 def values_of(question, basket, own=()):
     of = question["of"]
     if question["ask"] == "cells":
@@ -190,9 +195,9 @@ def answer(oracle, values, words):
         return subset(oracle, [own], words)
     if name == "grr":
         return {"value": other_than(own, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1))}
-    seed = words.seed()
-    bucket = hashed(seed, own) * oracle["buckets"] // WORD
-    return {"seed": seed, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}
+    told = words.below(oracle["seeds"]) if "seeds" in oracle else words.seed()
+    bucket = hashed(family(told) if "seeds" in oracle else told, own) * oracle["buckets"] // WORD
+    return {"seed": told, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}
 
 
 def written(report):
@@ -350,7 +355,7 @@ FIELDS = {
 def loss(oracle):
     name = oracle["oracle"]
     need(name in FIELDS)
-    need(oracle.keys() - ({"share"} if name == "olh" else set()) == {"oracle", *FIELDS[name].split()})
+    need(oracle.keys() - ({"share", "seeds"} if name == "olh" else set()) == {"oracle", *FIELDS[name].split()})
     if name == "hm":
         need((oracle["pm"]["oracle"], oracle["duchi"]["oracle"]) == ("pm", "duchi"))
         need(oracle["span"] == oracle["pm"]["span"] == oracle["duchi"]["span"])
@@ -372,6 +377,7 @@ def loss(oracle):
         return spread(inside, 1, size + dummies - 1, Fraction(1, pad) if dummies >= pad else Fraction(1))
     if name == "olh":
         need(oracle.get("share", 0) <= 4096)
+        need("seeds" not in oracle or ("share" not in oracle and oracle["seeds"] in [2**at for at in range(1, 32)]))
         part = min(Fraction(oracle["share"], pad), 1) if "share" in oracle and dummies >= pad else Fraction(1)
         return spread(inside, 1, oracle["buckets"] - 1, part)
     if name == "wheel":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,38 @@ def good(name: str) -> list[Case]:
         for number, ask in enumerate(asks)
         for basket in BASKETS
     ]
+
+
+SEEDS = (2, 4096, 1 << 31)
+
+
+def numbered() -> list[Ask]:
+    """Return questions whose oracle has published seeds."""
+    asks = questions("olh")[:4]
+    return [replace(ask, oracle=replace(ask.frequencies, seeds=seeds)) for seeds in SEEDS for ask in asks]
+
+
+def published() -> list[Case]:
+    """Return cases with published seeds: the first, the last and any; and numbers of seeds that are none."""
+    cases = [
+        told(ask.form, basket, Recorded(f"published {number} {basket}"))
+        for number, ask in enumerate(numbered())
+        for basket in BASKETS
+    ]
+    for ask in numbered()[::4]:
+        for word in (0, 1, ask.form["oracle"]["seeds"] - 1, ask.form["oracle"]["seeds"], WORD - 1):
+            cases.append(told(ask.form, [3], Recorded(f"published word {word}", [word])))
+    form = questions("olh")[0].form
+    cases += [
+        refused(f"{seeds} published seeds", {"question": _with(form, seeds=seeds)})
+        for seeds in (0, 1, 3, 4097, 3 << 30, WORD - 1, WORD, WORD + 1)
+    ]
+    sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
+    share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
+    cases.append(refused("published seeds and a share", {"question": _with(share, seeds=4096), "max_delta": "0.01"}))
+    for name in ("grr", "subset", "wheel"):
+        cases.append(refused(f"published seeds of {name}", {"question": _with(questions(name)[0].form, seeds=4096)}))
+    return cases
 
 
 def numbers(name: str) -> list[Case]:
@@ -498,6 +531,7 @@ def files() -> dict[str, str]:
     cases["related"] = related()
     cases["edges"] = edges()
     cases["limits"] = limits()
+    cases["published"] = published()
     cases["refused"] = bad()
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}

@@ -10,7 +10,7 @@
  */
 
 import { type Pair, held, wholeNumbers } from "./answering.js";
-import { Draws, type Seed, type Take, mixed, secure } from "./draws.js";
+import { Draws, type Seed, type Take, mixed, published, secure } from "./draws.js";
 import type { Fields } from "./json.js";
 import { type Oracle, WORD, weightOf } from "./loss.js";
 import { type Limit, check, parsed } from "./trust.js";
@@ -18,7 +18,7 @@ import { type Limit, check, parsed } from "./trust.js";
 /** A report before it is written: its fields, in the order in which they are. */
 export type Report =
   | { value: number }
-  | { seed: Seed; value: number }
+  | { seed: Seed | number; value: number }
   | { values: number[] }
   | { seed: Seed; point: number }
   | { sign: number }
@@ -45,14 +45,16 @@ const value: Answer = (oracle, values, draws) => {
 
 const hashed: Answer = (oracle, values, draws) => {
   const symbol = sampled(oracle, values, draws);
-  const seed = draws.seed();
+  // The number of a published seed, or a fresh one: drawn without looking at the symbol either way.
+  const seed = oracle.seeds === undefined ? draws.seed() : draws.published(oracle.seeds);
   const bucket = bucketOf(oracle, seed, symbol);
   return { seed, value: ownFirst(bucket, draws.place(weightOf(oracle), 1, oracle.buckets - 1)) };
 };
 
-/** Return the bucket that a symbol falls into: the product has up to 64 bits. */
-export function bucketOf({ buckets }: Oracle, seed: Seed, symbol: number): number {
-  return Number((BigInt(mixed(seed, symbol)) * BigInt(buckets)) >> 32n);
+/** Return the bucket that a symbol falls into, by a seed or the number of a published one: the product has up to 64 bits. */
+export function bucketOf({ buckets }: Oracle, seed: Seed | number, symbol: number): number {
+  const own = typeof seed === "number" ? published(seed) : seed;
+  return Number((BigInt(mixed(own, symbol)) * BigInt(buckets)) >> 32n);
 }
 
 const subset: Answer = (oracle, values, draws) => {

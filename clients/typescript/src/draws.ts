@@ -27,6 +27,11 @@ export class Draws {
     return [(first | 1) >>> 0, this.word()];
   }
 
+  /** Return the number of one of so many published seeds, a power of two of them. */
+  published(seeds: number): number {
+    return this.below(seeds);
+  }
+
   /** Return true with probability `threshold` / 2^32. */
   chance(threshold: number): boolean {
     return this.word() < threshold;
@@ -81,4 +86,11 @@ export function mixed(seed: Seed, item: number): number {
   value = Math.imul(value ^ (value >>> 16), 0x21f0aaad) >>> 0;
   value = Math.imul(value ^ (value >>> 15), 0xd35a2d97) >>> 0;
   return (value ^ (value >>> 15)) >>> 0;
+}
+
+const FAMILY: Seed = [1, 0x9e3779b9]; // the seed that published seeds are hashed from
+
+/** Return the published seed of a number below 2^31: two hashes of it, the lowest bit of the first set. */
+export function published(number: number): Seed {
+  return [(mixed(FAMILY, 2 * number) | 1) >>> 0, mixed(FAMILY, 2 * number + 1)];
 }

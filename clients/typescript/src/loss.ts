@@ -28,6 +28,7 @@ export interface Oracle {
   readonly inside: string;
   readonly buckets: number;
   readonly share?: number;
+  readonly seeds?: number;
   readonly many: number;
   readonly hit: number;
   readonly arc: number;
@@ -131,7 +132,12 @@ function value(oracle: Oracle): Fraction {
 }
 
 function hashed(oracle: Oracle): Fraction {
-  const { pad, dummies, buckets, share = pad } = oracle;
+  const { pad, dummies, buckets, share = pad, seeds = 2 } = oracle;
+  // The share is about seeds that behave as random ones: of a few that somebody chose, none need.
+  const known = oracle.seeds !== undefined && oracle.share !== undefined;
+  if (seeds < 2 || seeds >= WORD || (seeds & (seeds - 1)) !== 0 || known) {
+    throw new Refused("The question's numbers are not those of published seeds.");
+  }
   // With a share of the padding that rarely meets in one bucket, if all dummies differ: never pure, see `failing`.
   const sampled: Fraction = dummies >= pad ? [BigInt(Math.min(share, pad)), BigInt(pad)] : ONE;
   return placed(weightOf(oracle), 1n, BigInt(buckets - 1), sampled);
@@ -202,7 +208,7 @@ function loss(of: Loss["of"], needs: string, more: Partial<Loss> = {}): Loss {
 const SUBSET = { largest: MOST_SUBSET, longest: longestSubset };
 export const LOSSES: ReadonlyMap<string, Loss> = new Map([
   ["grr", loss(value, "size pad dummies inside")],
-  ["olh", loss(hashed, "size pad dummies buckets inside", { may: ["share"] })],
+  ["olh", loss(hashed, "size pad dummies buckets inside", { may: ["share", "seeds"] })],
   ["subset", loss(subset, "size pad dummies many hit", SUBSET)],
   ["privset", loss(subset, "size pad dummies many hit", SUBSET)],
   ["wheel", loss(wheel, "size pad dummies arc inside")],

@@ -76,10 +76,9 @@ export function namedBy(question: Question, report: Report): number[] | undefine
   if ("values" in report) return report.values;
   if ("value" in report && !("seed" in report)) return [report.value];
   if (!("seed" in report) || oracle.size > MOST_NAMED) return undefined;
-  const { seed } = report;
   const all = Array.from({ length: oracle.size }, (_, at) => at);
-  if ("value" in report) return all.filter((one) => bucketOf(oracle, seed, one) === report.value);
-  return all.filter((one) => (report.point - mixed(seed, one) + WORD) % WORD < oracle.arc);
+  if ("value" in report) return all.filter((one) => bucketOf(oracle, report.seed, one) === report.value);
+  return all.filter((one) => (report.point - mixed(report.seed, one) + WORD) % WORD < oracle.arc);
 }
 
 /** Return the items that a question is about, of a list of so many. */

@@ -39,6 +39,7 @@ NAME = "discreet.local.client"
 # How many candidates, a padding, and whether everyone holds exactly one.
 _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
 _ALL = 6  # of so many candidates, all baskets are tried
+_MANY = 10**8  # people, of whom very many is asked
 _SPAN = 16  # means are audited on a short grid, and on the usual one
 _MOST = 16  # baskets whose laws are compared for a question of a protocol
 _NUMBERS = 5  # and numbers
@@ -163,6 +164,8 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
                     made.append(oracle.make(epsilon, size, pad=pad, single=single))
                 except MisuseError:
                     continue  # it is not for so many, or has no room for the padding
+            # As very many people are asked, where that is another way.
+            made += [many for one in made if (many := one.expecting(_MANY)) is not one][:2]
         if not made:
             raise MisuseError(f"{oracle.name} refused every question of the audit.")
         return [case for one in made for case in cases_of(one, epsilon)]
@@ -192,7 +195,9 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
         long = [tuple(values[: oracle.pad]), tuple(values[-oracle.pad :]), tuple(values)]
         sets = subsets(values) if oracle.size <= _ALL else [(), *sets[:_MOST], *long]
     how = "exactly one" if oracle.single else f"padded to {oracle.pad}"
-    question = f"which of {oracle.size} candidates by {oracle.name}, {how}"
+    seeds = getattr(oracle, "seeds", None)
+    drawn = "" if seeds is None else f", {seeds:,} published seeds"
+    question = f"which of {oracle.size} candidates by {oracle.name}, {how}{drawn}"
     asked = {"ask": "which", "of": oracle.size}
     if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
         asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}

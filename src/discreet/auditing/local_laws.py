@@ -97,6 +97,10 @@ class _Chosen(Draws):
     def seed(self) -> tuple[int, int]:
         return _SEEDS[self._next(lambda: [Fraction(1, len(_SEEDS))] * len(_SEEDS))]
 
+    def published(self, seeds: int) -> int:
+        few = min(seeds, len(_SEEDS))
+        return self._next(lambda: [Fraction(1, few)] * few)
+
     def chance(self, threshold: int) -> bool:
         likely = Fraction(min(max(threshold, 0), WORD), WORD)
         return self._next(lambda: [1 - likely, likely]) == 1

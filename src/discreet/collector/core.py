@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import InputError, MisuseError
 from ..local.device.loss import WORD
-from ..local.oracle import Counts, Oracle
+from ..local.oracle import Oracle
 from ..local.oracle_steps.packing import Words, unpack
 from ..local.oracle_steps.reading import ReportColumns
 from ..local.study.conversation import Ask, Conversation, Estimate
@@ -117,7 +117,7 @@ class StudyCore:
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
-        self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports)
+        self.conversation = Conversation(plan.led.talk(plan.wanted), reports=plan.led.reports, people=plan.people)
         self.asks: list[Ask] = []
         self._heard: dict[int, AddedUp] = {}
         self._stored: list[str] = []
@@ -310,11 +310,11 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
             alarms=tuple(map(str, seen.alarms)),
         )
     people = 0
-    supports: Counts = np.zeros(oracle.kept, np.int64)
+    aggregate = oracle.empty()
     for some in columns():
         people += len(next(iter(some.values())))
-        supports += oracle.supports(some)
-    return AddedUp(estimate=Estimate(ask, people, supports))
+        oracle.add(aggregate, some)
+    return AddedUp(estimate=Estimate(ask, people, oracle.decoded(aggregate)))
 
 
 def _joined(blocks: Iterable[Words]) -> Iterable[Words]:

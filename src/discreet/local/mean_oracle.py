@@ -23,8 +23,9 @@ from .device.client import ANSWERS
 from .device.draws import Draws
 from .device.loss import ratio
 from .oracle import Answered, Counts, Report, ReportColumns, check_epsilon
+from .oracle_steps.adding import ReportAdder
 from .oracle_steps.honest import Influence
-from .oracle_steps.reading import SHORT, ReportReader
+from .oracle_steps.reading import SHORT
 
 SPAN = 1 << 10
 _WIDEST = 1 << 16
@@ -50,7 +51,7 @@ class Mean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOracle(ReportReader):
+class MeanOracle(ReportAdder):
     """A mean oracle.
 
     Parameters
@@ -71,7 +72,7 @@ class MeanOracle(ReportReader):
     size: ClassVar[int] = 1
     pad: ClassVar[int] = 1
     single: ClassVar[bool] = True
-    joint: ClassVar[bool] = True
+    drawn_together: ClassVar[bool] = True
     live: ClassVar[bool] = True
     delta: ClassVar[Fraction] = Fraction(0)
     # How many whole numbers reports add up to.
@@ -113,16 +114,8 @@ class MeanOracle(ReportReader):
         return Influence(people=self.largest, values=1)
 
     @abstractmethod
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return everyone's report, as columns: from a person's stream of words, what `randomise` returns."""
-
-    @abstractmethod
     def worth(self, columns: ReportColumns) -> NDArray[np.float64]:
         """Return the number each report speaks for: noisy, and right on average."""
-
-    @abstractmethod
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Return the whole numbers that reports add up to: all that an estimate needs."""
 
     @abstractmethod
     def total(self, supports: Counts, people: int) -> float:
@@ -155,10 +148,6 @@ class MeanOracle(ReportReader):
         """Return the variance of what one report is worth, exactly, for a number from -1 to 1."""
         first, second = self.square
         return first + (second - 1) * value * value
-
-    def aggregate(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
-        """Return what everyone's reports add up to; they are always made, as that is quick."""
-        return self.supports(self.reports(answered, seed))
 
     def estimate(self, supports: Counts, people: int) -> NDArray[np.float64]:
         """Return the mean, one number."""

@@ -16,12 +16,11 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil
 from secrets import token_bytes
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Offsets
 from ..errors import MisuseError
 from ..kernels.devices import sample_sets, sample_symbols
 from ..privacy.sampling import intervals
@@ -29,13 +28,14 @@ from .device.client import ANSWERS, Answer
 from .device.draws import Draws
 from .device.limits import MOST_REPORT
 from .device.loss import LOSSES, WIDE, WORD, Loss, failing, ratio
+from .oracle_steps.adding import Answered as Answered
+from .oracle_steps.adding import Counts as Counts
+from .oracle_steps.adding import ReportAdder
 from .oracle_steps.honest import HonestLaw, Influence
-from .oracle_steps.reading import SHORT, ReportReader
+from .oracle_steps.reading import SHORT
 from .oracle_steps.reading import Report as Report
 from .oracle_steps.reading import ReportColumns as ReportColumns
 from .study.seeded_words import SeededWords
-
-Counts: TypeAlias = NDArray[np.int64]
 
 LEAST, MOST = Fraction(1, 1000), Fraction(20)
 LARGEST = 1 << 28  # hashes of numbers further apart than this meet too often or too seldom
@@ -87,20 +87,7 @@ def chance(probability: Fraction) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
-    """Who answered what: the values of each row, and the number of the person behind it in the simulation."""
-
-    offsets: Offsets
-    held: NDArray[np.int32]
-    people: NDArray[np.int64]
-
-    def arguments(self, seed: int) -> tuple[Offsets, NDArray[np.int32], NDArray[np.int64], np.uint64]:
-        """Return what every kernel of devices begins with."""
-        return self.offsets, self.held, self.people, np.uint64(seed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Oracle(ReportReader):
+class Oracle(ReportAdder):
     """A frequency oracle for one question.
 
     Parameters
@@ -206,10 +193,6 @@ class Oracle(ReportReader):
         return self.columns([self.randomise(row, one.take) for row, one in zip(rows, streams, strict=True)])
 
     @abstractmethod
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Return how many reports support each candidate."""
-
-    @abstractmethod
     def written(self, columns: ReportColumns, row: int) -> Report:
         """Return one report of the columns as it travels."""
 
@@ -248,14 +231,22 @@ class Oracle(ReportReader):
 
     @property
     def kept(self) -> int:
-        """How many whole numbers reports add up to: the supports of the candidates."""
+        """The supports of the candidates: one number each."""
         return self.size
 
-    def aggregate(self, answered: Answered, seed: int, generator: np.random.Generator | None) -> Counts:
-        """Return what everyone's reports support: made one by one, or drawn where there is something to draw from."""
+    def add_drawn(
+        self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
+    ) -> None:
+        """Add everyone's reports: made one by one, or drawn where there is something to draw from."""
         if generator is not None:
-            return self.sample_supports(answered, seed, generator)
-        return self.supports(self.reports(answered, seed))
+            aggregate += self.sample_supports(answered, seed, generator)
+        else:
+            super().add_drawn(aggregate, answered, seed, generator)
+
+    @property
+    def drawn_together(self) -> bool:
+        """Whether an aggregated simulation draws from the exact law of all counts together."""
+        return self.joint
 
     @property
     def longest_report(self) -> int:

@@ -251,7 +251,9 @@ def try_protocol(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: 
     wanted = Wanted(items=crowd.baskets.items, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)
     plan.check(wanted)
     generator = np.random.default_rng([seed, 1])
-    learnt, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, generator), reports=plan.reports)
+    learnt, heard = converse(
+        plan.talk(wanted), lambda ask: crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
+    )
     precision, recall, held, interval = _scored(plan, learnt, crowd, asked, true, wanted)
     return Tried(
         precision=precision,

@@ -18,7 +18,7 @@ from vectors.reading import failures
 HOME = Path(discreet.local.__file__).parent / "device"
 # ruff: noqa: E501
 FILES = ("client", "answering", "draws", "trust", "loss", "limits")
-CASES = ["edges", *means(), "refused", *make.LIVE, "further", "related"]
+CASES = ["edges", *means(), "refused", *make.LIVE, "published", "further", "related"]
 
 PLANTED = {
     "words are not drawn again": ("draws", "if word < WORD - WORD % bound:", "if True:"),
@@ -31,6 +31,11 @@ PLANTED = {
     "places outside begin at none": ("draws", "return inside + (drawn", "return (drawn"),
     "a chance by one too many": ("draws", "return self.word() < threshold", "return self.word() <= threshold"),
     "seeds that are even": ("draws", "return self.word() | 1, self.word()", "return self.word(), self.word()"),
+    "published seeds that are even": ("draws", "mixed(_FAMILY, 2 * number) | 1,", "mixed(_FAMILY, 2 * number),"),
+    "published seeds of one half": ("draws", "mixed(_FAMILY, 2 * number + 1)", "mixed(_FAMILY, 2 * number)"),
+    "another family of seeds": ("draws", "0x9E3779B9", "0x9E3779B1"),
+    "published seeds and a share": ("loss", ' or ("seeds" in oracle and "share" in oracle)', ""),
+    "any number of published seeds": ("loss", " or seeds & (seeds - 1)", ""),
     "hashes of 53 bits": ("draws", "value = item * seed[0] + seed[1] & MASK", "value = int(float(item * seed[0]) + seed[1]) & MASK"),
     "another mix": ("draws", "0xD35A2D97", "0xD35A2D99"),
     "some that may repeat": ("draws", "other = place + self.below(len(left) - place)", "other = self.below(len(left))"),

@@ -233,3 +233,37 @@ def test_the_published_form_asks_everyone_twice():
 def test_where_nobody_was_asked_anything_may_be():
     asked = Ask.of("items", Who(0, 1), ITEMS, "grr", Fraction(1))
     assert Estimate(asked, 0, np.zeros(ITEMS.values, np.int64)).variance.tolist() == [1.0] * ITEMS.values
+
+
+class TestHowManyAreExpected:
+    """Rounds to many people are asked with published seeds; nothing else changes, and few are asked as ever."""
+
+    ROUNDS: ClassVar = (ask("half", HALF, oracle="olh"), (ask("rest", REST, oracle="olh"),))
+
+    def asked(self, people):
+        _, rounds = converse(talk_of(*self.ROUNDS), heard, people=people)
+        return [one.ask.form["oracle"].get("seeds") for one in rounds]
+
+    def test_seeds_go_by_the_share_of_a_round(self):
+        assert self.asked(None) == self.asked(10_000) == [None, None]
+        assert self.asked(10**6) == [1024, 1024]
+        many = Ask.of("", HALF, Which(CandidateList(10**5)), "olh", ONE)
+        assert many.expecting(10**9).form["oracle"]["seeds"] == 1 << 18
+        assert ask("", HALF).expecting(10**9) == ask("", HALF)
+
+    def test_it_goes_on_where_it_stopped(self):
+        _, rounds = converse(talk_of(*self.ROUNDS), heard, people=10**6)
+        stored = [one.stored() for one in rounds]
+        assert replay(talk_of(*self.ROUNDS), stored, people=10**6).learnt is not None
+
+    @pytest.mark.parametrize("before", [None, 10**9])
+    def test_what_was_asked_before_is_asked_on_with_the_seeds_it_had(self, before):
+        """A study that began with fresh seeds, or with others, is gone on with."""
+        _, rounds = converse(talk_of(*self.ROUNDS), heard, people=before)
+        stored = [one.stored() for one in rounds]
+        if before:
+            for one in stored:
+                one["ask"] = one["ask"].replace('"seeds":1024', '"seeds":8192')
+        led = replay(talk_of(*self.ROUNDS), stored, people=10**6)
+        assert led.learnt is not None
+        assert [one.ask.form["oracle"].get("seeds") for one in led.heard] == [8192 if before else None] * 2

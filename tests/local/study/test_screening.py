@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -165,6 +166,53 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
     sure = 5 * np.sqrt(oracle.variance(0.0, 28_800))
     after, before = oracle.estimate(seen.supports, seen.people), oracle.estimate(oracle.supports(honest), 28_800)
     assert np.abs(after - before)[rest].max() < sure
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", HONEST)
+def test_honest_rounds_with_published_seeds_raise_no_alarm(kind):
+    """Frequent values share buckets for everybody here: that is no alarm. 1,024 seeds at e^-18 each."""
+    oracle = replace(oracles()["olh"].make(Fraction(1), 60, pad=3), seeds=1024)
+    columns = oracle.reports(people(HONEST[kind], 60_000), 11)
+    seen = screened(oracle, lambda: [columns])
+    assert (seen.alarms, seen.people, len(seen.left_out)) == ((), 60_000, 0)
+
+
+@pytest.mark.statistical
+def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports():
+    """Whoever names the one seed that puts the most targets together is left out, and with them one in 1,024."""
+    oracle = replace(oracles()["olh"].make(Fraction(1), 400, pad=1), seeds=1024)
+    targets = list(range(100, 110))
+    honest = oracle.reports(people([[3], [4], []], 60_000), 7)
+    best = crafted(oracle, targets, 1, np.random.default_rng(3))
+    lies = {name: np.repeat(column, 600) for name, column in best.items()}
+    seen = screened(oracle, lambda: [honest, lies])
+    assert [(one.sign, one.values, one.reports) for one in seen.alarms] == [
+        ("lots", (int(best["seed"][0]),), len(seen.left_out))
+    ]
+    assert str(seen.alarms[0]) == (
+        f"1 published seeds are named more often than devices draw them; {len(seen.left_out)} reports are left out."
+    )
+    assert (seen.left_out >= 60_000).sum() == 600
+    assert (honest["seed"] == best["seed"][0]).sum() == len(seen.left_out) - 600 < 120
+    found = oracle.estimate(seen.supports, seen.people)
+    assert np.abs(found[targets]).max() < 5 * np.sqrt(oracle.variance(0.0, 60_000))
+
+
+@pytest.mark.statistical
+def test_liars_who_keep_below_what_is_screened_lift_their_targets_less_than_with_fresh_seeds():
+    """Two in a hundred lie. With fresh seeds, unscreened, a report names all ten targets; published ones do not."""
+    plain = oracles()["olh"].make(Fraction(1), 400, pad=1)
+    oracle, targets = replace(plain, seeds=4096), list(range(100, 110))
+    lifted = []
+    for one in (plain, oracle):
+        honest = one.reports(people([[3], [4], []], 98_000), 7)
+        lies = crafted(one, targets, 2000, np.random.default_rng(3), 100_000)
+        aggregate = one.empty()
+        one.add(aggregate, honest)
+        one.add(aggregate, lies)
+        lifted.append(one.estimate(one.decoded(aggregate), 100_000)[targets].mean())
+    assert lifted[1] < 0.8 * lifted[0]
 
 
 def test_bits_that_are_too_many_are_left_out():

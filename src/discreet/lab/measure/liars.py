@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,14 +17,15 @@ from numpy.typing import NDArray
 
 from ...baskets.core import Baskets, starts
 from ...errors import MisuseError
-from ...local.oracle import Answered, Counts, Oracle, ReportColumns
+from ...local.oracle import Answered, Oracle, ReportColumns
 from ...local.oracle_steps.hashing import hashes
+from ...local.oracle_steps.published import published_pairs
 from ...local.protocol import Protocol
 from ...local.study.conversation import Ask, Estimate, Wanted, converse
 from ...local.study.liars import LiarBounds
 from ...local.study.outcome import as_patterns
 from ...local.study.questions import BinnedCount, Prefix, Which
-from ...local.study.screening import screened
+from ...local.study.screening import far, screened
 from ...local.study.seeded_words import seed_of
 from ...local.study.simulate import SimulatedPeople
 from ...results.patterns import Patterns
@@ -106,8 +108,15 @@ class Liars:
         return [place for place in order if helps[place]]
 
 
-def crafted(oracle: Oracle, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    """Return so many reports that each name as many of the wanted values as one report can."""
+def crafted(
+    oracle: Oracle, wanted: list[int], many: int, generator: np.random.Generator, people: int = 0
+) -> ReportColumns:
+    """Return so many reports, of all that so many people send, that each name as many wanted values as one can.
+
+    Of published seeds each is named as often as screening lets pass, those first that put the most together.
+    """
+    if getattr(oracle, "seeds", None) is not None:
+        return _numbered(oracle, wanted, many, people)
     makers: dict[str, Callable[..., ReportColumns]] = {
         "grr": _one_value,
         "subset": _subsets,
@@ -153,16 +162,31 @@ def _seeds(wanted: list[int], generator: np.random.Generator) -> tuple[NDArray[A
     return firsts, seconds, hashes(firsts, seconds, np.array(wanted[:_AFTER]))
 
 
-def _hashed(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
-    firsts, seconds, hashes = _seeds(wanted, generator)
+def _best_buckets(oracle: Any, hashes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bucket with the most values of each seed, and the seeds, those with the most in it first."""
     buckets = (hashes.astype(np.uint64) * np.uint64(oracle.buckets)) >> np.uint64(32)
-    best, most = np.zeros(_TRIED, np.int64), np.zeros(_TRIED, np.int64)
+    best, most = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
     for bucket in range(oracle.buckets):
         here = (buckets == bucket).sum(1)
         best[here > most] = bucket
         most = np.maximum(most, here)
-    chosen = np.argsort(-most, kind="stable")[:many]
+    return best, np.argsort(-most, kind="stable")
+
+
+def _hashed(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
+    firsts, seconds, hashes = _seeds(wanted, generator)
+    best, order = _best_buckets(oracle, hashes)
+    chosen = order[:many]
     return {"first": firsts[chosen], "second": seconds[chosen], "value": best[chosen]}
+
+
+def _numbered(oracle: Any, wanted: list[int], many: int, people: int) -> ReportColumns:
+    numbers = np.arange(oracle.seeds, dtype=np.uint32)
+    best, order = _best_buckets(oracle, hashes(*published_pairs(numbers), np.array(wanted[:_AFTER])))
+    usual = people / oracle.seeds
+    each = max(1, int(far(usual) - 2 * sqrt(usual)))  # what honest reports add to that stays below too
+    chosen = np.resize(np.repeat(order, each), many)
+    return {"seed": numbers[chosen], "value": best[chosen]}
 
 
 def _points(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
@@ -227,16 +251,18 @@ def attacked(
             offsets, held = ask.question.answers(told, people)
             blocks.append(oracle.reports(Answered(offsets=offsets, held=held, people=people), words))
         if lie.any():
-            blocks.append(crafted(oracle, about, int(lie.sum()), generator))
+            blocks.append(crafted(oracle, about, int(lie.sum()), generator, len(asked)))
         if not screen:
-            supports: Counts = np.sum([oracle.supports(columns) for columns in blocks], axis=0, dtype=np.int64)
-            return Estimate(ask, len(asked), supports)
+            aggregate = oracle.empty()
+            for columns in blocks:
+                oracle.add(aggregate, columns)
+            return Estimate(ask, len(asked), oracle.decoded(aggregate))
         seen = screened(oracle, lambda: blocks)
         out, alarms = out + len(seen.left_out), alarms + bool(seen.alarms)
         lost = max(lost, int((seen.left_out < len(honest)).sum()))
         return Estimate(ask, seen.people, seen.supports)
 
-    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
+    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
     bounds = LiarBounds(heard, malicious) if malicious else None
     found = as_patterns(learnt, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
         : wanted.top

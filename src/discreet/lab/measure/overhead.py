@@ -78,7 +78,9 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
         devices += spent
         group = _group(ask, plan)
         took[group], many[group] = took.get(group, 0.0) + spent, many.get(group, 0) + len(people)
-        counts = ask.oracle.supports(columns)
+        aggregate = ask.oracle.empty()
+        ask.oracle.add(aggregate, columns)
+        counts = ask.oracle.decoded(aggregate)
         measured = process_time()
         if len(people):
             report = max(report, float(len(json.dumps(ask.oracle.written(columns, 0), separators=(",", ":")))))
@@ -87,7 +89,7 @@ def _run(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: int) -> d
         return Estimate(ask, len(people), counts)
 
     begun = process_time()
-    converse(plan.talk(wanted), hear, reports=plan.reports)
+    converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
     collector = process_time() - begun - devices
     found = {f"device_{group}": _MILLION * took[group] / max(1, many[group]) for group in took}
     return found | {"collector": _MILLION * collector / len(baskets), "report": report, "question": question}

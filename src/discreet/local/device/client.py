@@ -16,7 +16,7 @@ from secrets import token_bytes
 from typing import Any, TypeAlias
 
 from .answering import held, whole_numbers
-from .draws import Draws, mixed
+from .draws import Draws, mixed, published
 from .loss import LOSSES, WORD, Loss
 from .trust import Limit, check, parsed
 
@@ -36,10 +36,13 @@ def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
 
 
 def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    symbol, seed = sampled(oracle, values, draws), draws.seed()
+    symbol = sampled(oracle, values, draws)
+    # The number of a published seed, or a fresh one: drawn without looking at the symbol either way.
+    told: int | list[int] = draws.published(oracle["seeds"]) if "seeds" in oracle else list(draws.seed())
+    seed = published(told) if isinstance(told, int) else (told[0], told[1])
     bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
     drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
-    return {"seed": list(seed), "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
+    return {"seed": told, "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
 
 
 def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from secrets import token_bytes
 from .loss import WORD
 
 MASK = WORD - 1
+_FAMILY = (1, 0x9E3779B9)  # the seed that published seeds are hashed from
 
 
 class Draws:
@@ -23,6 +24,10 @@ class Draws:
     def seed(self) -> tuple[int, int]:
         """Return a seed of the hash family: an odd number and any number."""
         return self.word() | 1, self.word()
+
+    def published(self, seeds: int) -> int:
+        """Return the number of one of so many published seeds, a power of two of them."""
+        return self.below(seeds)
 
     def chance(self, threshold: int) -> bool:
         """Return True with probability `threshold` / 2^32."""
@@ -87,3 +92,8 @@ def mixed(seed: tuple[int, int], item: int) -> int:
     value = (value ^ value >> 16) * 0x21F0AAAD & MASK
     value = (value ^ value >> 15) * 0xD35A2D97 & MASK
     return value ^ value >> 15
+
+
+def published(number: int) -> tuple[int, int]:
+    """Return the published seed of a number below 2^31: two hashes of it, the lowest bit of the first set."""
+    return mixed(_FAMILY, 2 * number) | 1, mixed(_FAMILY, 2 * number + 1)

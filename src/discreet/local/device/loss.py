@@ -124,7 +124,10 @@ def _value(oracle: Mapping[str, Any]) -> Fraction:
 
 
 def _hashed(oracle: Mapping[str, Any]) -> Fraction:
-    pad = oracle["pad"]
+    pad, seeds = oracle["pad"], oracle.get("seeds", 2)
+    # The share is about seeds that behave as random ones: of a few that somebody chose, none need.
+    if not 2 <= seeds < WORD or seeds & (seeds - 1) or ("seeds" in oracle and "share" in oracle):
+        raise ValueError("The question's numbers are not those of published seeds.")
     # With a share of the padding that rarely meets in one bucket (Theorem 5), if all dummies differ: never pure,
     # see `failing` (A14).
     sampled = Fraction(min(oracle.get("share", pad), pad), pad) if oracle["dummies"] >= pad else Fraction(1)
@@ -207,7 +210,7 @@ class Loss:
 _SETS = "size pad dummies "
 LOSSES: dict[str, Loss] = {
     "grr": Loss(_value, _SETS + "inside"),
-    "olh": Loss(_hashed, _SETS + "buckets inside", may="share"),
+    "olh": Loss(_hashed, _SETS + "buckets inside", may="share seeds"),
     "subset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "privset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "wheel": Loss(_wheel, _SETS + "arc inside"),

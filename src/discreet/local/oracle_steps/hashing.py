@@ -26,13 +26,17 @@ class HashedWindows(Oracle):
     def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Return where the window of each report begins, and how wide it is."""
 
+    def functions(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the seed of each report's hash function."""
+        return columns["first"], columns["second"]
+
     def supports(self, columns: ReportColumns) -> Counts:
         """Count the reports in whose window the hash of each candidate lies."""
-        return count_hashed(columns["first"], columns["second"], *self.windows(columns), self.size)
+        return count_hashed(*self.functions(columns), *self.windows(columns), self.size)
 
     def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the values lie in the window of each report."""
-        return windows_met(columns["first"], columns["second"], *self.windows(columns), values)
+        return windows_met(*self.functions(columns), *self.windows(columns), values)
 
     @property
     def at_once(self) -> int:

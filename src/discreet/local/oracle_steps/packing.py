@@ -75,10 +75,17 @@ _LAYOUTS = {
 }
 
 
+_NUMBERED = _Layout(
+    names=("seed", "value"),
+    good=lambda oracle, words: np.logical_and(words[:, 0] < oracle.seeds, words[:, 1] < oracle.buckets),
+    narrow=frozenset({"seed"}),
+)
+
+
 def _layout(oracle: Any) -> _Layout:
     if oracle.name not in _LAYOUTS:
         raise MisuseError(f"No device answers through {oracle.name}, so its reports are not packed.")
-    return _LAYOUTS[oracle.name]
+    return _LAYOUTS[oracle.name] if getattr(oracle, "seeds", None) is None else _NUMBERED
 
 
 def width(oracle: Any) -> int:

@@ -22,7 +22,7 @@ class BLH(OLH):
 
     live: ClassVar[bool] = False
     answer = staticmethod(ANSWERS["olh"])
-    loss = Loss(LOSSES["olh"].of, "size pad dummies buckets inside")
+    loss = Loss(LOSSES["olh"].of, "size pad dummies buckets inside", may="seeds")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:

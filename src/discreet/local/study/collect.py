@@ -73,7 +73,7 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     >>> collected.refused
     (Refused(place=50, reason='it is not JSON'),)
     """
-    people, supports = 0, np.zeros(ask.oracle.kept, np.int64)
+    people, aggregate = 0, ask.oracle.empty()
     refused: list[Refused] = []
     kept: list[Batch] = []
     places: list[NDArray[np.int64]] = []
@@ -81,7 +81,7 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     while reports := list(islice(waiting, _BLOCK)):
         batch = ask.oracle.read(reports)
         people += len(batch)
-        supports += ask.oracle.supports(batch.columns)
+        ask.oracle.add(aggregate, batch.columns)
         refused += [replace(one, place=one.place + seen) for one in batch.refused]
         if screen:
             kept.append(batch)
@@ -95,4 +95,4 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
             left_out=tuple(np.concatenate(places)[looked.left_out].tolist()),
             alarms=looked.alarms,
         )
-    return Collected(estimate=Estimate(ask, people, supports), refused=tuple(refused))
+    return Collected(estimate=Estimate(ask, people, ask.oracle.decoded(aggregate)), refused=tuple(refused))

@@ -82,6 +82,11 @@ class Ask:
         made = make(oracle, epsilon, question.values, pad=pad, single=question.single)
         return cls(name=name, who=who, question=question, oracle=made)
 
+    def expecting(self, people: int) -> Ask:
+        """Return the round as it is best asked of its share of so many people."""
+        oracle = self.oracle.expecting(people * (self.who.stop - self.who.start) // WORD)
+        return self if oracle is self.oracle else replace(self, oracle=oracle)
+
     @property
     def frequencies(self) -> Oracle:
         """The oracle of a round about values; a round about a number has none."""
@@ -117,12 +122,13 @@ class Ask:
         """Return the round of a text, where that differs from this by what floating point makes of it alone.
 
         That is a round through the same oracle, with a question that `Question.as_asked` makes of this one; it may be
-        another of the rounds that are asked at once.
+        another of the rounds that are asked at once. Its seeds are fresh or published as they were then.
         """
         told = json.loads(text)
         try:
             question = self.question.as_asked(told["question"])
-            one = replace(self, name=told["name"], who=Who(*told["who"]), question=question)
+            oracle = self.oracle.as_asked(told["question"]["oracle"])
+            one = replace(self, name=told["name"], who=Who(*told["who"]), question=question, oracle=oracle)
         except (MisuseError, KeyError, TypeError):
             return None
         return one if one.text() == text else None
@@ -253,10 +259,13 @@ class Conversation:
         A protocol that has begun.
     reports
         How many questions a person may be asked. One, but for forms kept for comparison (X4).
+    people
+        How many people are expected, where that is known: a public number. Rounds to many of them are asked with
+        published seeds, through oracles that hash.
     """
 
-    def __init__(self, talk: Talk, *, reports: int = 1) -> None:
-        self._talk, self._reports = talk, reports
+    def __init__(self, talk: Talk, *, reports: int = 1, people: int | None = None) -> None:
+        self._talk, self._reports, self._people = talk, reports, people
         self._before: list[Estimate] = []
         self._asked: Ask | tuple[Ask, ...] = ()
         self._answers: dict[str, Estimate] = {}
@@ -328,7 +337,7 @@ class Conversation:
     def _send(self, answer: Any) -> None:
         self._answers = {}
         try:
-            self._asked = self._talk.send(answer)
+            self._asked = _expecting(self._talk.send(answer), self._people)
         except StopIteration as end:
             self._asked, self.learnt = (), end.value
             return
@@ -337,7 +346,9 @@ class Conversation:
         self._go_on()  # where nothing is asked, nothing is waited for
 
 
-def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -> tuple[Learnt, tuple[Estimate, ...]]:
+def converse(
+    talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1, people: int | None = None
+) -> tuple[Learnt, tuple[Estimate, ...]]:
     """Lead a conversation to its end, and return what was learnt with all estimates in order.
 
     Parameters
@@ -346,17 +357,19 @@ def converse(talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1) -
         A protocol that has begun.
     hear
         Puts one question to the people and returns what their reports say.
-    reports
+    reports, people
         As for :class:`Conversation`.
     """
-    led = Conversation(talk, reports=reports)
+    led = Conversation(talk, reports=reports, people=people)
     while led.learnt is None:
         for one in led.open:
             led.hear(hear(one))
     return led.learnt, led.heard
 
 
-def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1) -> Conversation:
+def replay(
+    talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1, people: int | None = None
+) -> Conversation:
     """Take a conversation up again from the answers that were stored, and return it as far as it has come.
 
     The same estimates make a protocol ask the same things, byte for byte, but for directions and lists that another
@@ -369,11 +382,11 @@ def replay(talk: Talk, stored: Iterable[Mapping[str, Any]], *, reports: int = 1)
         The protocol, begun anew.
     stored
         What :meth:`Estimate.stored` gave for each round that was answered, in any order.
-    reports
+    reports, people
         As for :class:`Conversation`.
     """
     left = {one["ask"]: one for one in stored}
-    led = Conversation(talk, reports=reports)
+    led = Conversation(talk, reports=reports, people=people)
     while known := _known(led, left):
         for one in known:
             led.hear(_told(one, left.pop(one.text())))
@@ -388,6 +401,13 @@ def _known(led: Conversation, left: Mapping[str, Any]) -> list[Ask]:
         led.ask_as_before(sorted(left, key=lambda text: json.loads(text)["who"]))
         known = [one for one in led.open if one.text() in left]
     return known
+
+
+def _expecting(asked: Ask | tuple[Ask, ...], people: int | None) -> Ask | tuple[Ask, ...]:
+    """Return rounds as they are best asked of so many people, where it is known how many."""
+    if people is None:
+        return asked
+    return tuple(one.expecting(people) for one in asked) if isinstance(asked, tuple) else asked.expecting(people)
 
 
 def _as_tuple(asked: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Literal, TypeAlias
 
@@ -25,8 +26,9 @@ from ...kernels.supports import count_together
 from ..oracle import Counts, Oracle, ReportColumns
 
 # What an alarm is about: two values that are named together too often, a value that more people seem to hold than there
-# are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few.
-Sign: TypeAlias = Literal["together", "supports", "cells", "ones"]
+# are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few,
+# lots that too many drew.
+Sign: TypeAlias = Literal["together", "supports", "cells", "ones", "lots"]
 
 WATCHED = 256
 """How many values are looked at two by two, those with the largest supports: one that few name is lifted by nobody."""
@@ -46,7 +48,8 @@ class Alarm:
     sign
         What was seen.
     values
-        The values it was seen of, ascending; cells where it is about cells. None where it is about whole reports.
+        The values it was seen of, ascending; cells and lots where it is about those. None where it is about whole
+        reports.
     reports
         How many reports are left out for it.
     lowered
@@ -64,6 +67,7 @@ class Alarm:
             "together": f"{many:,} values are named together more often than honest reports do, whatever is held",
             "supports": f"{many:,} values are named more often than if everybody held them, or less than if nobody did",
             "cells": f"{many:,} of the places that a report can lie in are not as likely as the others",
+            "lots": f"{many:,} published seeds are named more often than devices draw them",
             "ones": "some reports name more or fewer values than honest ones do",
         }[self.sign]
         left = f"{self.reports:,} reports are left out" if self.reports else ""
@@ -103,7 +107,8 @@ class Screen:
 
     def __init__(self, oracle: Oracle) -> None:
         self.oracle, self.law = oracle, oracle.honest
-        self.people, self.supports = 0, np.zeros(oracle.size, np.int64)
+        self.people, self.aggregate = 0, oracle.empty()
+        self._supports: Counts | None = None
         self._cells: Counts | None = None
         self._watched: NDArray[np.int64] | None = None
         self._together = np.zeros((0, 0), np.int64)
@@ -111,10 +116,30 @@ class Screen:
     def add(self, columns: ReportColumns) -> None:
         """Add a block of reports up."""
         self.people += _rows(columns)
-        self.supports += self.oracle.supports(columns)
+        self.oracle.add(self.aggregate, columns)
+        self._supports = None
         cells = self.oracle.cells(columns)
         if cells is not None:
             self._cells = cells if self._cells is None else self._cells + cells
+
+    @property
+    def supports(self) -> Counts:
+        """What the reports that were added support."""
+        if self._supports is None:
+            self._supports = self.oracle.decoded(self.aggregate)
+        return self._supports
+
+    @cached_property
+    def crowded(self) -> NDArray[np.int64] | None:
+        """The lots that too many reports drew, as everything was added; None where the oracle has no lots.
+
+        A lot is drawn before a device looks at its basket, so leaving one out with all of its reports biases nothing.
+        """
+        lots = self.oracle.lots(self.aggregate)
+        if lots is None:
+            return None
+        usual = self.people / len(lots)
+        return np.flatnonzero(lots > usual + far(usual))
 
     @property
     def pairs(self) -> bool:
@@ -138,7 +163,8 @@ class Screen:
     def leave(self, columns: ReportColumns) -> None:
         """Take reports out again that were added and paired."""
         self.people -= _rows(columns)
-        self.supports -= self.oracle.supports(columns)
+        self.oracle.add(self.aggregate, columns, -1)
+        self._supports = None
         if self.pairs and len(self._together):
             self._together -= together(self.oracle.named(columns, self.watched))
 
@@ -148,11 +174,13 @@ class Screen:
         What two values have in common beyond how often each is named has a mean of at most `excess` a report and a mean
         square of at most `square`; by Bernstein's inequality it is over the bound below once in e^18 times.
         """
-        return self.watched[self._over() > 0] if len(self._together) else np.zeros(0, np.int64)
+        return self.watched[self._over() > 0] if self.people else np.zeros(0, np.int64)
 
     def _over(self) -> NDArray[np.float64]:
         """Return by how much each watched value comes together too often with the one it does so most with, or 0."""
         if self.law is None:
+            return self._over_in_table()
+        if not len(self._together):
             return np.zeros(len(self.watched))
         q, alone = float(self.law.p_other), self.supports[self.watched]
         seen = self._together - q * (alone[:, None] + alone) + self.people * q * q
@@ -161,15 +189,22 @@ class Screen:
         np.fill_diagonal(over, 0.0)
         return np.asarray(over.max(1, initial=0.0))
 
+    def _over_in_table(self) -> NDArray[np.float64]:
+        """Return the same of an aggregate that tells by itself how often values come together."""
+        shared = self.oracle.shared(self.aggregate, self.watched)
+        if shared is None:
+            return np.zeros(len(self.watched))
+        over = np.where(shared.more > FAR * np.sqrt(shared.variance) + FAR**2 / 3, shared.more / shared.worth, 0.0)
+        np.fill_diagonal(over, 0.0)
+        return np.asarray(over.max(1, initial=0.0)) * (1 - float(self.oracle.p_other))
+
     def lower(self) -> int:
         """Take off the supports what made-up reports added that cannot be told from honest ones; return the most.
 
         A made-up report that names a value with another one adds (1 - q) (1 - q) to what the two have in common, and
         1 - q more to the support than a report that says nothing. So nobody is lowered by more than was added.
         """
-        if not len(self._together) or self.law is None:
-            return 0
-        q, over = float(self.law.p_other), self._over()
+        q, over = float(self.oracle.p_other), self._over()
         least = np.maximum(self.supports[self.watched] - round(self.people * q), 0)
         off = np.minimum(np.rint(over / (1 - q)).astype(np.int64), least)
         self.supports[self.watched] -= off
@@ -237,19 +272,24 @@ def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> S
         for columns in blocks():
             screen.pair(columns)
     flagged, ones, alarms = screen.flagged(), screen.ones, screen.alarms()
-    limit = screen.limit(len(flagged))
-    many = odd = seen = 0
+    limit, crowded = screen.limit(len(flagged)), screen.crowded
+    crowd = crowded if crowded is not None and len(crowded) else None
+    many = odd = seen = full = 0
     left = [np.zeros(0, np.int64)]
-    if limit is not None or ones is not None:
+    if limit is not None or ones is not None or crowd is not None:
         for columns in blocks():
             few = np.ones(_rows(columns), bool) if limit is None else _fewer(oracle, columns, flagged, limit)
             usual = np.ones(len(few), bool) if ones is None else _within(oracle, columns, ones)
-            out = ~(few & usual)
+            room = np.ones(len(few), bool) if crowd is None else ~np.isin(oracle.lot(columns), crowd)
+            out = ~(few & usual & room)
+            full += int((~room).sum())
             many, odd = many + int((~few).sum()), odd + int((few & ~usual).sum())
             if out.any():
                 left.append(seen + np.flatnonzero(out))
                 screen.leave({name: column[out] for name, column in columns.items()})
             seen += len(out)
+    if crowd is not None:
+        alarms = (Alarm(sign="lots", values=tuple(crowd.tolist()), reports=full), *alarms)
     if odd:
         alarms = (Alarm(sign="ones", values=(), reports=odd), *alarms)
     if len(flagged):

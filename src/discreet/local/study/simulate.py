@@ -7,6 +7,7 @@ law, and then the outcome says it is marginal.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -68,9 +69,16 @@ class SimulatedPeople:
             offsets, held = ask.question.answers(self.baskets, people)
             return Answered(offsets=offsets, held=held, people=people)
 
-        def count(block: int) -> Counts:
+        parts: deque[Counts] = deque()  # aggregates of parts of the round, one for each thread, and added up at the end
+
+        def count(block: int) -> None:
             generator = None if self.speed == "person" else np.random.default_rng([seed, block])
-            return ask.oracle.aggregate(answered(block), seed, generator)
+            try:
+                aggregate = parts.pop()
+            except IndexError:
+                aggregate = ask.oracle.empty()
+            ask.oracle.add_drawn(aggregate, answered(block), seed, generator)
+            parts.append(aggregate)
 
         progress = None if self.progress is None else lambda done: self.progress(ask.name, done)  # type: ignore[misc]
         blocks = range(len(edges) - 1)
@@ -78,8 +86,9 @@ class SimulatedPeople:
             oracle = ask.oracle
             seen = screened(oracle, made_again(lambda block: oracle.reports(answered(block), seed), blocks, progress))
             return Estimate(ask, seen.people, seen.supports), seen
-        supports: Counts = np.sum(in_threads(count, blocks, progress), axis=0, dtype=np.int64)
-        return Estimate(ask, len(asked), supports), None
+        in_threads(count, blocks, progress)
+        total: Counts = sum(parts, ask.oracle.empty())
+        return Estimate(ask, len(asked), ask.oracle.decoded(total)), None
 
 
 def made_again(
@@ -187,7 +196,7 @@ def simulate(
             transcript(rounds[-1])
         return one
 
-    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports)
+    learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
     outcome = concluded(
         plan,
         wanted,
@@ -211,7 +220,7 @@ def simulate(
     if score:
         scores = _scores(baskets, plan, outcome.patterns, outcome.learnt, outcome.relations, wanted)
         scores |= _filtered(baskets, plan, learnt)
-    marginal = speed == "aggregated" and not all(one.ask.oracle.joint for one in heard)
+    marginal = speed == "aggregated" and not all(one.ask.oracle.drawn_together for one in heard)
     return told_with(replace(outcome, marginal=marginal, scores=scores))
 
 

@@ -1,0 +1,264 @@
+"""Published seeds: how many there are, what a table of them says, and how exactly.
+
+The law of the estimates is derived in `local/oracles/olh.md`, section *Published seeds*.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from math import log2, sqrt
+
+import numpy as np
+import pytest
+
+from discreet.errors import MisuseError
+from discreet.local.device.draws import published
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps import published as reading
+from discreet.local.oracle_steps.choice import make
+from discreet.local.oracle_steps.hashing import hashes
+from discreet.local.oracle_steps.published import Collisions, SeedTable, published_pairs, seeds_for
+from discreet.local.oracles.olh import OLH
+
+ITEMS, PEOPLE = 400, 200_000
+FAR = 5.0  # standard deviations: once in 1.7 million by chance
+
+
+def one_each(items):
+    many = len(items)
+    return Answered(offsets=np.arange(many + 1), held=items.astype(np.int32), people=np.arange(many))
+
+
+def crowd(kind, items=ITEMS, people=PEOPLE):
+    generator = np.random.default_rng(4)
+    if kind == "one item that everyone holds":
+        return np.zeros(people, np.int64)
+    if kind == "one item that half hold":
+        return np.where(generator.random(people) < 0.5, 7, generator.integers(0, items, people))
+    law = 1 / np.arange(1, items + 1)
+    return generator.choice(items, people, p=law / law.sum())
+
+
+def estimates(oracle, held, seed):
+    aggregate = oracle.empty()
+    oracle.add(aggregate, oracle.reports(one_each(held), seed))
+    return oracle.estimate(oracle.decoded(aggregate), len(held))
+
+
+@pytest.mark.parametrize(
+    ("people", "items", "epsilon", "seeds"),
+    [
+        (1_000, 1_000, "1", None),
+        (50_000, 1_000, "1", None),
+        (200_000, 400, "1", 8192),
+        (10**6, 10**5, "1", 1 << 14),
+        (10**8, 10**5, "1", 1 << 17),
+        (10**9, 10**5, "1", 1 << 19),
+        (10**9, 10**7, "1", 1 << 19),
+        (10**9, 100, "1", 1 << 12),
+        (10**8, 10**4, "4", 1 << 15),
+        (10**15, 10**6, "1", None),
+    ],
+)
+def test_seeds_follow_from_public_numbers(people, items, epsilon, seeds):
+    oracle = make("olh", Fraction(epsilon), items)
+    assert oracle.expecting(people).seeds == seeds
+    if seeds is None:
+        assert oracle.expecting(people) is oracle
+        return
+    # The condition holds, and would not with half of them.
+    fresh = oracle.variance(0.0, people)
+    assert fresh < oracle.expecting(people).variance(0.0, people) <= 1.05 * fresh
+    assert seeds * reading.WORTH <= people
+    assert seeds == reading.LEAST_SEEDS or replace(oracle, seeds=seeds // 2).variance(0.0, people) > 1.05 * fresh
+
+
+def test_an_oracle_that_is_expecting_people_stays_as_it_is():
+    oracle = make("olh", Fraction(1), 100).expecting(10**6)
+    assert oracle.expecting(10**9) is oracle
+    sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
+    assert sampled.expecting(10**9) is sampled
+    assert make("grr", Fraction(1), 5).expecting(10**9).form == make("grr", Fraction(1), 5).form
+    assert make("blh", Fraction(1), 100).expecting(10**8).seeds == 1 << 14
+
+
+def test_what_travels():
+    plain = make("olh", Fraction(1), 10)
+    oracle = replace(plain, seeds=4096)
+    assert oracle.form == {**plain.form, "seeds": 4096}
+    assert oracle.ratio == plain.ratio
+    assert oracle.bits == log2(4096) + 2
+    assert oracle.influence.values < plain.influence.values
+    report = oracle.randomise([3])
+    assert list(report) == ["seed", "value"]
+    assert len(json.dumps(report)) < len(json.dumps(plain.randomise([3])))
+    assert oracle.as_asked(plain.form) == plain
+    assert plain.as_asked(oracle.form) == oracle
+    strange = [{"seed": [1, 2], "value": 0}, {"seed": 4096, "value": 0}, {"seed": -1, "value": 0}]
+    assert [one.reason for one in oracle.read([*strange, {"seed": 0, "value": 4}]).refused] == [
+        *["its seed is not a whole number below 4,096"] * 3,
+        "its value is not a whole number below 4",
+    ]
+
+
+@pytest.mark.parametrize("seeds", [0, 1, 3, 1000, 1 << 32])
+def test_seeds_are_a_power_of_two(seeds):
+    with pytest.raises(MisuseError) as refused:
+        replace(make("olh", Fraction(1), 10), seeds=seeds)
+    assert str(refused.value) == (f"Published seeds are a power of two from 2 to 2,147,483,648; {seeds:,} were given.")
+
+
+def test_the_sampling_is_not_counted_on_with_published_seeds():
+    """The delta of a share is that of random hash functions: of a family somebody chose, all may be bad ones."""
+    with pytest.raises(MisuseError) as refused:
+        replace(OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100)), seeds=4096)
+    assert str(refused.value) == "An oracle that counts on the sampling draws fresh seeds: leave seeds out."
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "kind", ["one item that everyone holds", "one item that half hold", "items that fall off slowly"]
+)
+def test_estimates_are_unbiased_and_vary_as_derived(kind):
+    """24 trials of 400 items: the mean square is within 5 %, which is over 3 deviations of it; and no mean is far."""
+    held, trials = crowd(kind), 24
+    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    plain = make("olh", Fraction(1), ITEMS)
+    oracle = plain.expecting(PEOPLE)
+    errors = np.array([estimates(oracle, held, seed) for seed in range(trials)]) - truth
+    fresh, squares = plain.variance(truth, PEOPLE), float((truth**2).sum())
+    derived = fresh - (squares - truth**2) / ((plain.buckets - 1) * PEOPLE)
+    rest = np.arange(ITEMS) != np.argmax(truth)
+    ratio = float((errors**2 / derived)[:, rest].mean())
+    most = (1 + oracle_loss(oracle)) if kind.startswith("items") else 1.0
+    assert 0.95 < ratio < 1.05 * most
+    # As good as with fresh seeds, at the number of seeds that is chosen, and within what is stated.
+    assert float((errors**2).mean() / fresh.mean()) <= 1.05
+    assert float((errors**2).mean() / oracle.variance(truth, PEOPLE).mean()) <= 1.05
+    assert np.abs(errors.mean(0) / np.sqrt(derived / trials)).max() < FAR
+
+
+def oracle_loss(oracle):
+    plain = replace(oracle, seeds=None)
+    return oracle.variance(0.0, PEOPLE) / plain.variance(0.0, PEOPLE) - 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", ["1/2", "4"])
+def test_other_numbers_of_buckets(epsilon):
+    """Two buckets, and over fifty: few cells are compared with, and many are looked up."""
+    held = crowd("one item that half hold")
+    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    plain = make("olh", Fraction(epsilon), ITEMS)
+    seeds = seeds_for(10**7, plain.buckets, ITEMS + 1, 1.0) or 4096
+    oracle = replace(plain, seeds=seeds)
+    errors = np.array([estimates(oracle, held, seed) for seed in range(10)]) - truth
+    assert 0.9 < float((errors**2).mean() / plain.variance(truth, PEOPLE).mean()) < 1.1
+
+
+@pytest.mark.statistical
+def test_people_who_hold_nothing_leak_into_nobody():
+    """Nine in ten sample the dummy: it is as frequent as an item that nearly everybody holds."""
+    oracle = replace(make("olh", Fraction(1), 50, pad=2), seeds=2048)
+    offsets = np.zeros(PEOPLE + 1, np.int64)
+    offsets[1:] = np.cumsum(np.arange(PEOPLE) % 10 == 0)
+    answered = Answered(offsets=offsets, held=np.full(offsets[-1], 3, np.int32), people=np.arange(PEOPLE))
+    aggregate = oracle.empty()
+    oracle.add(aggregate, oracle.reports(answered, 5))
+    found = oracle.estimate(oracle.decoded(aggregate), PEOPLE)
+    truth = np.where(np.arange(50) == 3, 0.1, 0.0)
+    assert np.abs(found - truth).max() < FAR * sqrt(oracle.variance(0.1, PEOPLE))
+    # Read plainly, report by report, it is far more off.
+    plain = oracle.estimate(oracle.supports(oracle.reports(answered, 5)), PEOPLE)
+    assert ((plain - truth) ** 2).mean() > 5 * ((found - truth) ** 2).mean()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("seeds", [2, 16, 256])
+def test_too_few_seeds_are_said_and_nothing_diverges(seeds):
+    """What is stated grows as seeds get fewer than the condition asks for; what comes out stays within it."""
+    held = crowd("one item that half hold")
+    truth = np.bincount(held, minlength=ITEMS) / PEOPLE
+    oracle = replace(make("olh", Fraction(1), ITEMS), seeds=seeds)
+    added = Collisions(seeds=seeds, buckets=oracle.buckets, symbols=ITEMS + 1, noise=3.7 / PEOPLE)
+    assert not added.good
+    error = estimates(oracle, held, 3) - truth
+    assert (error**2).mean() < oracle.variance(0.0, PEOPLE)
+    assert np.abs(error).max() < 1.5
+
+
+def test_frequencies_are_those_of_least_squares():
+    """The conjugate gradients against the normal equations, written out for a few symbols."""
+    generator = np.random.default_rng(2)
+    table = generator.integers(50, 150, (1024, 4))
+    read = SeedTable(table=table, symbols=30, own=0.5)
+    items = np.array([3, 8, 21])
+    buckets = hashes(*published_pairs(np.arange(1024, dtype=np.uint32)), items).astype(np.int64) * 4 >> 32
+    weights = table.sum(1) / table.sum()
+    meeting = [[(weights * (buckets[:, one] == buckets[:, other])).sum() for other in range(3)] for one in range(3)]
+    matrix = (np.array(meeting) - 0.25) / 0.75
+    wanted = np.array([0.5, 0.1, 0.02])
+    assert read._met(items, wanted) == pytest.approx(matrix @ wanted)
+    assert read._solved(items, matrix @ wanted, np.zeros(3)) == pytest.approx(wanted, abs=1e-4)
+    # What is left of the symbols that are solved for is nothing.
+    plain = read._read(np.zeros(0, np.int64), np.zeros(0))
+    solved = read._solved(items, plain[items], np.zeros(3))
+    assert np.abs(read._read(items, solved)[items]).max() < 1e-4
+
+
+def test_parts_of_a_round_add_up():
+    oracle = replace(make("olh", Fraction(1), 40), seeds=64)
+    columns = oracle.reports(one_each(np.arange(3000) % 40), 9)
+    whole, parts = oracle.empty(), [oracle.empty() for _ in range(3)]
+    oracle.add(whole, columns)
+    for at, part in enumerate(parts):
+        oracle.add(part, {name: column[at * 1000 : (at + 1) * 1000] for name, column in columns.items()})
+    assert (sum(parts) == whole).all()
+    assert whole.sum() == 3000
+    assert oracle.decoded(sum(parts)).tolist() == oracle.decoded(whole).tolist()
+    oracle.add(whole, columns, -1)
+    assert not whole.any()
+    assert oracle.decoded(whole).tolist() == [0] * 40
+
+
+def test_what_is_left_is_read_in_pieces_of_any_size(monkeypatch):
+    """Sums of blocks are those of the whole, and a seed that very many name does not overflow."""
+    oracle = replace(make("olh", Fraction(1), 40), seeds=64)
+    aggregate = oracle.empty()
+    oracle.add(aggregate, oracle.reports(one_each(np.arange(3000) % 40), 9))
+    expected = oracle.decoded(aggregate).tolist()
+    monkeypatch.setattr(reading, "_ROWS", 5)
+    monkeypatch.setattr(reading, "_BLOCK", 13)
+    assert oracle.decoded(aggregate).tolist() == expected
+    aggregate[:] = 10**9
+    assert np.abs(oracle.estimate(oracle.decoded(aggregate), int(aggregate.sum()))).max() < 1e-6
+
+
+def test_both_speeds_of_a_simulation_make_the_same_reports():
+    oracle = replace(make("olh", Fraction(1), 40), seeds=64)
+    assert oracle.drawn_together
+    assert not make("olh", Fraction(1), 40).drawn_together
+    answered = one_each(np.arange(3000) % 40)
+    person, aggregated = oracle.empty(), oracle.empty()
+    oracle.add_drawn(person, answered, 3, None)
+    oracle.add_drawn(aggregated, answered, 3, np.random.default_rng(1))
+    assert (person == aggregated).all()
+
+
+@pytest.mark.statistical
+def test_any_two_items_share_buckets_as_seldom_as_with_random_seeds():
+    """Over 4,096 seeds and 4 buckets, two items meet in 1,024 ± 28; the squares of 45 pairs each have their law."""
+    first, second = published_pairs(np.arange(4096, dtype=np.uint32))
+    assert len(set(zip(first.tolist(), second.tolist(), strict=True))) == 4096
+    assert [(int(a), int(b)) for a, b in zip(first[:9], second[:9], strict=True)] == [published(at) for at in range(9)]
+    for items in (np.arange(10), np.arange(10) * 1000 + 7, 1 << np.arange(10, 20)):
+        buckets = hashes(first, second, items) >> np.uint32(30)
+        off = [
+            ((buckets[:, a] == buckets[:, b]).sum() - 1024) / sqrt(4096 * 0.25 * 0.75)
+            for a in range(10)
+            for b in range(a)
+        ]
+        assert max(map(abs, off)) < FAR
+        assert abs(float(np.square(off).mean()) - 1) < FAR * sqrt(2 / 45)

@@ -1,0 +1,62 @@
+"""Tables of published seeds, cell by cell."""
+
+from __future__ import annotations
+
+from discreet.local.device.draws import mixed, published
+
+
+def bucket(number, item, buckets):
+    return mixed(published(number), item) * buckets >> 32
+
+
+def tabulated(numbers, values, seeds, buckets):
+    reports = list(zip(numbers, values, strict=True))
+    return [[reports.count((seed, value)) for value in range(buckets)] for seed in range(seeds)]
+
+
+def leftover(start, table, items, weights, slope, scale):
+    found = []
+    for row, cells in enumerate(table):
+        buckets, many = len(cells), sum(cells)
+        inside = [0.0] * buckets
+        for item, weight in zip(items, weights, strict=True):
+            inside[bucket(start + row, item, buckets)] += weight
+        even = sum(weights) / buckets
+        expected = [many * (1 / buckets + slope * (one - even)) for one in inside]
+        found.append([scale * (cell - one) for cell, one in zip(cells, expected, strict=True)])
+    return found
+
+
+def sums(start, cells, items):
+    return [sum(row[bucket(start + at, item, len(row))] for at, row in enumerate(cells)) for item in items]
+
+
+def met(start, reports, buckets, items, weights):
+    found = []
+    for item in items:
+        total = 0.0
+        for at, many in enumerate(reports):
+            mine = bucket(start + at, item, buckets)
+            shared = sum(
+                weight
+                for other, weight in zip(items, weights, strict=True)
+                if bucket(start + at, other, buckets) == mine
+            )
+            total += many * (shared - sum(weights) / buckets)
+        found.append(total)
+    return found
+
+
+def shared(start, cells, table, items):
+    """Return what is left in the cells that every two share, and its variance, each pair once: the later one first."""
+    left = [[0] * len(items) for _ in items]
+    noise = [[0.0] * len(items) for _ in items]
+    for at, row in enumerate(cells):
+        for one, item in enumerate(items):
+            for other in range(one):
+                place = bucket(start + at, item, len(row))
+                if place == bucket(start + at, items[other], len(row)):
+                    expected, many = table[at][place] - row[place], sum(table[at])
+                    left[one][other] += row[place]
+                    noise[one][other] += max(0, expected) * max(0, 1 - max(0, expected) / max(1, many))
+    return left, noise
