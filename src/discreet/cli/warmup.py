@@ -122,10 +122,30 @@ def _ask() -> None:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
     _relate()
+    _tabulate()
     for kind in means().values():
         kind.make(Fraction(1)).reports(
             Answered(offsets=np.arange(4), held=np.zeros(3, np.int32), people=np.arange(3)), 1
         )
+
+
+def _tabulate() -> None:
+    """Run the kernels of published seeds, screened: an item that everyone holds is solved for."""
+    from dataclasses import replace
+    from fractions import Fraction
+
+    import numpy as np
+
+    from ..local.oracle import Answered
+    from ..local.oracles.olh import OLH
+    from ..local.study.screening import screened
+
+    many = 5_000
+    oracle = replace(OLH.make(Fraction(1), 5), seeds=1024)
+    answered = Answered(offsets=np.arange(many + 1), held=np.zeros(many, np.int32), people=np.arange(many))
+    columns = oracle.reports(answered, 1)
+    screened(oracle, lambda: [columns])
+    oracle.named(columns, np.arange(2))
 
 
 def _relate() -> None:
