@@ -1,6 +1,6 @@
 # Install what tests need from the system, where that is possible and not there yet: a PostgreSQL server to read from,
-# a compiler for PyFIM, Node for the TypeScript client, a browser for its page, and strace, which makes system calls
-# fail. Each is named, with its reason, before anything is installed; DISCREET_SYSTEM=no installs nothing, and the tests
+# a compiler for PyFIM, Node for the TypeScript client, a browser for its page, Java for Spark, and strace, which makes
+# system calls fail. Each is named, with its reason, before anything is installed; DISCREET_SYSTEM=no installs nothing, and the tests
 # that need it are skipped.
 set -eu
 
@@ -18,6 +18,7 @@ header=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("incl
 [ -f "$header/Python.h" ] || want "python3-dev" "compiles PyFIM, which mining is compared with"
 command -v npm >/dev/null 2>&1 || want "nodejs npm" "builds and tests the TypeScript client"
 command -v chromium >/dev/null 2>&1 || want "chromium" "opens the page on which people take part in a study"
+command -v java >/dev/null 2>&1 || want "openjdk-17-jre-headless" "runs Spark, on which mechanisms are tried too"
 [ "$(uname)" != Linux ] || command -v strace >/dev/null 2>&1 ||
   want "strace" "makes system calls fail, for the tests of faults"
 

@@ -5,6 +5,7 @@
     │   └── NobodyError   there is nobody in the data; a release takes them as they are
     ├── MisuseError     the call or command itself is wrong (an option, a range)
     ├── LimitError      going on would take more memory or time than was allowed
+    ├── ClusterError    Spark cannot be reached, or could not do what it was asked
     └── BudgetError     a ledger has less left than was asked for
 
 A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 # The parameters of the Python API that the command line has as options, and what they are called there.
 _SHARED = [
-    "anchor", "assume_malicious", "by", "contains", "counts", "delimiter", "delta", "encoding", "epsilon", "excludes",
-    "exponent", "frequencies", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
+    "anchor", "assume_malicious", "by", "contains", "counts", "delimiter", "delta", "encoding", "engine", "epsilon",
+    "excludes", "exponent", "frequencies", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
     "limit", "max_items", "mechanism", "memory",
     "min_confidence", "min_count", "min_lift", "min_support", "monotone", "most", "neighbours", "nulls", "ordered",
     "pair", "people", "person", "protocol", "query", "really", "runs", "same_data", "score", "screen", "seed",
@@ -161,6 +162,10 @@ class MisuseError(DiscreetError, ValueError):
 
 class LimitError(DiscreetError):
     """A result would be larger than the limit that was set."""
+
+
+class ClusterError(DiscreetError):
+    """Spark cannot be reached, or lacks what it needs, or could not do what it was asked: says what to do about it."""
 
 
 class BudgetError(DiscreetError):

@@ -14,7 +14,7 @@ import pytest
 import discreet
 from discreet import InputError, MisuseError
 from discreet.baskets.core import Segments
-from discreet.baskets.recoding import onto, rows
+from discreet.baskets.recoding import onto
 from discreet.baskets.resample import resample
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
@@ -58,7 +58,7 @@ def test_segments_go_with_their_people() -> None:
     assert drawn.segments is not None
     empty = [segment for segment, basket in zip(drawn.segments.of_people(), drawn, strict=True) if not basket]
     assert set(empty) == {"north"}
-    some = rows(read, np.array([2, 0]))
+    some = read.rows(np.array([2, 0]))
     assert some.segments is not None
     assert some.segments.of_people() == ["north", "south"]
     for kept in (discreet.read(read, max_items=1), onto(read, discreet.Vocabulary(["tea", "wine"]))):

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..baskets.core import Baskets, Item
+from ..baskets.core import AnyBaskets, Baskets, Item, on_this_machine
 from ..baskets.read import read
 from ..curator.mechanism import Mechanism
 from ..errors import MisuseError
@@ -234,7 +234,8 @@ def read_back(reader: str, people: tuple[tuple[Basket, str], ...], by: bool) -> 
         return read(path, person="customer", item="product", by="region" if by else None)
 
 
-def _same(one: Baskets, other: Baskets) -> bool:
+def _same(one: AnyBaskets, other: AnyBaskets) -> bool:
+    one, other = on_this_machine(one, "An audit"), on_this_machine(other, "An audit")
     alike = one.vocabulary == other.vocabulary and np.array_equal(one.offsets, other.offsets)
     return alike and np.array_equal(one.codes, other.codes)
 

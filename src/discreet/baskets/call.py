@@ -182,9 +182,9 @@ class Call:
             self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
             return "The array", read_dense(source, self._columns())
         self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
-        return "The baskets given", read_iterable(source, self.allowed, labels=self._kind(), ordered=self.ordered)
+        return "The baskets given", read_iterable(source, self.allowed, labels=self.kind(), ordered=self.ordered)
 
-    def _kind(self) -> Labels:
+    def kind(self) -> Labels:
         """Return `labels` where it cannot be a list."""
         if self.labels is None or isinstance(self.labels, str):
             return cast(Labels, self.labels)
@@ -339,7 +339,7 @@ class Call:
                 )
             )
         self.refuse(f"{path} is read with one basket per line and has no columns", *TABLE)
-        reading: dict[str, Any] = {"labels": self._kind(), "encoding": text.encoding, "progress": self.progress}
+        reading: dict[str, Any] = {"labels": self.kind(), "encoding": text.encoding, "progress": self.progress}
         if format_ == "json":
             from .memory import read_json_lines
 
@@ -427,7 +427,7 @@ class Call:
                 items=tuple(items),
                 time=None if self.time is None else table.find(self.time, "time"),
                 by=None if self.by is None else table.find(self.by, "by"),
-                labels=self._kind(),
+                labels=self.kind(),
                 nulls=self.nulls,
                 progress=self.progress,
             )
@@ -447,7 +447,7 @@ class Call:
         if others:
             self.ask_whose(table.name, f"rows with columns beside the items ({_few(others)})")
         self.refuse(f"{table.name} is read with one basket per row, without people", "nulls")
-        return lists(work, table, found[0], self._kind())
+        return lists(work, table, found[0], self.kind())
 
 
 def _like_a_table(path: Path, why: str, also: str | Message, word: Message) -> MisuseError:

@@ -5,16 +5,17 @@ Nothing here knows about files. A `Baskets` is immutable by convention: its arra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError
+from ..errors import InputError, LimitError, MisuseError, told
 from .arrow import as_arrow, as_numpy
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Item: TypeAlias = int | str
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
+
+T = TypeVar("T")
 
 _BLOCK = 65_536  # rows that are copied at once, so that the index needed on the way stays small
 
@@ -202,8 +205,65 @@ class Segments:
         return segments
 
 
+class AnyBaskets(ABC):
+    """Everyone's baskets, wherever they lie: on this machine (`Baskets`), or spread over a cluster.
+
+    What is asked of them is the same, and so are the answers; a mechanism sees neither, only an engine.
+    """
+
+    vocabulary: Vocabulary
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    def people(self) -> int:
+        """How many people there are, those with empty baskets included."""
+        return len(self)
+
+    @property
+    def items(self) -> int:
+        """How many items the vocabulary has."""
+        return len(self.vocabulary)
+
+    @property
+    @abstractmethod
+    def item_counts(self) -> NDArray[np.int64]:
+        """How many people hold each item, by code."""
+
+    @property
+    @abstractmethod
+    def segment_column(self) -> str | None:
+        """The column of the segments that were read with the baskets, if any."""
+
+    @property
+    @abstractmethod
+    def segment_labels(self) -> list[Item]:
+        """The segments that people are in, by code."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """See that questions can be answered, before anything is paid for."""
+
+    @abstractmethod
+    def recoded(self, table: Codes, vocabulary: Vocabulary) -> AnyBaskets:
+        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
+
+    @abstractmethod
+    def holding(self, codes: Codes) -> AnyBaskets:
+        """Return the baskets that hold all of these items."""
+
+    @abstractmethod
+    def within(self, segments: Codes) -> AnyBaskets:
+        """Return the baskets of the people in these segments, by code."""
+
+    @abstractmethod
+    def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
+        """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Baskets:
+class Baskets(AnyBaskets):
     """Everyone's baskets: row i is the sorted set of item codes person i holds.
 
     Parameters
@@ -276,16 +336,6 @@ class Baskets:
         kept = f", with {' and '.join(beside)}" if beside else ""
         return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
 
-    @property
-    def people(self) -> int:
-        """How many people there are, those with empty baskets included."""
-        return len(self)
-
-    @property
-    def items(self) -> int:
-        """How many items the vocabulary has."""
-        return len(self.vocabulary)
-
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
         """How many people hold each item, by code."""
@@ -303,6 +353,65 @@ class Baskets:
     def size_histogram(self) -> NDArray[np.int64]:
         """Return how many people hold 0, 1, 2 … items."""
         return np.bincount(self.sizes).astype(np.int64, copy=False)
+
+    @property
+    def segment_column(self) -> str | None:
+        """The column of the segments that were read with the baskets, if any."""
+        return None if self.segments is None else self.segments.column
+
+    @property
+    def segment_labels(self) -> list[Item]:
+        """The segments that people are in, by code."""
+        return [] if self.segments is None else list(self.segments.vocabulary)
+
+    def check(self) -> None:
+        """See that questions can be answered, before anything is paid for."""
+        if len(self.codes) + len(self) >= np.iinfo(np.int32).max:
+            raise LimitError(
+                told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
+            )
+
+    def recoded(self, table: Codes, vocabulary: Vocabulary) -> Baskets:
+        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
+        codes, offsets = table[self.codes], self.offsets
+        kept = codes >= 0
+        if not kept.all():
+            before = np.concatenate(([0], np.cumsum(kept)))
+            codes, offsets = codes[kept], before[offsets]
+        if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
+            from ..kernels.rows import sort_rows
+
+            sort_rows(offsets.copy(), codes, 0, len(self), np.empty(len(self), np.int32))
+        return Baskets(offsets, codes, vocabulary, segments=self.segments)
+
+    def holding(self, codes: Codes) -> Baskets:
+        """Return the baskets that hold all of these items."""
+        from ..kernels.counting import rows_holding
+
+        return self.rows(np.flatnonzero(rows_holding(self.offsets, self.codes, codes)))
+
+    def within(self, segments: Codes) -> Baskets:
+        """Return the baskets of the people in these segments, by code."""
+        if self.segments is None:
+            raise MisuseError("These baskets were read without segments.")
+        return self.rows(np.flatnonzero(np.isin(self.segments.codes, segments)))
+
+    def rows(self, kept: NDArray[np.int64]) -> Baskets:
+        """Return the baskets of some people."""
+        offsets, codes = take_rows(self.offsets, kept, self.codes)
+        segments = None if self.segments is None else self.segments.take(kept)
+        return Baskets(offsets, codes, self.vocabulary, segments=segments)
+
+    def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
+        """Return what `part` makes of everyone: here they are all together."""
+        return part(self)
+
+
+def on_this_machine(baskets: AnyBaskets, what: str) -> Baskets:
+    """Return baskets that lie on this machine; others are refused for `what` looks at them one by one."""
+    if not isinstance(baskets, Baskets):
+        raise MisuseError(f"{what} looks at baskets one by one, and these lie in a cluster: give a sample as a file.")
+    return baskets
 
 
 def nobody() -> Baskets:

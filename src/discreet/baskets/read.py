@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, Literal, cast
 
 from ..errors import Message, MisuseError, told
 from ..wording import hinted
 from .allowance import MEMORY, Allowance
 from .build import cap, check_cap, finish
 from .call import TABLE, TEXT, Call, Format
-from .core import Baskets, Item
+from .core import AnyBaskets, Baskets, Item
 
 
 @hinted
@@ -32,6 +33,7 @@ def read(
     nulls: Literal["error", "drop"] = "error",
     seed: int | None = None,
     memory: str = MEMORY,
+    engine: Literal["spark"] | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Baskets:
     """Read baskets: from a file, a database, a data frame, a sparse matrix, or a list of sets.
@@ -58,6 +60,7 @@ def read(
         - a scipy sparse matrix: one row per basket, one column per item, and what is not zero is held; or a numpy array
           of true and false.
         - an iterable of sets, lists or tuples of items.
+        - a data frame of Spark, with `person` and `item`, or with one column of lists: the baskets stay in the cluster.
         - `Baskets`, which pass through, or are capped.
 
         An option that means nothing for a source is refused.
@@ -102,6 +105,9 @@ def read(
     memory
         How much memory grouping a table may take before it goes to disk. It also bounds what is read: more than that is
         refused.
+    engine
+        ``"spark"`` lets Spark read the files and keep the baskets, in the session that is active: for data that outgrow
+        this machine. See :doc:`/spark`.
     progress
         Called now and then with the fraction done.
 
@@ -142,7 +148,8 @@ def read(
         allowed=Allowance.of(memory),
         progress=progress,
     )
-    return _read(source, call, max_items, seed)
+    # Where they lie in a cluster, all that is public of Baskets is there too.
+    return cast(Baskets, _read(source, call, max_items, seed, engine))
 
 
 def read_people(
@@ -151,22 +158,33 @@ def read_people(
     otherwise: str | Message,
     max_items: int | None = None,
     seed: int | None = None,
+    engine: Literal["spark"] | None = None,
     **options: Any,
-) -> Baskets:
+) -> AnyBaskets:
     """Read as :func:`read` does, but ask who is who instead of taking rows for people.
 
     A table that has other columns beside its items may hold several rows of one person, and so may a CSV file. Unless
     `person` is among the options this is refused, with `otherwise` to say what to do.
     """
     allowed = Allowance.of(options.pop("memory", MEMORY))
-    return _read(source, Call(**options, allowed=allowed, otherwise=otherwise), max_items, seed)
+    return _read(source, Call(**options, allowed=allowed, otherwise=otherwise), max_items, seed, engine)
 
 
-def _read(source: Any, call: Call, max_items: int | None, seed: int | None) -> Baskets:
+def _read(source: Any, call: Call, max_items: int | None, seed: int | None, engine: str | None) -> AnyBaskets:
     check_cap(max_items, seed)
-    if isinstance(source, Baskets):
+    if engine not in (None, "spark"):
+        raise MisuseError(told("{engine} is 'spark', or left out for this machine; {given!r} was given.", given=engine))
+    if isinstance(source, AnyBaskets):
         call.refuse("Baskets pass through as they are", *TABLE, "query", "format", *TEXT, "labels", "ordered")
-        return source if max_items is None else cap(source, max_items, seed)
+        if max_items is None:
+            return source
+        if not isinstance(source, Baskets):
+            raise MisuseError(told("Baskets in a cluster are capped where they are read: give {max_items=} there."))
+        return cap(source, max_items, seed)
+    # A frame of Spark answers yes to every name that it is asked for, so its type has to tell.
+    if engine is not None or type(source).__module__.startswith("pyspark.sql"):
+        reading = import_module("discreet.spark.reading")
+        return cast(AnyBaskets, reading.read_frame(source, call, max_items, seed))
     name, rows = call.rows(source)
     if call.ordered and rows.pairs is not None:
         raise MisuseError(told("{name}: {ordered=True} does not go with given pairs, which have no order.", name=name))

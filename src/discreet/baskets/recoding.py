@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..checks import is_whole
 from ..errors import InputError, MisuseError, assigned, told
-from ..kernels.rows import sort_rows
 from .build import parse_labels
-from .core import Baskets, Codes, Item, Vocabulary, take_rows
+from .core import AnyBaskets, Codes, Item, Vocabulary
+
+Held = TypeVar("Held", bound=AnyBaskets)
 
 _LARGEST = 1 << 30  # bytes of a list of items
 
@@ -28,7 +27,7 @@ CHOICES = told(
 )
 
 
-def item_list(items: Any, baskets: Baskets) -> tuple[Vocabulary | None, str]:
+def item_list(items: Any, baskets: AnyBaskets) -> tuple[Vocabulary | None, str]:
     """Return the public list of items and how it came to be public; None where it has to be found."""
     if items is None:
         return None, ""
@@ -131,7 +130,7 @@ def _numbered(many: int) -> Vocabulary:
     return Vocabulary(pa.array(np.arange(many, dtype=np.int64)))
 
 
-def onto(baskets: Baskets, vocabulary: Vocabulary) -> Baskets:
+def onto(baskets: Held, vocabulary: Vocabulary) -> Held:
     """Return the baskets over another list of items: items that are not on it are dropped.
 
     Whether items are numbers or names is for the list to say: the baskets' are compared as text where theirs differ.
@@ -142,37 +141,18 @@ def onto(baskets: Baskets, vocabulary: Vocabulary) -> Baskets:
     import pyarrow.compute as pc
 
     if len(baskets.vocabulary) == 0:
-        return replace(baskets, vocabulary=vocabulary, sequences=None, pairs=None)
+        return cast(Held, baskets.recoded(np.empty(0, np.int32), vocabulary))
     alike = vocabulary.numeric == baskets.vocabulary.numeric
     kind = pa.int64() if vocabulary.numeric and alike else pa.large_string()
     places = pc.index_in(baskets.vocabulary.labels.cast(kind), value_set=vocabulary.labels.cast(kind))
     table = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return _recoded(baskets, table, vocabulary)
+    return cast(Held, baskets.recoded(table, vocabulary))
 
 
-def only(baskets: Baskets, codes: Codes) -> Baskets:
+def only(baskets: Held, codes: Codes) -> Held:
     """Return the baskets over some of their items, given by ascending codes."""
     if len(codes) == baskets.items:
         return baskets
     table = np.full(baskets.items, -1, np.int32)
     table[codes] = np.arange(len(codes), dtype=np.int32)
-    return _recoded(baskets, table, Vocabulary(baskets.vocabulary.take(codes)))
-
-
-def rows(baskets: Baskets, kept: NDArray[np.int64]) -> Baskets:
-    """Return the baskets of some people."""
-    offsets, codes = take_rows(baskets.offsets, kept, baskets.codes)
-    segments = None if baskets.segments is None else baskets.segments.take(kept)
-    return Baskets(offsets, codes, baskets.vocabulary, segments=segments)
-
-
-def _recoded(baskets: Baskets, table: NDArray[np.int32], vocabulary: Vocabulary) -> Baskets:
-    """Give the items new numbers; codes that map to -1 are dropped."""
-    codes, offsets = table[baskets.codes], baskets.offsets
-    kept = codes >= 0
-    if not kept.all():
-        before = np.concatenate(([0], np.cumsum(kept)))
-        codes, offsets = codes[kept], before[offsets]
-    if (np.diff(table[table >= 0]) < 0).any():  # names are in another order than the numbers they were
-        sort_rows(offsets.copy(), codes, 0, len(baskets), np.empty(len(baskets), np.int32))
-    return Baskets(offsets, codes, vocabulary, segments=baskets.segments)
+    return cast(Held, baskets.recoded(table, Vocabulary(baskets.vocabulary.take(codes))))

@@ -13,7 +13,7 @@ from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
-from .groups import ReadingOptions, Writing, grouped
+from .groups import ClusterReading, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
@@ -130,7 +130,7 @@ def mine(
     kind: given.KindOption = "all",
     limit: given.Limit = 10_000_000,
     *,
-    reading: ReadingOptions,
+    reading: ClusterReading,
     writing: Writing,
 ) -> None:
     """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
@@ -178,7 +178,7 @@ def rules(
     lengths: given.Lengths = None,
     limit: given.Limit = 10_000_000,
     *,
-    reading: ReadingOptions,
+    reading: ClusterReading,
     writing: Writing,
 ) -> None:
     """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
+from ..errors import MisuseError
 from . import options as given
 from .input import given_input
 from .output import check, emit
 from .progress import ProgressBar
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets
+    from ..baskets.core import AnyBaskets
     from ..errors import Message
     from ..results.patterns import Patterns
     from ..results.rules import Rules
@@ -50,18 +52,22 @@ class ReadingOptions:
 
     def is_plain(self) -> bool:
         """Say whether nothing but the file was given."""
-        return self == ReadingOptions(file=self.file)
+        return self == type(self)(file=self.file)
 
     def beside(self) -> dict[str, Any]:
         """Return what the data have beside baskets, where the command wants it."""
         return {}
 
-    def baskets(self, otherwise: Message | None = None, by: str | None = None) -> Baskets:
+    def start(self) -> None:
+        """Start what reads the data, where that is not this program."""
+
+    def baskets(self, otherwise: Message | None = None, by: str | None = None) -> AnyBaskets:
         """Read the data, with segments `by` a column; with `otherwise`, rows that may repeat a person are refused."""
         from ..baskets.read import read, read_people
 
         if self.file is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
+        self.start()
         with given_input(self.file, self.input_format) as file, ProgressBar("reading") as bar:
             options: dict[str, Any] = {
                 "person": self.person,
@@ -80,6 +86,28 @@ class ReadingOptions:
                 **self.beside(),
             }
             return read(file, **options) if otherwise is None else read_people(file, otherwise=otherwise, **options)
+
+
+@dataclass(frozen=True)
+class ClusterReading(ReadingOptions):
+    """Which data to read, and whether Spark does."""
+
+    engine: given.EngineOption = None
+    master: given.Master = None
+    remote: given.Remote = None
+
+    def beside(self) -> dict[str, Any]:
+        """Return who reads."""
+        return {} if self.engine is None else {"engine": self.engine}
+
+    def start(self) -> None:
+        """Start Spark, or find it."""
+        if self.engine is None:
+            if self.master is not None or self.remote is not None:
+                raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
+            return
+        with ProgressBar("starting Spark"):
+            import_module("discreet.spark.session").session_for(self.master, self.remote, quiet=True)
 
 
 @dataclass(frozen=True)

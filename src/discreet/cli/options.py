@@ -145,6 +145,33 @@ NullsOption = Annotated[
     Nulls, typer.Option("--nulls", help="What to do with rows that name no person.", rich_help_panel=DATA)
 ]
 
+EngineOption = Annotated[
+    Literal["spark"] | None,
+    typer.Option(
+        help="Let Spark read the data and count, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="A server of Spark Connect: sc://host:15002.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+
 MinSupport = Annotated[
     str | None,
     typer.Option(

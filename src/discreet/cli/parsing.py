@@ -11,7 +11,7 @@ import typer
 from ..errors import InputError, NobodyError
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets, Item
+    from ..baskets.core import AnyBaskets, Baskets, Item
 
 _WHOLE = re.compile("[0-9]{1,18}")
 # Each line is an itemset, however much they look like the rows of a table.
@@ -33,12 +33,12 @@ def lengths_of(text: str | None) -> tuple[int, int | None] | None:
     return int(least), int(most) if most else None
 
 
-def labels(texts: list[str] | None, baskets: Baskets) -> list[Item]:
+def labels(texts: list[str] | None, baskets: AnyBaskets) -> list[Item]:
     """Return what the user typed as items of these baskets."""
     return [label(text, baskets) for text in texts or []]
 
 
-def label(text: str, baskets: Baskets) -> Item:
+def label(text: str, baskets: AnyBaskets) -> Item:
     """Return what the user typed as an item of these baskets, whose items may be numbers."""
     return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
 
@@ -68,7 +68,7 @@ def public_itemsets(path: Path) -> list[list[Item]]:
     return [[items[code] for code in itemsets.vocabulary.codes(itemset)] for itemset in itemsets]
 
 
-def read_itemsets(path: Path, baskets: Baskets) -> list[frozenset[Item]]:
+def read_itemsets(path: Path, baskets: AnyBaskets) -> list[frozenset[Item]]:
     """Return the itemsets of a file, one per line."""
     return list(_itemsets(path, "numbers" if baskets.vocabulary.numeric else "names"))
 

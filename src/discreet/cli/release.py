@@ -14,7 +14,7 @@ from ..errors import MisuseError, NobodyError
 from ..results.promise import Relation
 from . import options as given
 from .delivery import Delivery, places_read, title_of
-from .groups import ReadingOptions, Writing, grouped
+from .groups import ClusterReading, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, public_list, typed
@@ -22,7 +22,7 @@ from .progress import ProgressBar
 from .terminal import at_terminal, console, say
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets, Item
+    from ..baskets.core import AnyBaskets, Item
     from ..privacy.ledger.ledger import Ledger
     from ..publish import Job
 
@@ -121,7 +121,7 @@ class Paying:
         ),
     ] = False
 
-    def baskets(self, reading: ReadingOptions, by: str | None) -> Baskets:
+    def baskets(self, reading: ClusterReading, by: str | None) -> AnyBaskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
@@ -150,7 +150,7 @@ class Paying:
             "really": self.really,
         }
 
-    def read_items(self, texts: list[str] | None, baskets: Baskets) -> list[Item]:
+    def read_items(self, texts: list[str] | None, baskets: AnyBaskets) -> list[Item]:
         """Return what was typed as items: as the data have them only where that is public, as text without a list."""
         if self.items is None:
             return list(texts or [])
@@ -217,7 +217,7 @@ def release(
     dry_run: given.DryRun = False,
     *,
     paying: Paying,
-    reading: ReadingOptions,
+    reading: ClusterReading,
     writing: Writing,
 ) -> None:
     """Publish what people hold together, under differential privacy.
@@ -262,7 +262,7 @@ def count(
     dry_run: given.DryRun = False,
     *,
     paying: Paying,
-    reading: ReadingOptions,
+    reading: ClusterReading,
     writing: Writing,
 ) -> None:
     """Count given itemsets under differential privacy: --itemsets names a file with one per line.
@@ -283,7 +283,7 @@ def count(
     _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
 
 
-def _answer(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, delivery: Delivery, dry_run: bool) -> None:
+def _answer(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying, delivery: Delivery, dry_run: bool) -> None:
     """Check where results go, pay, carry out and hand over; or say what that would cost."""
     delivery.check(jobs)
     _look(baskets, jobs, paying, dry_run)
@@ -327,7 +327,7 @@ def _segmented(by: str | None, segments: Any) -> dict[str, Any]:
     return {"by": by, "segments": segments}
 
 
-def _look(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, dry_run: bool) -> None:
+def _look(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying, dry_run: bool) -> None:
     """Show the curator what was read and what to expect, on a terminal alone; stop where it would all be noise.
 
     What is shown is not private. A log or a pipe may be read by others, so nothing goes there but that the list of
@@ -342,7 +342,7 @@ def _look(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying, dry_run: b
         raise MisuseError(f"{wrong} Nothing was spent. If it is really meant, say so with --really.")
 
 
-def _forecast(baskets: Baskets, jobs: Mapping[Item, Job], paying: Paying) -> None:
+def _forecast(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying) -> None:
     """Say what a release would spend."""
     from rich.table import Table
 

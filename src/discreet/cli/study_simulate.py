@@ -69,6 +69,7 @@ def simulate(
     Rounds close when everyone has answered whom they ask. Reports come from the secure source, so no two runs are the
     same; `discreet simulate` is quicker, and repeats itself.
     """
+    from ..baskets.core import on_this_machine
     from ..collector.simulation import tried
     from ..collector.study_file import read_study
     from ..results.files import load
@@ -87,7 +88,12 @@ def simulate(
                 say(f"{one['name']:<28}  {one['people']:>9,} reports  {one['oracle']}", err=beside)
 
     options: dict[str, Any] = {"directory": directory, "store": store, "port": port, "progress": progress}
-    with tried(plan, baskets, people=people, seed=seeded.seed or 0, **options) as done, passing_folder() as folder:
+    with (
+        tried(
+            plan, on_this_machine(baskets, "A simulated study"), people=people, seed=seeded.seed or 0, **options
+        ) as done,
+        passing_folder() as folder,
+    ):
         file = folder / "result.json"
         file.write_text(done.result, encoding="utf-8")
         writing.write(load(file))

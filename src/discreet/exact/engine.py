@@ -1,7 +1,9 @@
 """Who answers exact questions: an engine holds the data, a mechanism holds only the engine.
 
-The local engine answers on this machine with compiled kernels. Nothing here is private, and nothing here is shown to
-anyone: `privacy` adds the noise before a number leaves.
+The local engine answers on this machine with compiled kernels; others ship the same questions to where the baskets lie.
+What they have in common is in `ExactEngine`: order statistics of counts and lists of frequent itemsets are made of four
+primitives, and only those differ. Nothing here is private, and nothing here is shown to anyone: `privacy` adds noise
+before a number leaves.
 """
 
 from __future__ import annotations
@@ -13,17 +15,18 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Codes, starts
+from ..baskets.core import AnyBaskets, Baskets, Codes, starts
 from ..checks import UNBOUNDED
-from ..errors import LimitError, MisuseError, told
+from ..errors import LimitError, MisuseError
 from ..kernels.cells import count_cells, count_in_columns
+from ..kernels.counting import rows_holding
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
 from ..results.itemsets import Itemsets
 from .clipping import Family
 from .query import LOOKED_AT, Cells, Clipped, Held, Kth, KthClipped, Largest, People, Query, Sizes, Supports, Truncation
 from .rows import RowLayout
-from .search import SearchBounds, count_columns, count_of_rank, count_sets, search
+from .search import FoundArrays, Progress, SearchBounds, count_columns, count_of_rank, count_sets, search
 
 I64 = NDArray[np.int64]
 
@@ -64,24 +67,107 @@ class Engine(ABC):
         raise MisuseError(f"{type(self).__name__} cannot cut baskets.")
 
 
-class LocalEngine(Engine):
-    """The engine on this machine."""
+class ExactEngine(Engine):
+    """An engine over baskets, made of sums over people, mining, the count of a rank, and cutting."""
 
-    def __init__(self, baskets: Baskets) -> None:
+    def __init__(self, items: int) -> None:
+        self.items = items
+        self._largest = lru_cache(maxsize=1)(self._largest_by_size)
+
+    @abstractmethod
+    def total(self, query: Query) -> I64:
+        """Return the vector of a query that is a sum over people."""
+
+    @abstractmethod
+    def search(
+        self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+    ) -> FoundArrays:
+        """Find patterns of the codes that are `allowed` among those who hold `prefix`, which every pattern then has.
+
+        Their order: falling count, rising size, then the items compared from the rarest to the most frequent.
+        """
+
+    @abstractmethod
+    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
+
+    def answer(self, query: Query) -> I64:
+        """Return the answer to a query: its vector, added up over people, or an order statistic of such."""
+        match query:
+            case Kth(k, least, longest, rank):
+                return np.array([self.count_of_rank(k, least, longest, max(rank + 1, k))], np.int64)
+            case KthClipped(clipped, k):
+                return np.append(np.sort(self.answer(clipped))[::-1], np.int64(0))[[min(k - 1, clipped.cells)]]
+            case Largest(size, floor, rank):
+                largest, otherwise = self._largest(floor, rank)
+                return np.array([largest[size] if size < len(largest) else otherwise], np.int64)
+            case _:
+                return self.total(query)
+
+    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`."""
+        bound = max(bound, 0)
+        # The miner finds shorter itemsets on the way: they count towards its limit.
+        work = limit if least <= 1 else max(limit, LOOKED_AT)
+        wanted = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
+        nothing = np.empty(0, np.int32)
+        try:
+            offsets, codes, counts = self.search(wanted, prefix=nothing)
+        except LimitError:
+            bound = max(bound, self.count_of_rank(limit + 1, least, longest, work + 1))
+            offsets, codes, counts = self.search(replace(wanted, count=bound + 1), prefix=nothing)
+        if len(counts) > limit:
+            bound = int(counts[limit])
+            many = int(np.searchsorted(-counts, -bound))
+            offsets, counts = offsets[: many + 1], counts[:many]
+            codes = codes[: offsets[-1]]
+        return Listed(Itemsets(offsets, codes), counts, bound)
+
+    def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
+        """Return the largest count of each size that has one over the bound, and the bound: all sizes in one search."""
+        listed = self.above(floor - 1, 1, UNBOUNDED, rank)
+        bound = max(floor, listed.bound)
+        largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
+        np.maximum.at(largest, listed.itemsets.sizes, listed.counts)
+        return largest.tolist(), bound
+
+
+class RemoteBaskets(AnyBaskets):
+    """Baskets that lie elsewhere, and know who answers questions about them there."""
+
+    @abstractmethod
+    def engine(self) -> ExactEngine:
+        """Return the engine over these baskets."""
+
+
+def engine_of(baskets: AnyBaskets) -> ExactEngine:
+    """Return the engine that answers questions about baskets: this machine's, or the one where they lie."""
+    if isinstance(baskets, RemoteBaskets):
+        return baskets.engine()
+    if isinstance(baskets, Baskets):
+        return LocalEngine(baskets)
+    raise MisuseError(f"There is no engine for {type(baskets).__name__}.")
+
+
+class LocalEngine(ExactEngine):
+    """The engine on this machine.
+
+    `copies` says of each basket how many equal ones come before it, where not all of these are here; otherwise they are
+    counted.
+    """
+
+    def __init__(self, baskets: Baskets, copies: NDArray[np.int32] | None = None) -> None:
+        super().__init__(baskets.items)
+        baskets.check()
         self.baskets = baskets
-        self.items = baskets.items
         self._rows = RowLayout.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
-        if len(baskets.codes) + len(baskets) >= np.iinfo(np.int32).max:
-            raise LimitError(
-                told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
-            )
+        self._given_copies = copies
         self._cut = lru_cache(maxsize=1)(self._truncated)
         self._copies = lru_cache(maxsize=1)(self._numbered)
         self._family = lru_cache(maxsize=1)(partial(Family, self._rows))
-        self._largest = lru_cache(maxsize=1)(self._largest_by_size)
 
-    def answer(self, query: Query) -> I64:
-        """Return the answer to a query: its vector, added up over people."""
+    def total(self, query: Query) -> I64:
+        """Return the vector of a query that is a sum over people."""
         match query:
             case People():
                 return np.array([len(self.baskets)], np.int64)
@@ -96,50 +182,32 @@ class LocalEngine(Engine):
                 return self._family(itemsets).sums(query.weights)
             case Cells(bases):
                 return self._cells(bases)
-            case Kth(k, least, longest, rank):
-                return np.array([self._kth(k, least, longest, max(rank + 1, k))], np.int64)
-            case KthClipped(clipped, k):
-                return np.append(np.sort(self.answer(clipped))[::-1], np.int64(0))[[min(k - 1, clipped.cells)]]
-            case Largest(size, floor, rank):
-                largest, otherwise = self._largest(floor, rank)
-                return np.array([largest[size] if size < len(largest) else otherwise], np.int64)
             case _:
                 raise MisuseError(f"This engine cannot answer {type(query).__name__}.")
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`."""
-        bound = max(bound, 0)
-        # The miner finds shorter itemsets on the way: they count towards its limit.
-        work = limit if least <= 1 else max(limit, LOOKED_AT)
-        wanted = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
-        try:
-            offsets, codes, counts = search(self._rows, wanted)
-        except LimitError:
-            bound = max(bound, self._kth(limit + 1, least, longest, work + 1))
-            offsets, codes, counts = search(self._rows, replace(wanted, count=bound + 1))
-        if len(counts) > limit:
-            bound = int(counts[limit])
-            many = int(np.searchsorted(-counts, -bound))
-            offsets, counts = offsets[: many + 1], counts[:many]
-            codes = codes[: offsets[-1]]
-        return Listed(Itemsets(offsets, codes), counts, bound)
+    def search(
+        self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+    ) -> FoundArrays:
+        """Find patterns of the codes that are `allowed` among those who hold `prefix`, which every pattern then has."""
+        if allowed is None and not len(prefix):
+            return search(self._rows, wanted, progress)
+        offsets, codes = self.baskets.offsets, self.baskets.codes
+        if len(prefix):
+            kept = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
+            offsets, codes = kept.offsets, kept.codes
+        free = np.ones(self.items, np.bool_) if allowed is None else np.zeros(self.items, np.bool_)
+        if allowed is not None:
+            free[allowed] = True
+        return search(RowLayout(offsets=offsets, codes=codes, allowed=free, prefix=prefix), wanted, progress)
+
+    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
+        return count_of_rank(self._rows, k, least, longest, work)
 
     def cut(self, truncation: Truncation) -> LocalEngine:
         """Return an engine over the same baskets, each of them cut first."""
         rows = self._cut(truncation)
         return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
-
-    def _kth(self, k: int, least: int, longest: int, work: int) -> int:
-        """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
-        return count_of_rank(self._rows, k, least, longest, work)
-
-    def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
-        """Return the largest count of each size that has one over the bound, and the bound: all sizes in one search."""
-        listed = self.above(floor - 1, 1, UNBOUNDED, rank)
-        bound = max(floor, listed.bound)
-        largest = np.full(int(listed.itemsets.sizes.max(initial=0)) + 1, bound, np.int64)
-        np.maximum.at(largest, listed.itemsets.sizes, listed.counts)
-        return largest.tolist(), bound
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
         rows = self._rows
@@ -188,6 +256,8 @@ class LocalEngine(Engine):
 
         So what cutting loses of an item averages out over them.
         """
+        if self._given_copies is not None:
+            return self._given_copies
         return number_equal(self._rows.offsets, self._rows.codes, key)
 
     def _truncated(self, truncation: Truncation) -> RowLayout:

@@ -13,15 +13,15 @@ import numpy as np
 from ..baskets.core import starts
 from ..checks import UNBOUNDED, is_whole, positive, several, span, support
 from ..errors import MisuseError, named, told
-from ..kernels.counting import rows_holding
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
 from ..wording import hinted
-from .rows import RowLayout
-from .search import Kind, Progress, SearchBounds, count_sets, search
+from .engine import engine_of
+from .query import Supports
+from .search import Kind, Progress, SearchBounds
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets, Item
+    from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary
     from ..results.rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
@@ -104,8 +104,8 @@ def mine(
             told("Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}.")
         )
     count = _threshold(held, min_support, min_count, top)
-    rows = _rows(held, several(contains, "contains"), several(excludes, "excludes"))
-    fixed = len(rows.prefix)
+    prefix, allowed = _constraints(held.vocabulary, several(contains, "contains"), several(excludes, "excludes"))
+    fixed = len(prefix)
     wanted = SearchBounds(
         count=count,
         least=least - fixed,
@@ -114,7 +114,7 @@ def mine(
         kind=kind,
         top=0 if top is None else positive("top", top),
     )
-    offsets, codes, counts = search(rows, wanted, progress)
+    offsets, codes, counts = engine_of(held).search(wanted, allowed=allowed, prefix=prefix, progress=progress)
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
 
 
@@ -184,7 +184,7 @@ def threshold_of_rules(min_support: object, min_count: object) -> None:
         )
 
 
-def _threshold(baskets: Baskets, min_support: Any, min_count: Any, top: Any) -> int:
+def _threshold(baskets: AnyBaskets, min_support: Any, min_count: Any, top: Any) -> int:
     given = [
         name
         for name, value in (("min_support", min_support), ("min_count", min_count), ("top", top))
@@ -230,10 +230,9 @@ def _count_threshold(min_count: Any, people: int) -> int:
     return int(min_count)
 
 
-def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> RowLayout:
-    """Leave the rows that hold `contains`, and rule out both those items and `excludes`."""
-    prefix = np.unique(baskets.vocabulary.codes(contains))
-    without = baskets.vocabulary.codes(excludes)
+def _constraints(vocabulary: Vocabulary, contains: list[Item], excludes: list[Item]) -> tuple[Codes, Codes | None]:
+    """Return the codes every pattern has, and those it may have besides; None where these are all."""
+    prefix, without = np.unique(vocabulary.codes(contains)), vocabulary.codes(excludes)
     both = sorted(set(contains) & set(excludes), key=str)
     if both:
         raise MisuseError(
@@ -241,24 +240,20 @@ def _rows(baskets: Baskets, contains: list[Item], excludes: list[Item]) -> RowLa
                 "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.", label=both[0]
             )
         )
-    allowed = np.ones(len(baskets.vocabulary), np.bool_)
-    allowed[prefix] = False
-    allowed[without] = False
-    offsets, codes = baskets.offsets, baskets.codes
-    if len(prefix):
-        kept = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
-        offsets, codes = kept.offsets, kept.codes
-    return RowLayout(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix)
+    if not len(prefix) and not len(without):
+        return prefix, None
+    allowed = np.ones(len(vocabulary), np.bool_)
+    allowed[prefix] = allowed[without] = False
+    return prefix, np.flatnonzero(allowed).astype(np.int32)
 
 
-def _count(baskets: Baskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
+def _count(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
     sets = [np.unique(baskets.vocabulary.codes(several(itemset, "itemsets"))) for itemset in itemsets]
     if any(not len(codes) for codes in sets):
         raise MisuseError(told("{itemsets} has an empty itemset: everyone holds it. Leave it out."))
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
-    rows = RowLayout.plain(baskets.offsets, baskets.codes, len(baskets.vocabulary))
-    counts = count_sets(rows, offsets, codes)
+    counts = engine_of(baskets).answer(Supports(Itemsets(offsets, codes)))
     return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=baskets.vocabulary, people=len(baskets))
 
 

@@ -88,13 +88,47 @@ def search(rows: RowLayout, wanted: SearchBounds, progress: Progress | None = No
     batches, threshold = _records(rows, labels, wanted, progress)
     if wanted.kind == "all":
         found = _ordered(batches, labels, rows, replace(wanted, count=threshold))
-        alone = True
     else:
-        found = _condensed(batches, labels, rows, wanted)
+        found = _condensed(*_unjoined(batches), labels, rows.prefix, wanted)
+    return _with_prefix_alone(found, rows.held[labels], rows.people, rows.prefix, wanted)
+
+
+def assemble_sets(
+    itemsets: Itemsets, counts: I64, *, held: I64, people: int, prefix: I32, wanted: SearchBounds
+) -> FoundArrays:
+    """Put patterns that were found elsewhere in the order of :func:`search`, and leave those that are wanted.
+
+    Parameters
+    ----------
+    itemsets, counts
+        All patterns that `wanted.count` people or more hold and that have no more than the most items; where closed or
+        maximal ones are wanted, no more than one item more.
+    held, people
+        How many hold each item, and how many people there are: those who hold the prefix.
+    prefix
+        What every pattern has besides.
+    wanted
+        Which of them are wanted.
+    """
+    labels = by_count(held, np.flatnonzero(held >= max(wanted.count, 1)))
+    ranks = Itemsets(itemsets.offsets, ranks_of(labels, len(held))[itemsets.codes])
+    small = counts.astype(np.int32)  # as the miner has them, so that nothing is compiled anew
+    if wanted.kind == "all":
+        right = (ranks.sizes >= wanted.least) & (ranks.sizes <= wanted.most) & (small >= wanted.count)
+        found = _in_order(ranks.take(np.flatnonzero(right)), small[right], labels, prefix)
+    else:
+        found = _condensed(ranks, small, labels, prefix, wanted)
+    return _with_prefix_alone(found, held[labels], people, prefix, wanted)
+
+
+def _with_prefix_alone(found: FoundArrays, held: I64, people: int, prefix: I32, wanted: SearchBounds) -> FoundArrays:
+    """Put the prefix first where it is a pattern by itself; `held` says how many hold each item that may be added."""
+    alone = True
+    if wanted.kind != "all":
         # The prefix alone is closed if no item lies in all its rows, maximal if no item can be added at all.
-        alone = not len(labels) or (wanted.kind == "closed" and int(rows.held[labels[0]]) < rows.people)
-    if alone and len(rows.prefix) and wanted.least <= 0 <= wanted.most and rows.people >= wanted.count:
-        found = _prefix_first(found, rows)
+        alone = not len(held) or (wanted.kind == "closed" and int(held[0]) < people)
+    if alone and len(prefix) and wanted.least <= 0 <= wanted.most and people >= wanted.count:
+        found = _prefix_first(found, people, prefix)
     return _first(found, wanted.top) if wanted.top else found
 
 
@@ -126,13 +160,12 @@ def _top_closed(rows: RowLayout, wanted: SearchBounds, progress: Progress | None
         count //= 2
 
 
-def _prefix_first(found: FoundArrays, rows: RowLayout) -> FoundArrays:
+def _prefix_first(found: FoundArrays, people: int, prefix: I32) -> FoundArrays:
     offsets, codes, counts = found
-    size = len(rows.prefix)
     return (
-        np.concatenate(([0], offsets + size)),
-        np.concatenate((rows.prefix, codes)),
-        np.concatenate(([rows.people], counts)),
+        np.concatenate(([0], offsets + len(prefix))),
+        np.concatenate((prefix, codes)),
+        np.concatenate(([people], counts)),
     )
 
 
@@ -172,7 +205,7 @@ def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progr
         batch = task(piece)
         total += len(batch) // 3
         if total > wanted.limit or (len(batch) and batch[0] < 0):
-            raise LimitError(_too_many(wanted))
+            raise LimitError(too_many(wanted))
         return batch
 
     try:
@@ -196,10 +229,11 @@ def _check_longest(rows: RowLayout, wanted: SearchBounds) -> None:
     for size in range(max(wanted.least, 1), min(wanted.most, longest) + 1):
         subsets += comb(longest, size)
         if subsets > wanted.limit:
-            raise LimitError(_too_many(wanted))
+            raise LimitError(too_many(wanted))
 
 
-def _too_many(wanted: SearchBounds) -> Message:
+def too_many(wanted: SearchBounds) -> Message:
+    """Say that there are more patterns than the limit, and what to do about it."""
     what = "patterns" if wanted.kind == "all" else f"candidates for {wanted.kind} patterns"
     if wanted.top:
         ask = told("Ask for fewer ({top=}), for shorter ones ({lengths=}), or raise {limit=}")
@@ -265,13 +299,18 @@ def _column(batches: list[I32], column: int) -> I32:
     return np.concatenate([batch[column::3] for batch in batches] or [np.empty(0, np.int32)])
 
 
-def _condensed(batches: list[I32], labels: I32, rows: RowLayout, wanted: SearchBounds) -> FoundArrays:
-    """Keep of all candidates the closed or the maximal ones: those that no other (of the same count) contains."""
+def _unjoined(batches: list[I32]) -> tuple[Itemsets, I32]:
+    """Return the candidates for closed and maximal patterns that records stand for, as ranks, with their counts."""
     records = np.concatenate(batches or [np.empty(0, np.int32)])
     sizes, counts = assemble.measure_joined(records)
     ranks = np.empty(int(sizes.sum()), np.int32)
     assemble.write_joined(records, int(records[0::3].max(initial=0)), int(sizes.max(initial=0)), ranks)
-    candidates = Itemsets(starts(sizes), ranks)
+    return Itemsets(starts(sizes), ranks), counts
+
+
+def _condensed(candidates: Itemsets, counts: I32, labels: I32, prefix: I32, wanted: SearchBounds) -> FoundArrays:
+    """Keep of all candidates the closed or the maximal ones: those that no other (of the same count) contains."""
+    sizes = candidates.sizes
     if wanted.kind == "closed":
         order = np.lexsort((-sizes, counts))
         groups = np.flatnonzero(np.diff(counts[order], prepend=-1, append=-1))
@@ -284,7 +323,11 @@ def _condensed(batches: list[I32], labels: I32, rows: RowLayout, wanted: SearchB
     unsubsumed = assemble.unsubsumed_by_bitmaps if few else assemble.unsubsumed_by_lists
     kept = unsubsumed(candidates.offsets, candidates.codes, groups.astype(np.int64), len(labels))
     kept &= (candidates.sizes >= wanted.least) & (candidates.sizes <= wanted.most)
-    found, counts = candidates.take(np.flatnonzero(kept)), counts[kept]
+    return _in_order(candidates.take(np.flatnonzero(kept)), counts[kept], labels, prefix)
+
+
+def _in_order(found: Itemsets, counts: I32, labels: I32, prefix: I32) -> FoundArrays:
+    """Return patterns of ranks in the order of :func:`search`, as codes, with the prefix in each."""
     falling = found.codes.copy()
     assemble.sort_falling(found.offsets, falling)
     order = assemble.order_sets(found.offsets, falling, counts)
@@ -292,8 +335,8 @@ def _condensed(batches: list[I32], labels: I32, rows: RowLayout, wanted: SearchB
     codes = labels[found.codes]
     assemble.sort_rising(found.offsets, codes)
     offsets = found.offsets
-    if len(rows.prefix):
-        offsets, codes = with_prefix(offsets, codes, rows.prefix)
+    if len(prefix):
+        offsets, codes = with_prefix(offsets, codes, prefix)
     return offsets, codes, counts[order].astype(np.int64)
 
 

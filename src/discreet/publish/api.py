@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Item
+from ..baskets.core import AnyBaskets, Baskets, Item
 from ..checks import several, switch
 from ..curator.mechanism import Mechanism
-from ..errors import MisuseError, told
+from ..errors import ClusterError, MisuseError, told
 from ..privacy.budget import Relation
 from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
@@ -258,7 +258,7 @@ def count_by(
     return answer(held, prepare_count(held, itemsets, by=by, segments=segments, **asked), **paying)
 
 
-def prepare_count(baskets: Baskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
+def prepare_count(baskets: AnyBaskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
     """Check a question for given itemsets, as :func:`prepare` does for others."""
     wanted = _named(itemsets)
     listed = {item for itemset in wanted for item in itemset} if items is None else items
@@ -306,7 +306,7 @@ def quote(jobs: Mapping[Item, Job]) -> list[tuple[str, Fraction]]:
     return [*steps, *((what, rest * share) for what, share in job.mechanism.plan(asked))]
 
 
-def affordable(job: Job, baskets: Baskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
+def affordable(job: Job, baskets: AnyBaskets, ledger: str | PathLike[str] | Ledger, same_data: bool = False) -> str:
     """Say what a ledger would have left after a job; a budget it does not have is an error, as it would be then."""
     left = ledger_of(ledger).check(**vars(_price(job)), baskets=baskets, same_data=same_data)
     return allowed(ledger, left.epsilon_left)
@@ -317,7 +317,7 @@ def _price(job: Job) -> Price:
 
 
 def answer(
-    baskets: Baskets,
+    baskets: AnyBaskets,
     jobs: Mapping[Item, Job],
     *,
     ledger: str | PathLike[str] | Ledger | None = None,
@@ -367,8 +367,12 @@ def answer(
         if stage is not None:
             stage(what)
 
-    for name, one in jobs.items():
-        done[name] = carry_out(one, source, began)
+    try:
+        for name, one in jobs.items():
+            done[name] = carry_out(one, source, began)
+    except ClusterError as error:
+        # Whether a cluster does its work depends on the data too, so there is nothing to give back.
+        raise ClusterError(" ".join(filter(None, (str(error), str(receipt))))) from error
     if progress is not None:
         progress(1.0)
     digests = [release.digest() for release in done.values()]

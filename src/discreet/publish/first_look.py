@@ -30,7 +30,7 @@ from .question import everyone, prepare
 from .run import carry_out
 
 if TYPE_CHECKING:
-    from ..baskets.core import Baskets, Item
+    from ..baskets.core import AnyBaskets, Baskets, Item
 
 _TRIED = 3  # runs with noise that is thrown away
 
@@ -134,7 +134,7 @@ def preview(baskets: Baskets | Any, itemsets: Any = None, **question: Unpack[Pre
     return look(held, make(*given, **asked))
 
 
-def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:
+def look(held: AnyBaskets, jobs: Mapping[Item, Job]) -> Preview:
     """Return what a curator may want to see of jobs that are ready to be paid for."""
     job = max(jobs.values(), key=lambda one: len(one.baskets))  # where there are most people, the most is found
     tried = [carry_out(job, SimulationSource(randbits(64))).patterns for _ in range(_TRIED)]
@@ -143,7 +143,7 @@ def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:
     named = job.listed and not job.read
     return Preview(
         people=len(held),
-        items=len(np.unique(held.codes)),
+        items=int(np.count_nonzero(held.item_counts)),
         listed=len(job.baskets.vocabulary) if named else None,
         met=_occurring(jobs) if named else None,
         hint=_hint(held, job, missed(held, jobs)),
@@ -158,23 +158,23 @@ def look(held: Baskets, jobs: Mapping[Item, Job]) -> Preview:
     )
 
 
-def missed(held: Baskets, jobs: Mapping[Item, Job]) -> str:
+def missed(held: AnyBaskets, jobs: Mapping[Item, Job]) -> str:
     """Say so where there are people, and a list of items or segments meets none of them; nothing otherwise."""
     job = next(iter(jobs.values()))
     if not len(held):
         return ""
     if not any(len(one.baskets) for one in jobs.values()):
         return SEGMENTS
-    meets = not job.listed or job.read or any(len(one.baskets.codes) for one in jobs.values())
+    meets = not job.listed or job.read or any(one.baskets.item_counts.any() for one in jobs.values())
     return "" if meets else ITEMS
 
 
 def _occurring(jobs: Mapping[Item, Job]) -> int:
     """Return how many items of the list anybody holds."""
-    return len(np.unique(np.concatenate([job.baskets.codes for job in jobs.values()])))
+    return int(np.count_nonzero(sum(job.baskets.item_counts for job in jobs.values())))
 
 
-def _hint(held: Baskets, job: Job, wrong: str) -> str:
+def _hint(held: AnyBaskets, job: Job, wrong: str) -> str:
     """Say what is likely to be wrong with a list that has nothing in common with the data, beside that it has not."""
     why = ""
     if wrong is SEGMENTS:
@@ -184,7 +184,7 @@ def _hint(held: Baskets, job: Job, wrong: str) -> str:
     return wrong + why
 
 
-def _why(held: Baskets, job: Job) -> str:
+def _why(held: AnyBaskets, job: Job) -> str:
     listed = {str(label) for label in job.baskets.vocabulary.labels.to_pylist()}
     there = {str(label) for label in held.vocabulary.labels.to_pylist()}
     if listed & there:

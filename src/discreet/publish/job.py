@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from ..baskets.core import Baskets, Codes
+from ..baskets.core import AnyBaskets, Codes
 from ..checks import UNBOUNDED
 from ..curator.mechanism import Mechanism, Task
 from ..exact.bounds import lengths_for
@@ -33,7 +33,7 @@ class Job:
     items are found with noise, by a step before the mechanism (`finding`) or by the mechanism itself.
     """
 
-    baskets: Baskets
+    baskets: AnyBaskets
     mechanism: Mechanism
     budget: Budget
     neighbours: Neighbours

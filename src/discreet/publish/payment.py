@@ -18,7 +18,7 @@ from ..privacy.ledger.account import Price
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ..baskets.core import Baskets
+    from ..baskets.core import AnyBaskets
     from ..privacy.ledger.ledger import Ledger, Spend
 
 
@@ -63,7 +63,7 @@ def pay(
     what: str,
     parameters: Mapping[str, Any],
     who: str,
-    baskets: Baskets | None,
+    baskets: AnyBaskets | None,
     same_data: bool = False,
 ) -> Receipt:
     """Spend, and return the receipt. Without a ledger nothing is spent and nothing recorded."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Item, Vocabulary, nobody
-from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact, rows
+from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary, nobody
+from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..curator.mechanism import Mechanism, Task, settings_of
-from ..errors import LimitError, Message, MisuseError, NobodyError, named, told
+from ..errors import Message, MisuseError, NobodyError, named, told
 from ..privacy.budget import Budget, Neighbours, Relation, serious
 from ..registry import mechanism as mechanism_of
 from ..results.itemsets import Itemsets
@@ -41,7 +41,7 @@ _SEGMENTS = told(
 
 
 def prepare(
-    baskets: Baskets | Any,
+    baskets: AnyBaskets | Any,
     *,
     top: int | None = None,
     min_support: Any = None,
@@ -80,10 +80,7 @@ def prepare(
         _one_of(top, min_support, min_count)
     least, longest = (1, None) if lengths is None else span(lengths)
     held = everyone(baskets)
-    if len(held.codes) + len(held) >= np.iinfo(np.int32).max:
-        raise LimitError(
-            told("These baskets hold more items in all than can be mined at once: cap them with {max_items=}.")
-        )
+    held.check()
     vocabulary, declared = item_list(items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
     listed = vocabulary is not None
@@ -177,7 +174,7 @@ def prepare(
     return _segmented(job, by, segments)
 
 
-def everyone(baskets: Baskets | Any, *, by: Any = None, **reading: Any) -> Baskets:
+def everyone(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> AnyBaskets:
     """Read the data, and the column of segments if `by` names one; that there is nobody in them is no error."""
     from ..baskets.read import read_people
 
@@ -281,8 +278,40 @@ def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
                 "Segments are for {neighbours='add-remove'} without {people=}: who is replaced may change the segment."
             )
         )
+    there, within = _segments_of(job.baskets, by)
+    listed, how = _segment_list(segments, there)
+    # Each person is looked up once, so nobody can be in two segments.
+    places = {name: place for place, name in enumerate(listed)}
+    # Whether segments are numbers or names is for those who list them to say.
+    texts = {str(name): place for name, place in places.items()}
+    where = np.array([places.get(value, texts.get(str(value), -1)) for value in there], np.int64)
+    public = (*job.public, public_fact(len(listed), "segment", how))
+    return {
+        name: replace(
+            job,
+            baskets=within(np.flatnonzero(where == places[name]).astype(np.int32)),
+            public=public,
+            recorded_question={**job.recorded_question, "segment": name},
+        )
+        for name in listed
+    }
+
+
+def _segments_of(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Codes], AnyBaskets]]:
+    """Return the segments people are in, and what says who is in some of them, by their places in that list."""
     if isinstance(by, str):
-        by = _kept(job.baskets, by)
+        column = baskets.segment_column
+        if column != by and len(baskets):
+            raise MisuseError(
+                told(
+                    "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
+                    "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
+                    column=by,
+                    held="no segments" if column is None else f"the segments {column!r}",
+                )
+            )
+        # Where there is nobody, that there are no segments is no error.
+        return (baskets.segment_labels, baskets.within) if column == by else ([], lambda _: baskets)
     if not isinstance(by, Iterable):
         raise MisuseError(
             told(
@@ -291,47 +320,19 @@ def _segmented(job: Job, by: Any, segments: Any) -> dict[Item, Job]:
                 given=by,
             )
         )
+    if not isinstance(baskets, Baskets):
+        raise MisuseError(
+            told("These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column.")
+        )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
-    if len(values) != len(job.baskets):
+    if len(values) != len(baskets):
         raise MisuseError(told("{by} is a segment for each person: as many as there are baskets, in their order."))
     if any(value is None or value != value for value in values):
         raise MisuseError(told("{by} has no segment for some people: give everyone one."))
-    listed, how = _segment_list(segments, values)
-    # Each person is looked up once, so nobody can be in two segments.
-    places = {name: place for place, name in enumerate(listed)}
-    # Whether segments are numbers or names is for those who list them to say.
-    texts = {str(name): place for name, place in places.items()}
-    try:
-        where = np.array([places.get(value, texts.get(str(value), -1)) for value in values], np.int64)
-    except TypeError:
-        raise MisuseError(_NAMED) from None
-    public = (*job.public, public_fact(len(listed), "segment", how))
-    return {
-        name: replace(
-            job,
-            baskets=rows(job.baskets, np.flatnonzero(where == places[name])),
-            public=public,
-            recorded_question={**job.recorded_question, "segment": name},
-        )
-        for name in listed
-    }
-
-
-def _kept(baskets: Baskets, column: str) -> list[Item]:
-    """Return the segment of each person that was read with the baskets; where there is nobody, that is no error."""
-    if baskets.segments is not None and baskets.segments.column == column:
-        return baskets.segments.of_people()
-    if not len(baskets):
-        return []
-    held = "no segments" if baskets.segments is None else f"the segments {baskets.segments.column!r}"
-    raise MisuseError(
-        told(
-            "{by} is {column!r}, but the baskets were read with {held} beside them: read them with "
-            "discreet.read(…, {by=column}), or hand over a segment for each person as a list.",
-            column=column,
-            held=held,
-        )
-    )
+    found = _distinct(values)
+    numbers = {value: number for number, value in enumerate(found)}
+    codes = np.array([numbers[value] for value in values], np.int32)
+    return found, lambda some: baskets.rows(np.flatnonzero(np.isin(codes, some)))
 
 
 def _segment_list(segments: Any, values: list[Any]) -> tuple[list[Item], str]:

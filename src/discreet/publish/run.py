@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
-from ..baskets.core import Baskets, Codes, Vocabulary
-from ..baskets.recoding import only, rows
+from ..baskets.core import AnyBaskets, Codes, Vocabulary
+from ..baskets.recoding import only
 from ..checks import UNBOUNDED
 from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
-from ..exact.engine import Engine, LocalEngine
+from ..exact.engine import Engine, engine_of
 from ..exact.query import People
 from ..exact.universe import Universe
-from ..kernels.counting import rows_holding
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source
@@ -37,7 +37,7 @@ def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = 
     return metered(job, Meter(job.budget, job.neighbours, source, discovery_delta=job.discovery_delta, stage=stage))
 
 
-def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalEngine) -> Release:
+def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
     """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
     everyone = SealedEngine(engine(job.baskets))
     people, margin = job.people, 0
@@ -48,7 +48,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Baskets], Engine] = LocalE
         people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
     inner = job.baskets
     if job.fixed:
-        inner = rows(inner, np.flatnonzero(rows_holding(inner.offsets, inner.codes, job.prefix)))
+        inner = inner.holding(job.prefix)
     # Given itemsets are counted over the whole list; patterns are looked for among the items that may be added.
     back = job.allowed if job.itemsets is None else np.arange(len(job.baskets.vocabulary), dtype=np.int32)
     notes: list[str] = []
@@ -105,7 +105,7 @@ def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
 
 
 def _find_items(
-    baskets: Baskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Baskets], Engine]
+    baskets: AnyBaskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Any], Engine]
 ) -> tuple[Codes, str]:
     """Return the items that enough people hold, found with noise; rare items have hardly a chance."""
     inner = SealedEngine(engine(only(baskets, allowed)))

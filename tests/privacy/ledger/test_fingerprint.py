@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
 from hashlib import blake2b
 
 import numpy as np
@@ -34,16 +37,18 @@ def numbered(first: int, last: int) -> Baskets:
     return baskets_of([{number} for number in range(first, last)])
 
 
+def mixed(value: int) -> int:
+    """Scatter a word over all words, in plain Python."""
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+    return value ^ (value >> 31)
+
+
 def naive(rows, key: bytes) -> list[int]:
     """The hashes of rows in plain Python, with large whole numbers."""
 
     def word(purpose, text=b""):
         return int.from_bytes(blake2b(text, digest_size=8, key=key, person=purpose).digest(), "little")
-
-    def mixed(value):
-        value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
-        return value ^ (value >> 31)
 
     return [mixed((word(b"row") + sum(word(b"label", str(item).encode()) for item in row)) % 2**64) for row in rows]
 
@@ -58,9 +63,11 @@ def test_as_plain_python_has_it(rows, key, block):
         patched.setattr(fingerprint, "_BLOCK", block)
         made = HashedRows.of(baskets_of(rows), key)
     hashes = naive(rows, key)
-    assert made.distinct.tolist() == sorted(set(hashes))
-    text = np.array(sorted(hashes), "<u8").tobytes()
-    assert made.digest == blake2b(text, digest_size=32, key=key, person=b"rows").digest()
+    assert made.smallest.tolist() == sorted(set(hashes))
+    assert made.distinct == len(set(hashes))
+    sums = [sum(mixed((word + place) % 2**64) for word in hashes) % 2**64 for place in (1, 2, 3, 4)]
+    text = np.array([*sums, len(hashes)], "<u8").tobytes()
+    assert made.digest == b"\x02" + blake2b(text, digest_size=32, key=key, person=b"sums").digest()
 
 
 @given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
@@ -136,7 +143,7 @@ def test_many_rows_are_compared_by_a_sample(last_known, first, last, expected):
 def test_a_sketch_holds_no_more_than_it_should():
     full = HashedRows.of(numbered(0, 1_000), KEY)
     assert full.fingerprint().distinct == 1_000
-    assert full.fingerprint().sketch == full.distinct[:SKETCH].astype("<u8").tobytes()
+    assert full.fingerprint().sketch == full.smallest[:SKETCH].astype("<u8").tobytes()
     few = HashedRows.of(numbered(0, 10), KEY)
     assert len(few.fingerprint().sketch) == 80
 
@@ -152,3 +159,37 @@ def test_realistic_baskets_grow_and_stay_themselves():
 def test_nothing_of_it_is_printed():
     rows = HashedRows.of(numbered(0, 3), KEY)
     assert (repr(rows), repr(rows.fingerprint())) == ("Rows(…)", "Fingerprint(…)")
+
+
+@given(rows_of_numbers, st.integers(0, 12), st.integers(0, 12))
+def test_people_may_be_looked_at_in_any_grouping(rows, one, other):
+    whole = baskets_of(rows)
+    cuts = sorted({0, min(one, len(rows)), min(other, len(rows)), len(rows)})
+    parts = [whole.rows(np.arange(first, last)) for first, last in itertools.pairwise(cuts)]
+
+    class Apart(Baskets):
+        def reduce(self, part, merge):
+            return functools.reduce(merge, [part(some) for some in parts or [self]])
+
+    apart = Apart(whole.offsets, whole.codes, whole.vocabulary)
+    assert HashedRows.of(apart, KEY).fingerprint() == HashedRows.of(whole, KEY).fingerprint()
+
+
+def test_more_rows_than_are_looked_at(monkeypatch):
+    exact = {many: HashedRows.of(numbered(0, many), KEY) for many in (2_000, 8_000)}
+    monkeypatch.setattr(fingerprint, "LOOKED_AT", 512)
+    about = HashedRows.of(numbered(0, 8_000), KEY)
+    assert len(about.smallest) == 512
+    # A share of 1 / sqrt(512) is one deviation: this key is within four of them.
+    assert abs(about.distinct - 8_000) < 4 * 8_000 / 512**0.5
+    assert about.likeness(exact[8_000].fingerprint()) == "same"
+    assert about.likeness(exact[2_000].fingerprint()) == "changed"  # grew
+    assert about.likeness(HashedRows.of(numbered(9_000, 9_500), KEY).fingerprint()) == "other"
+
+
+@pytest.mark.parametrize("many", [0, 3, 300])
+def test_a_digest_of_the_first_form_is_known_by_its_sample(many):
+    made = HashedRows.of(numbered(0, many), KEY)
+    before = dataclasses.replace(made.fingerprint(), digest=bytes(32))
+    assert made.likeness(before) == "same"
+    assert HashedRows.of(numbered(0, many + 1), KEY).likeness(before) == "changed"

@@ -141,11 +141,10 @@ def first_seed(name: str) -> int:
 
 def half(baskets: Baskets, seed: int) -> Baskets:
     """Return half of the people, drawn without replacement and in their order; what they hold is a set."""
-    from ...baskets.recoding import rows
     from ...baskets.seeding import seeds
 
     source = np.random.default_rng(*seeds(seed, 1))
-    return rows(baskets, np.sort(source.permutation(len(baskets))[: len(baskets) // 2]))
+    return baskets.rows(np.sort(source.permutation(len(baskets))[: len(baskets) // 2]))
 
 
 def digest(baskets: Baskets) -> str:

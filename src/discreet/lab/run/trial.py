@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...baskets.core import Baskets
-from ...exact.engine import Engine, LocalEngine
+from ...exact.engine import Engine, engine_of
 from ...privacy.meter import Meter
 from ...privacy.sampling.sources import SimulationSource
 from ...publish import metered, prepare
 from ...publish.result import Release
 
 
-def trial(baskets: Any, *, seed: int, engine: Callable[[Baskets], Engine] = LocalEngine, **question: Any) -> Release:
+def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_of, **question: Any) -> Release:
     """Run what :func:`discreet.release` would run, with noise from a seed.
 
     Parameters

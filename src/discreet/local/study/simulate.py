@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets.core import Baskets, starts
+from ...baskets.core import Baskets, on_this_machine, starts
 from ...checks import part, positive
 from ...errors import InputError, MisuseError, told
 from ...exact.relations import checked_how
@@ -170,7 +170,7 @@ def simulate(
     if not isinstance(baskets, Baskets):
         from ...baskets.read import read
 
-        baskets = read(baskets, **reading)
+        baskets = on_this_machine(read(baskets, **reading), "simulate()")
     elif reading:
         raise MisuseError(
             f"simulate() takes no {next(iter(reading))!r} with Baskets: they are read already. Options of reading go "

@@ -29,7 +29,7 @@ from .entries import AMOUNTS, FORM, Book, load
 from .fingerprint import HashedRows
 
 if TYPE_CHECKING:
-    from ...baskets.core import Baskets
+    from ...baskets.core import AnyBaskets
 
 __all__ = ["Ledger", "Spend", "State"]
 
@@ -179,7 +179,7 @@ class Ledger:
         what: str,
         parameters: Mapping[str, Any],
         who: str,
-        baskets: Baskets | None,
+        baskets: AnyBaskets | None,
         same_data: bool = False,
     ) -> Spend:
         """Pay for a release before it is made: check and write down, in one transaction.
@@ -220,7 +220,7 @@ class Ledger:
                 content = {"kind": "spend", "number": len(held.spends) + 1, "at": _now()} | told | amounts
                 entries.append(connection, held.entries, content, changed)
                 # Nobody is part of any data set, so forgetting the rows for an empty one would let any other in later.
-                if rows is not None and (held.account.known is None or len(rows.distinct)):
+                if rows is not None and (held.account.known is None or rows.distinct):
                     entries.keep(connection, rows.fingerprint())
                 spend = load(file).spends[-1]
             self.head = spend.head
@@ -238,7 +238,7 @@ class Ledger:
         rho: Fraction,
         discovery_delta: Fraction,
         neighbours: Neighbours,
-        baskets: Baskets | None,
+        baskets: AnyBaskets | None,
         same_data: bool = False,
     ) -> State:
         """Return the state that :meth:`spend` would leave, or raise what it would raise. Nothing is spent."""
@@ -400,7 +400,7 @@ class Ledger:
             self._anchor, self.head = anchor, held.entries[-1].head
             self._bring_up(file, self.head, f"{self.path} remembers its new anchor")
 
-    def _hashed(self, file: storage.LedgerFile, baskets: Baskets | None) -> HashedRows | None:
+    def _hashed(self, file: storage.LedgerFile, baskets: AnyBaskets | None) -> HashedRows | None:
         if baskets is None:
             return None
         with file.reading():

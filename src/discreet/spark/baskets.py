@@ -1,0 +1,238 @@
+"""Baskets in a cluster: a data frame of blocks, and what is to be done to each basket before it is looked at."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, Codes, Item, Vocabulary
+from ..errors import LimitError
+from ..exact.engine import LocalEngine, RemoteBaskets
+from ..exact.query import People, Truncation
+from .blocks import Block, Numbered, joined, read_blocks
+from .session import Cluster
+
+T = TypeVar("T")
+Copies: TypeAlias = NDArray[np.int32] | None
+
+# Up to so many partial results are put together on the driver; more are put together in the cluster first, by as many.
+_AT_ONCE = 16
+_RESULTS = "slot int, result binary"
+
+
+class _TooMuch:
+    """Stands for a result that went over its limit: a task that fails would be run again, and fail again."""
+
+    def __reduce__(self) -> str:
+        return "_TOO_MUCH"
+
+
+_TOO_MUCH = _TooMuch()
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBlocks:
+    """A data frame of blocks, kept in the cluster: over how many partitions, of how many people and codes."""
+
+    frame: Any
+    partitions: int
+    people: int
+    codes: int
+
+
+@dataclass(frozen=True, eq=False)
+class BlockView:
+    """What blocks are taken for: over so many items and segments, cut or not, and then changed in steps.
+
+    `identities` are those of the labels, where cutting goes by them.
+    """
+
+    items: int
+    segments: int = 0
+    identities: NDArray[np.uint64] | None = None
+    cut: Truncation | None = None
+    steps: tuple[Callable[[Baskets], Baskets], ...] = ()
+
+    def then(self, step: Callable[[Baskets], Baskets]) -> BlockView:
+        """Return the view with one more step."""
+        return replace(self, steps=(*self.steps, step))
+
+    def of(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
+        """Return the baskets of some blocks as they are taken."""
+        baskets, copies = joined(blocks, Numbered(self.items, self.identities), self.segments)
+        if self.cut is not None:
+            baskets, copies = LocalEngine(baskets, copies).cut(self.cut).baskets, None
+        for step in self.steps:
+            baskets = step(baskets)
+        return baskets, copies
+
+
+def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:
+    """Give items new codes."""
+    return baskets.recoded(table, Numbered(items))
+
+
+def hold(baskets: Baskets, codes: Codes) -> Baskets:
+    """Leave those who hold all of these."""
+    return baskets.holding(codes)
+
+
+def stay_within(baskets: Baskets, segments: Codes) -> Baskets:
+    """Leave those in these segments."""
+    return baskets.within(segments)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SparkBaskets(RemoteBaskets):
+    """Everyone's baskets, in a cluster.
+
+    Parameters
+    ----------
+    cluster
+        The session they lie in.
+    blocks
+        The blocks, in the cluster.
+    vocabulary
+        The label of each code.
+    view
+        What each basket is taken for.
+    column, segment_vocabulary
+        The segments, where they were read with ``by=``.
+    """
+
+    cluster: Cluster
+    blocks: StoredBlocks
+    vocabulary: Vocabulary
+    view: BlockView
+    column: str | None = None
+    segment_vocabulary: Vocabulary | None = None
+    merged: int = field(default=0)
+
+    def __len__(self) -> int:
+        return self._people
+
+    def __repr__(self) -> str:
+        beside = "" if self.column is None else ", with segments"
+        return f"SparkBaskets({len(self):,} people, {self.items:,} items{beside})"
+
+    @cached_property
+    def _people(self) -> int:
+        filtered = any(step.func is not recode for step in self.view.steps if isinstance(step, partial))
+        return int(self.engine().total(People())[0]) if filtered else self.blocks.people
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """How many people hold each item, by code."""
+        return self.reduce(partial(_item_counts, items=self.items), _added)
+
+    @property
+    def segment_column(self) -> str | None:
+        """The column of the segments that were read with the baskets, if any."""
+        return self.column
+
+    @property
+    def segment_labels(self) -> list[Item]:
+        """The segments that people are in, by code."""
+        return [] if self.segment_vocabulary is None else list(self.segment_vocabulary)
+
+    def check(self) -> None:
+        """See that the cluster runs our code, of this version, before anything is paid for."""
+        self.cluster.check()
+
+    def recoded(self, table: Codes, vocabulary: Vocabulary) -> SparkBaskets:
+        """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
+        step = partial(recode, table=table, items=len(vocabulary))
+        return replace(self, vocabulary=vocabulary, view=self.view.then(step))
+
+    def holding(self, codes: Codes) -> SparkBaskets:
+        """Return the baskets that hold all of these items."""
+        return replace(self, view=self.view.then(partial(hold, codes=codes)))
+
+    def within(self, segments: Codes) -> SparkBaskets:
+        """Return the baskets of the people in these segments, by code."""
+        return replace(self, view=self.view.then(partial(stay_within, segments=segments)))
+
+    def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
+        """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
+        return reduced(self.cluster, self.blocks, self.view, partial(_without_copies, part=part), merge, "reading rows")
+
+    def engine(self) -> Any:
+        """Return the engine over these baskets."""
+        from .engine import SparkEngine
+
+        return SparkEngine(self)
+
+
+def reduced(
+    cluster: Cluster,
+    stored: StoredBlocks,
+    view: BlockView,
+    part: Callable[[Baskets, Copies], T],
+    merge: Callable[[T, T], T],
+    what: str,
+) -> T:
+    """Run `part` over the people of each partition, and put the results together: in the cluster, then here.
+
+    `what` is what the step is called in the cluster: it says nothing about the data.
+    """
+    with cluster.step(what):
+        results = stored.frame.mapInArrow(cluster.guarded(partial(_parts, view=view, part=part)), _RESULTS)
+        if stored.partitions > _AT_ONCE:
+            together = cluster.guarded(partial(_merged, merge=merge))
+            results = results.repartition(_AT_ONCE, "slot").mapInArrow(together, _RESULTS)
+        found = [pickle.loads(one) for one in cluster.collected(results).column("result").to_pylist()]  # noqa: S301
+    if any(one is _TOO_MUCH for one in found):
+        raise LimitError("A part of these baskets has more patterns than may be looked at.")
+    return reduce(merge, found) if found else part(*view.of([]))
+
+
+def _parts(batches: Iterable[Any], view: BlockView, part: Callable[[Baskets, Copies], Any]) -> Iterator[Any]:
+    """Run in an executor: one result a partition, and none where nobody is in it."""
+    blocks = list(read_blocks(batches, view.items))
+    if not blocks:
+        return
+    try:
+        result = part(*view.of(blocks))
+    except LimitError:
+        result = _TOO_MUCH
+    yield _payload(result)
+
+
+def _merged(batches: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """Run in an executor: put results together as they come."""
+    kept: list[Any] = []
+    for batch in batches:
+        for one in batch.column(1):
+            value = pickle.loads(one.as_py())  # noqa: S301
+            over = value is _TOO_MUCH or (kept and kept[0] is _TOO_MUCH)
+            kept = [_TOO_MUCH if over else value if not kept else merge(kept[0], value)]
+    if kept:
+        yield _payload(kept[0])
+
+
+def _payload(value: Any) -> Any:
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    here = TaskContext.get()
+    slot = 0 if here is None else here.partitionId() % _AT_ONCE
+    schema = pa.schema([("slot", pa.int32()), ("result", pa.binary())])
+    return pa.RecordBatch.from_pylist([{"slot": slot, "result": pickle.dumps(value, protocol=5)}], schema)
+
+
+def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -> T:
+    return part(baskets)
+
+
+def _item_counts(baskets: Baskets, items: int) -> NDArray[np.int64]:
+    return np.bincount(baskets.codes, minlength=items).astype(np.int64)
+
+
+def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    return one + other

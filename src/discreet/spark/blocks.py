@@ -1,0 +1,109 @@
+"""How baskets lie in a cluster: many people in one row of a data frame, as bytes that kernels read where they are.
+
+A row for each person would be made into objects and back by Spark for every question. A block is a few arrays end to
+end, of about a million codes, that pass through as they are. Codes take two bytes each where there are few items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baskets.core import Baskets, Codes, Segments, Vocabulary, starts
+
+# Columns of a data frame of blocks.
+_ARRAYS = ("sizes", "codes", "segments", "copies")
+_COUNTS = ("people", "left_out", "merged", "strange")
+SCHEMA = ", ".join([*(f"{name} bigint" for name in _COUNTS), *(f"{name} binary" for name in _ARRAYS)])
+# A block ends with the person who brings it to so many codes.
+CODES = 1 << 20
+# Codes take two bytes where there are no more items than this.
+NARROW = 1 << 16
+
+
+class Numbered(Vocabulary):
+    """A vocabulary of codes alone: labels stay on the driver. `identities` are those of the labels, where needed."""
+
+    def __init__(self, items: int, identities: NDArray[np.uint64] | None = None) -> None:
+        import pyarrow as pa
+
+        super().__init__(pa.array(np.arange(items, dtype=np.int64)))
+        if identities is not None:
+            self.identities = identities
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some people: how many items each holds, their codes end to end, and what goes with them.
+
+    `segments` and `copies` (how many equal baskets come before each) are empty where there are none; `left_out` rows
+    had no person, `merged` were repeats, and `strange` people have no segment, or several.
+    """
+
+    sizes: NDArray[np.int32]
+    codes: Codes
+    segments: Codes
+    copies: NDArray[np.int32]
+    left_out: int = 0
+    merged: int = 0
+    strange: int = 0
+
+    @classmethod
+    def of(cls, baskets: Baskets, copies: NDArray[np.int32] | None = None, **beside: int) -> Block:
+        """Return baskets as a block."""
+        segments = np.empty(0, np.int32) if baskets.segments is None else baskets.segments.codes
+        none = np.empty(0, np.int32)
+        return cls(
+            baskets.sizes.astype(np.int32), baskets.codes, segments, none if copies is None else copies, **beside
+        )
+
+    def row(self, items: int) -> dict[str, Any]:
+        """Return the block as a row of a data frame, over so many items."""
+        codes = self.codes.astype(np.uint16) if items <= NARROW else self.codes
+        arrays = {"sizes": self.sizes, "codes": codes, "segments": self.segments, "copies": self.copies}
+        counts = {"people": len(self.sizes), "left_out": self.left_out, "merged": self.merged, "strange": self.strange}
+        return counts | {name: array.tobytes() for name, array in arrays.items()}
+
+
+def written(blocks: Iterable[Block], items: int) -> Iterator[Any]:
+    """Yield blocks as batches of one row each."""
+    import pyarrow as pa
+
+    kinds = {"bigint": pa.int64(), "binary": pa.binary()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in (column.split() for column in SCHEMA.split(", "))])
+    for block in blocks:
+        yield pa.RecordBatch.from_pylist([block.row(items)], schema)
+
+
+def read_blocks(batches: Iterable[Any], items: int) -> Iterator[Block]:
+    """Yield the blocks of batches, without copying codes of four bytes."""
+    for batch in batches:
+        columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
+        for row in range(len(batch)):
+            sizes, segments, copies = (
+                np.frombuffer(columns[name][row].as_buffer(), np.int32) for name in ("sizes", "segments", "copies")
+            )
+            kind = np.uint16 if items <= NARROW else np.int32
+            codes = np.frombuffer(columns["codes"][row].as_buffer(), kind).astype(np.int32, copy=False)
+            yield Block(sizes, codes, segments, copies)
+
+
+def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[Baskets, NDArray[np.int32] | None]:
+    """Put blocks together: the baskets of their people, and their copies where they have any."""
+    sizes = _end_to_end([block.sizes for block in blocks])
+    codes = _end_to_end([block.codes for block in blocks])
+    marks = _end_to_end([block.segments for block in blocks])
+    beside = Segments("", marks, Numbered(segments)) if segments else None
+    copies = None
+    if any(len(block.copies) for block in blocks):
+        # Blocks of short baskets have no copies, and need none: nothing is cut from them.
+        copies = _end_to_end([block.copies if len(block.copies) else np.zeros_like(block.sizes) for block in blocks])
+    return Baskets(starts(sizes), codes, vocabulary, segments=beside), copies
+
+
+def _end_to_end(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int32), *arrays])

@@ -1,0 +1,298 @@
+"""Starting Spark, asking it for results, and saying in one sentence what is wrong where it cannot give them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from .. import __version__
+from ..errors import ClusterError, InputError, LimitError, MisuseError
+
+# The oldest Java that Spark 4 runs on.
+JAVA = 17
+_INSTALL = "pip install 'discreet[spark]'"
+_STEP = "discreet: "
+
+log = logging.getLogger("discreet")
+
+
+@dataclass(eq=False)
+class Cluster:
+    """A Spark session, classic or Connect, and what was found out about it."""
+
+    session: Any
+    parallelism: int = 0
+    progress: Callable[[float], object] | None = None
+
+    @property
+    def connect(self) -> bool:
+        """Whether the session is one of Spark Connect."""
+        return type(self.session).__module__.startswith("pyspark.sql.connect")
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Name a step in Spark's own pages, and turn what goes wrong in it into one sentence."""
+        tag = re.sub(r"[^\w ]", " ", _STEP + what).replace(" ", "-")
+        with clear_errors():
+            self.session.addTag(tag)
+            if not self.connect:
+                self.session.sparkContext.setJobDescription(_STEP + what)
+            try:
+                yield
+            finally:
+                self.session.removeTag(tag)
+                if not self.connect:
+                    self.session.sparkContext.setJobDescription(None)
+
+    def collected(self, frame: Any) -> Any:
+        """Return a small data frame as an Arrow table, and tell how far its tasks are meanwhile."""
+        if self.progress is None:
+            return frame.toArrow()
+        with Watch(self.session, self.progress, self.connect):
+            return frame.toArrow()
+
+    def guarded(self, work: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+        """Return what executors are to run, in a form that tells nothing about the data where it fails."""
+        return _Guarded(work, _versions())
+
+    def check(self) -> None:
+        """See that executors run this version of discreet, with kernels compiled, before anything is paid for."""
+        if self.parallelism:
+            return
+        # Where nobody says how many partitions there shall be, Spark makes as many as it runs tasks at a time.
+        with self.step("looking at the executors"):
+            answers = self.collected(self.session.range(1 << 16).mapInArrow(self.guarded(_probe), "said string"))
+        for said in filter(None, answers.column("said").to_pylist()):
+            raise ClusterError(said)
+        self.parallelism = len(answers)
+
+
+class Watch:
+    """Tells the share of the tasks that are done, of those that Spark has begun or planned to begin."""
+
+    def __init__(self, session: Any, progress: Callable[[float], object], connect: bool) -> None:
+        self._session, self._progress, self._connect = session, progress, connect
+        self._over = Event()
+        self._thread = Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> None:
+        if self._connect:
+            self._session.registerProgressHandler(self._heard)
+        else:
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._connect:
+            self._session.removeProgressHandler(self._heard)
+        else:
+            self._thread.join()
+
+    def _look(self) -> None:
+        tracker = self._session.sparkContext.statusTracker()
+        while not self._over.wait(0.5):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            self._told(sum(one.numCompletedTasks for one in stages if one), sum(one.numTasks for one in stages if one))
+
+    def _heard(self, stages: Any = None, **_: object) -> None:
+        known = list(stages or ())
+        self._told(sum(one.num_completed_tasks for one in known), sum(one.num_tasks for one in known))
+
+    def _told(self, done: int, tasks: int) -> None:
+        if tasks:
+            self._progress(done / tasks)
+
+
+def _versions() -> dict[str, str]:
+    """Return what has to be the same on the driver and in the executors."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    return {"Python": python, "discreet": __version__, "numpy": version("numpy")}
+
+
+class _Guarded:
+    """Work that executors run. What it raises there may hold values of the data, so only its kind is told."""
+
+    def __init__(self, work: Callable[[Iterable[Any]], Iterator[Any]], versions: dict[str, str]) -> None:
+        self._work = work
+        self._versions = versions
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Run in an executor, one thread a task: the cores are Spark's to give."""
+        os.environ.setdefault("DISCREET_THREADS", "1")
+        here = _versions()
+        others = [
+            f"{name} {here[name]} (the driver has {there})"
+            for name, there in self._versions.items()
+            if here[name] != there
+        ]
+        if others:
+            raise RuntimeError(f"discreet-versions:{', '.join(others)}:")
+        try:
+            yield from self._work(batches)
+        except LimitError:
+            raise RuntimeError("discreet-limit:") from None
+        except MemoryError:
+            raise RuntimeError("discreet-memory:") from None
+        except Exception as error:
+            kind = type(error)
+            raise RuntimeError(f"discreet-failed:{kind.__module__}.{kind.__name__}:") from None
+
+
+def _probe(batches: Iterable[Any]) -> Iterator[Any]:
+    """Say what an executor lacks."""
+    import pyarrow as pa
+
+    from ..kernels.jit import enabled
+
+    for _ in batches:
+        pass
+    lacks = "" if enabled() else _NO_NUMBA
+    yield pa.RecordBatch.from_pylist([{"said": lacks}], pa.schema([("said", pa.string())]))
+
+
+_NO_NUMBA = (
+    "The executors have no numba, or it is switched off (DISCREET_JIT=0): kernels would run a hundred times slower. "
+    "Install discreet there with what it needs, in the Python that PYSPARK_PYTHON names."
+)
+
+
+def session_for(master: str | None = None, remote: str | None = None, quiet: bool = False) -> Any:
+    """Return the session that is active, or start one: on `master`, or by Spark Connect at `remote`.
+
+    A `quiet` one leaves the terminal to whoever started it: no bars of its own, and of its log only what is wrong.
+    """
+    if master is not None and remote is not None:
+        raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MisuseError(f"Spark is not installed here: {_INSTALL}.") from None
+    if master is None and remote is None:
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+    if remote is not None and not remote.startswith("sc://"):
+        raise MisuseError(f"--remote is an address of Spark Connect, as in sc://host:15002; {remote!r} was given.")
+    builder = SparkSession.builder.appName("discreet")
+    if remote is not None:
+        with clear_errors():
+            session = builder.remote(remote).getOrCreate()
+            session.range(1).count()
+            return session
+    if os.environ.get("SPARK_REMOTE") is None or master is not None:
+        _check_java()
+        # Executors run the Python that runs this, unless they were told another: on a cluster of other machines say
+        # PYSPARK_PYTHON.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master is not None:
+        builder = builder.master(master)
+    if quiet:
+        builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", "-Dlog4j2.level=OFF")
+    with clear_errors(), _hushed(quiet):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _hushed(quiet: bool) -> Iterator[None]:
+    """Keep what Java writes while it starts off the terminal: before it has read its settings, it writes regardless."""
+    if not quiet:
+        yield
+        return
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _check_java() -> None:
+    """See that there is a Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
+    advice = f"install Java {JAVA} or newer (on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME."
+    if java is None or (home and not os.path.exists(java)):  # noqa: PTH110
+        where = f"JAVA_HOME is {home}, where no bin/java is" if home else "there is no java on the PATH"
+        raise ClusterError(f"Spark needs Java, and {where}: {advice}")
+    try:
+        asked = [java, "-version"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        raise ClusterError(f"Spark needs Java, and {java} does not run: {advice}") from None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    major = int(found[2] or 0) if found and found[1] == "1" else int(found[1]) if found else JAVA
+    if major < JAVA:
+        raise ClusterError(f"Spark needs Java {JAVA} or newer, and {java} is Java {major}: {advice}")
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn what Spark says, over pages, into one sentence of ours. No text of a row gets through."""
+    try:
+        yield
+    except (ClusterError, InputError, MisuseError, LimitError):
+        raise
+    except ImportError as error:
+        raise MisuseError(f"Spark Connect lacks {error.name or 'a package'} here: {_INSTALL}.") from None
+    except Exception as error:
+        raise _told(error) from None
+
+
+def _told(error: Exception) -> Exception:
+    text = f"{type(error).__name__}: {error}"
+    if found := re.search(r"discreet-versions:([^:]*):", text):
+        return ClusterError(
+            f"The executors run other versions: {found[1]}. Install the driver's there, in the Python that "
+            "PYSPARK_PYTHON names."
+        )
+    if "discreet-limit:" in text:
+        return LimitError("A part of these baskets has more patterns than fit: ask for fewer, or for shorter ones.")
+    if "discreet-memory:" in text or re.search(r"OutOfMemoryError|MemoryError|exited with code 137|Killed", text):
+        return ClusterError(
+            "An executor ran out of memory: give executors more (spark.executor.memory for Spark itself, "
+            "spark.executor.memoryOverhead for Python), or more partitions (spark.sql.shuffle.partitions)."
+        )
+    if found := re.search(r"discreet-failed:([\w.]*):", text):
+        return ClusterError(f"A task failed in an executor ({found[1]}). Nothing that it counted was used.")
+    if found := re.search(r"No module named '([\w.]+)'", text):
+        return ClusterError(
+            f"The executors have no {found[1]}: install discreet there, in the Python that PYSPARK_PYTHON names (or "
+            "ship an environment with --archives)."
+        )
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return ClusterError(
+            "The executors run another Python than the driver: let PYSPARK_PYTHON name one of the same version there."
+        )
+    if re.search(r"JAVA_GATEWAY_EXITED|UnsupportedClassVersionError|Java gateway", text):
+        return ClusterError(
+            f"Spark's Java process did not start: it needs Java {JAVA} or newer, and the memory it asks for."
+        )
+    if re.search(r"All masters are unresponsive|Failed to connect to master|Could not parse Master URL", text):
+        return ClusterError(
+            "Spark's master cannot be reached: is its address right, as in spark://host:7077, and is it up?"
+        )
+    if re.search(r"UNAVAILABLE|failed to connect to all addresses|DNS resolution failed|DEADLINE_EXCEEDED", text):
+        return ClusterError(
+            "Spark Connect cannot be reached: is the address right, as in sc://host:15002, and is it up?"
+        )
+    if found := re.search(r"\[PATH_NOT_FOUND\][^:]*: ?(\S+)", text):
+        return InputError(f"Spark finds no file at {found[1].rstrip('.')}.")
+    if re.search(r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text):
+        kind = found[1] if (found := re.search(r"\[([A-Z_]{4,})[\].]", text)) else "the job was aborted"
+        return ClusterError(f"Spark gave up on a job ({kind}): its own pages say why.")
+    kind = found[1] if (found := re.search(r"\[([A-Z_]{4,})[\].]", text)) else type(error).__name__
+    return ClusterError(f"Spark failed ({kind}): its own pages say why.")

@@ -1,0 +1,423 @@
+"""What holds on every engine, run in a process of its own: one Python has one kind of Spark session for life.
+
+Each check is a function of a session. `python suite.py KIND` starts a session of a kind, runs the checks it is for, and
+writes what went wrong with each as JSON on the last line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+
+import discreet
+from discreet.baskets.core import Baskets
+from discreet.baskets.generate import groceries
+from discreet.exact.engine import Engine, engine_of
+from discreet.exact.query import (
+    Cells,
+    Clipped,
+    Held,
+    Kth,
+    KthClipped,
+    Largest,
+    People,
+    Query,
+    Sizes,
+    Supports,
+    Truncation,
+)
+from discreet.lab.run.trial import trial
+from discreet.privacy.ledger.fingerprint import HashedRows
+from discreet.registry import mechanisms
+from discreet.results.itemsets import Itemsets
+from discreet.spark import mining, reading
+
+KINDS = {"cluster": "local-cluster[2,1,1024]", "connect": "local[2]"}
+CHECKS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {}
+COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
+
+
+def check(*kinds: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    """Let a check run on these kinds of session; on all where none is named."""
+
+    def keep(function: Callable[[Any], None]) -> Callable[[Any], None]:
+        CHECKS[function.__name__] = function, kinds or tuple(KINDS)
+        return function
+
+    return keep
+
+
+def table_of(rows: list[list[Any]], seed: int = 0, **beside: list[Any]) -> pa.Table:
+    """Return baskets as events in any order, with repeats; who holds nothing has a row that says so."""
+    events = [(place, item) for place, row in enumerate(rows) for item in (list(row) or [None])]
+    random.Random(seed).shuffle(events)
+    events += events[::7]
+    columns: dict[str, Any] = {"who": [who for who, _ in events], "what": [what for _, what in events]}
+    if all(what is None for what in columns["what"]):
+        columns["what"] = pa.array(columns["what"], pa.string())
+    return pa.table(columns | {name: [values[who] for who, _ in events] for name, values in beside.items()})
+
+
+def both(session: Any, table: pa.Table, **options: Any) -> tuple[Baskets, Any]:
+    """Return the same data on this machine and in the cluster."""
+    options = COLUMNS | options
+    return discreet.read(table, **options), discreet.read(session.createDataFrame(table), **options)
+
+
+def drawn(seed: int, people: int, items: int, longest: int) -> list[list[str]]:
+    """Return random baskets whose items are not equally frequent."""
+    source = random.Random(seed)
+    weights = [1 / (place + 1) for place in range(items)]
+    rows = []
+    for _ in range(people):
+        some = source.choices(range(items), weights, k=source.randint(0, longest))
+        rows.append(sorted({f"item {one:03d}" for one in some}))
+    return rows
+
+
+def questions(seed: int, items: int) -> list[Query]:
+    """Return a query of every kind."""
+    source = np.random.default_rng(seed)
+    sizes = source.integers(1, 4, 40)
+    sets = Itemsets.of(np.sort(source.choice(items, size, replace=False)).astype(np.int32) for size in sizes)
+    pairs = Itemsets.of(np.sort(source.choice(items, 2, replace=False)).astype(np.int32) for _ in range(20))
+    single = Itemsets.of(np.array([item], np.int32) for item in range(items))
+    scores = np.arange(1, len(pairs) + 1, dtype=np.int64)
+    return [
+        People(),
+        Sizes(4),
+        Supports(sets),
+        Supports(sets, Truncation(2, 2**63 + 11)),
+        Supports(pairs, Truncation(3, 12_345, pairs, scores)),
+        Held(sets, (1, 2, 5)),
+        Clipped(sets, 3_000),
+        Clipped(single, 2_048, root=True),
+        Cells(((0, 1, 2), (3, 5), (4,))),
+        Kth(3, 1, 3),
+        Kth(40, 2, 4),
+        Kth(10**6, 1, 2),
+        KthClipped(Clipped(sets, 2_000), 4),
+        Largest(2, 3),
+        Largest(9, 3),
+    ]
+
+
+def alike(one: Engine, other: Engine, seed: int) -> None:
+    """Ask two engines everything."""
+    for query in questions(seed, one.items):
+        expected, found = one.answer(query), other.answer(query)
+        assert np.array_equal(expected, found), (query, expected, found)
+    for bound, least, longest, limit in [(5, 1, 4, 1_000), (3, 2, 3, 15), (0, 1, 2, 30), (10**9, 1, 2, 5)]:
+        left, right = one.above(bound, least, longest, limit), other.above(bound, least, longest, limit)
+        assert left.bound == right.bound, (bound, left.bound, right.bound)
+        assert np.array_equal(left.counts, right.counts)
+        assert left.itemsets.same(right.itemsets)
+
+
+@check()
+def test_every_question(session: Any) -> None:
+    rows = drawn(1, 600, 20, 9)
+    local, spread = both(session, table_of(rows))
+    assert spread.vocabulary == local.vocabulary
+    assert len(spread) == len(local) == 600
+    assert spread.blocks.partitions > 1
+    alike(engine_of(local), engine_of(spread), 5)
+    cut = Truncation(3, 99)
+    alike(engine_of(local).cut(cut), engine_of(spread).cut(cut), 6)
+    assert np.array_equal(local.item_counts, spread.item_counts)
+    assert HashedRows.of(local, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
+
+
+@check("cluster")
+def test_every_question_of_some_items_and_people(session: Any) -> None:
+    rows = drawn(2, 500, 30, 8)
+    regions = [("north", "south", "east")[place % 3] for place in range(500)]
+    local, spread = both(session, table_of(rows, region=regions), by="region")
+    assert spread.segment_labels == local.segment_labels == ["east", "north", "south"]
+    some = np.array([1], np.int32)
+    narrower = np.where(np.arange(30) % 2, np.arange(30) // 2, -1).astype(np.int32)
+    vocabulary = discreet.Vocabulary([label for place, label in enumerate(local.vocabulary) if place % 2])
+    for step in (
+        lambda held: held.within(some),
+        lambda held: held.holding(np.array([0, 2], np.int32)),
+        lambda held: held.within(np.array([0, 2], np.int32)).holding(some).recoded(narrower, vocabulary),
+    ):
+        left, right = step(local), step(spread)
+        assert len(left) == len(right)
+        alike(engine_of(left), engine_of(right), 7)
+
+
+def shown(patterns: Any) -> list[Any]:
+    """Return patterns as plain values, in their order."""
+    return [(sorted(one.items), one.count) for one in patterns]
+
+
+@check()
+def test_mining(session: Any) -> None:
+    local, spread = both(session, table_of(drawn(3, 800, 15, 9)))
+    for asked in (
+        {"min_count": 12},
+        {"min_support": 0.02, "lengths": (2, 3)},
+        {"top": 40},
+        {"top": 25, "lengths": (2, None)},
+        {"top": 9, "kind": "closed"},
+        {"min_count": 12, "kind": "closed"},
+        {"min_count": 12, "kind": "maximal", "lengths": (1, 3)},
+        {"min_count": 6, "contains": ["item 001"], "excludes": ["item 003"]},
+        {"min_count": 6, "contains": ["item 001"], "kind": "closed"},
+        {"top": 12, "contains": ["item 002"]},
+        {"itemsets": [{"item 000", "item 001"}, {"item 014"}]},
+    ):
+        expected, found = discreet.mine(local, **asked), discreet.mine(spread, **asked)
+        assert shown(expected) == shown(found), asked
+        assert expected.people == found.people
+    left, right = (discreet.rules(held, min_count=12, min_confidence=0.3) for held in (local, spread))
+    assert [str(rule) for rule in left] == [str(rule) for rule in right]
+
+
+def released(held: Any, seed: int, **asked: Any) -> str:
+    """Return all of a release that noise from a seed makes."""
+    return json.dumps(replace(trial(held, seed=seed, **asked), when="").to_dict(), sort_keys=True, default=str)
+
+
+@check()
+def test_every_release(session: Any) -> None:
+    shop = groceries(900, seed=3)
+    local, spread = both(session, table_of([sorted(basket) for basket in shop]))
+    first, second = (local.vocabulary.label(code) for code in np.argsort(-local.item_counts)[:2])
+    kinds = {"top": {"top": 8}, "threshold": {"min_count": 40}, "itemsets": {"itemsets": [[first], [first, second]]}}
+    names = sorted(mechanisms())
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        names = ["auto", "truncated"]
+    tried = 0
+    for name in names:
+        kind = mechanisms()[name].kind
+        delta = "1e-6" if kind.delta else 0
+        for answers, question in kinds.items():
+            if answers not in kind.answers or (answers == "itemsets") != (name == "count"):
+                continue
+            asked = {"epsilon": "2", "delta": delta, "items": "public", "mechanism": name, **question}
+            try:
+                expected = released(local, 7, **asked)
+            except discreet.MisuseError:
+                continue
+            assert released(spread, 7, **asked) == expected, asked
+            tried += 1
+    assert tried >= len(names)
+    # Items that nobody listed, must-haves, and segments.
+    for asked in ({"top": 5, "delta": "1e-6", "items": None}, {"top": 5, "items": "public", "contains": [first]}):
+        asked = {"epsilon": "2", **asked}
+        assert released(spread, 3, **asked) == released(local, 3, **asked), asked
+
+
+@check("cluster")
+def test_a_ledger_knows_the_data_wherever_they_lie(session: Any) -> None:
+    from tempfile import TemporaryDirectory
+
+    regions = [("north", "south")[place % 2] for place in range(300)]
+    local, spread = both(session, table_of(drawn(4, 300, 9, 5), region=regions), by="region")
+    _, others = both(session, table_of([["something else", str(place)] for place in range(300)]))
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/budget.db"
+        discreet.Ledger.create(path, epsilon=9, name="shop")
+        asked: dict[str, Any] = {"top": 3, "epsilon": 1, "items": "public", "ledger": path}
+        discreet.release(local, **asked)
+        made = discreet.release(spread, **asked)
+        assert len(made.patterns) == 3
+        made_by = discreet.release_by(spread, "region", segments=["north", "south"], **asked)
+        assert list(made_by) == ["north", "south"]
+        assert [spend.changed for spend in discreet.Ledger.open(path).spends()] == [False, False, False]
+        assert "ledger of other data" in _said(lambda: discreet.release(others, **asked))
+        assert len(discreet.Ledger.open(path).spends()) == 3
+    look = discreet.preview(spread, top=3, epsilon=1, items=["nothing", "either", "neither"])
+    assert (look.people, look.listed, look.met) == (300, 3, 0)
+    counted = discreet.count(spread, [{"item 000"}], epsilon=50, really=True)
+    expected = int(local.item_counts[0])
+    assert abs(counted.patterns.counts[0] - expected) <= 2
+
+
+@check("cluster")
+def test_odd_data(session: Any) -> None:
+    one_in_all = [["all", *row] for row in drawn(5, 200, 9, 4)]
+    long_basket = [[f"x{place:06d}" for place in range(30_000)], ["x000001", "x000007"], []]
+    one_person = [["a", "b"] * 2_000, ["a"], ["b", "c"], []]
+    for rows in (one_in_all, long_basket, one_person, [[]] * 7, [["only"]]):
+        local, spread = both(session, table_of(rows))
+        assert spread.vocabulary == local.vocabulary
+        assert len(spread) == len(local)
+        assert np.array_equal(spread.item_counts, local.item_counts)
+        for query in (Sizes(3), Sizes(50_000)):
+            assert np.array_equal(engine_of(spread).answer(query), engine_of(local).answer(query))
+        assert HashedRows.of(local, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
+    # A hundred equal baskets are cut apart, as on this machine.
+    equal = [[f"i{place}" for place in range(9)]] * 100 + drawn(6, 50, 9, 9)
+    local, spread = both(session, table_of(equal))
+    alike(engine_of(local).cut(Truncation(2, 5)), engine_of(spread).cut(Truncation(2, 5)), 8)
+    # Numbers, and a cap, and many empty partitions.
+    numbers = pa.table({"who": list(range(50)) * 4, "what": [place * 10**6 for place in range(200)]})
+    capped = COLUMNS | {"max_items": 2, "seed": 3}
+    held = discreet.read(numbers, **capped)
+    spread = discreet.read(session.createDataFrame(numbers).repartition(40), **capped)
+    assert spread.vocabulary == held.vocabulary
+    assert np.array_equal(spread.item_counts, held.item_counts)
+    named = discreet.read(session.createDataFrame(numbers), **COLUMNS, labels="names")
+    assert list(named.vocabulary) == list(discreet.read(numbers, **COLUMNS, labels="names").vocabulary)
+    # Lists, with people and without, and rows without a person.
+    lists = pa.table({"who": ["u", "v", "v", None], "what": [["a", "b"], [], ["c", None, "c"], ["a"]]})
+    local, spread = both(session, lists, nulls="drop")
+    assert np.array_equal(spread.item_counts, local.item_counts)
+    assert len(spread) == len(local) == 2
+    alone = discreet.read(session.createDataFrame(lists.select(["what"])))
+    assert np.array_equal(alone.item_counts, discreet.read(lists.select(["what"])).item_counts)
+    assert np.array_equal(engine_of(alone).answer(Sizes(3)), [1, 2, 1, 0])
+
+
+def refused(session: Any, source: Any, **options: Any) -> str:
+    try:
+        discreet.read(source, **options)
+    except discreet.DiscreetError as error:
+        return str(error)
+    raise AssertionError("nothing was said")
+
+
+@check()
+def test_bad_input_is_told(session: Any) -> None:
+    frame = session.createDataFrame(pa.table({"who": [1.5, 2.0], "what": ["a", "b"], "when": [True, False]}))
+    assert refused(session, frame, person="whom", item="what") == (
+        "The table has no column 'whom' (person=); its columns are who, what, when."
+    )
+    assert "floating point: people might be taken for one another" in refused(session, frame, person="who", item="what")
+    assert "is of type boolean; items are whole numbers or names" in refused(session, frame, person="what", item="when")
+    assert "needs person= and item=" in refused(session, frame)
+    assert "means nothing here" in refused(session, frame, person="what", item="what", time="when")
+    nulls = session.createDataFrame(pa.table({"who": pa.array([1, None, None]), "what": ["a", "b", "c"]}))
+    assert "2 rows have no person (column 'who'); nulls=\"drop\" leaves them out" in refused(session, nulls, **COLUMNS)
+    several = session.createDataFrame(pa.table({"who": [1, 1], "what": ["a", "b"], "by": ["x", "y"]}))
+    assert "everyone must have one value in the column 'by'" in refused(session, several, **COLUMNS, by="by")
+    assert "has no rows" in refused(session, several.where("who > 5"), **COLUMNS)
+    alike_ids = session.createDataFrame(pa.table({"who": ["7", "7.0"], "what": ["a", "b"]}))
+    assert "the same number written in two ways" in refused(session, alike_ids, **COLUMNS)
+    assert refused(session, "nowhere/*.parquet", engine="spark", **COLUMNS).startswith("Spark finds no file at")
+    one = session.createDataFrame(pa.table({"who": [1], "what": ["a"]}))
+    assert "give a sample as a file" in _said(lambda: discreet.simulate(one, **COLUMNS, top=1, epsilon=1, seed=1))
+
+
+def _said(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except discreet.DiscreetError as error:
+        return str(error)
+    raise AssertionError("nothing was said")
+
+
+@check("cluster")
+def test_files(session: Any) -> None:
+    import tempfile
+
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    rows = drawn(9, 120, 12, 5)
+    table = table_of(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        pyarrow.parquet.write_table(table, f"{folder}/sales.parquet")
+        pyarrow.csv.write_csv(table, f"{folder}/sales.csv")
+        local = discreet.read(table, **COLUMNS)
+        for name in ("sales.parquet", "*.parquet", "sales.csv"):
+            spread = discreet.read(f"{folder}/{name}", engine="spark", **COLUMNS)
+            assert spread.vocabulary == local.vocabulary
+            assert len(spread) == len(local)
+            assert np.array_equal(spread.item_counts, local.item_counts)
+
+
+@check("cluster")
+def test_a_lost_executor_changes_nothing(session: Any) -> None:
+    rows = drawn(10, 2_000, 20, 9)
+    local, spread = both(session, table_of(rows))
+    questions = {"auto": {"top": 6}, "truncated": {"min_count": 200}, "bases": {"top": 6}}
+    asked = {name: {"epsilon": 1, "items": "public", "mechanism": name, **more} for name, more in questions.items()}
+    expected = {name: released(local, 5, **question) for name, question in asked.items()}
+    killed: list[int] = []
+
+    def kill() -> None:
+        time.sleep(0.4)
+        for process in psutil.process_iter(["cmdline"]):
+            typed = process.info["cmdline"] or []
+            if "--executor-id" in typed and session.sparkContext.applicationId in typed and not killed:
+                killed.append(process.pid)
+                process.kill()
+
+    thread = Thread(target=kill)
+    thread.start()
+    for name, wanted in expected.items():
+        assert released(spread, 5, **asked[name]) == wanted, name
+    thread.join()
+    assert killed, "no executor was found"
+
+
+@check("cluster")
+def test_the_spark_pages_name_steps_and_nothing_private(session: Any) -> None:
+    _, spread = both(session, table_of([["secret thing", "other"], ["secret thing"]]))
+    tracker = session.sparkContext.statusTracker()
+    discreet.mine(spread, top=2)
+    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(None) or ()]
+    assert "secret" not in str(jobs)
+
+
+def session_of(kind: str) -> Any:
+    """Start a session: classic with two executors that speculate, or Spark Connect."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.speculation": "true",
+        "spark.speculation.multiplier": "1.01",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.minTaskRuntime": "10ms",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.appName("discreet's tests")
+    builder = builder.remote(KINDS[kind]) if kind == "connect" else builder.master(KINDS[kind])
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def main(kind: str, only: list[str]) -> None:
+    """Run the checks of a kind, with people spread over several partitions however few they are."""
+    mining._LEAST = 2
+    reading._SMALL = 40
+    session = session_of(kind)
+    wrong: dict[str, str] = {}
+    for name, (function, kinds) in CHECKS.items():
+        if kind not in kinds or (only and name not in only):
+            continue
+        began = time.monotonic()
+        try:
+            function(session)
+        except Exception:
+            wrong[name] = traceback.format_exc()
+        print(f"{name}: {time.monotonic() - began:.1f} s", flush=True)
+    session.stop()
+    print(json.dumps(wrong), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,107 @@
+"""Every question, release and refusal in a cluster of two executors and on Spark Connect, beside this machine's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import ClusterError, MisuseError
+from discreet.spark import session
+
+SUITE = Path(__file__).with_name("suite.py")
+SOURCE = str(Path(discreet.__file__).parent.parent)
+JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java here, which Spark runs on")
+
+
+@JAVA
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["cluster", "connect"])
+def test_spark_answers_as_this_machine_does(kind: str) -> None:
+    there = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, str(SUITE), kind], capture_output=True, text=True, env=os.environ | there, check=False
+    )
+    told = done.stdout.strip().splitlines()
+    assert told, done.stderr[-3000:]
+    wrong = json.loads(told[-1])
+    assert not wrong, "\n".join(f"{name}\n{what}" for name, what in wrong.items())
+
+
+class TestStarting:
+    """What is said where Spark cannot be started: before anything is read, and so before anything is paid for."""
+
+    @pytest.fixture(autouse=True)
+    def nothing_is_running(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        monkeypatch.delenv("SPARK_REMOTE", raising=False)
+
+    def said(self, **options: str) -> str:
+        with pytest.raises((ClusterError, MisuseError)) as caught:
+            session.session_for(**options)
+        return str(caught.value)
+
+    def test_without_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert self.said(master="local") == (
+            "Spark needs Java, and there is no java on the PATH: install Java 17 or newer (on Debian: apt-get install "
+            "openjdk-17-jre-headless), or set JAVA_HOME."
+        )
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+        assert f"JAVA_HOME is {tmp_path}, where no bin/java is" in self.said(master="local")
+
+    @pytest.mark.parametrize(("says", "major"), [('openjdk version "11.0.2"', 11), ('java version "1.8.0_42"', 8)])
+    def test_with_an_old_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, major: int) -> None:
+        java = tmp_path / "java"
+        java.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+        java.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        assert f"is Java {major}: install Java 17 or newer" in self.said(master="local")
+
+    def test_with_two_addresses_or_a_strange_one(self) -> None:
+        assert self.said(master="local", remote="sc://here") == (
+            "Give one of --master, for classic Spark, and --remote, for Spark Connect."
+        )
+        assert "as in sc://host:15002; 'here:15002' was given" in self.said(remote="here:15002")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("… No module named 'discreet' …", "The executors have no discreet: install discreet there"),
+        (
+            "RuntimeError: discreet-versions:numpy 1.0 (the driver has 2.0):",
+            "other versions: numpy 1.0 (the driver has 2.0)",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space", "An executor ran out of memory"),
+        ("[PYTHON_VERSION_MISMATCH] …", "The executors run another Python"),
+        ("RuntimeError: discreet-failed:builtins.KeyError:", "A task failed in an executor (builtins.KeyError)"),
+        ("All masters are unresponsive! Giving up.", "Spark's master cannot be reached"),
+        ("status = StatusCode.UNAVAILABLE", "Spark Connect cannot be reached"),
+        ("[JAVA_GATEWAY_EXITED] …", "Spark's Java process did not start"),
+        ("[SOMETHING_NEW] secret row: tea", "Spark failed (SOMETHING_NEW)"),
+        ("Job aborted due to stage failure: secret row: tea", "Spark gave up on a job"),
+    ],
+)
+def test_what_spark_says_becomes_one_sentence_without_data(text: str, said: str) -> None:
+    with pytest.raises(ClusterError) as caught, session.clear_errors():
+        raise RuntimeError(text)
+    assert said in str(caught.value)
+    assert "tea" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_fails_in_an_executor_tells_its_kind_alone() -> None:
+    def work(_: object) -> object:
+        yield {"tea": 1}["secret"]
+
+    with pytest.raises(RuntimeError) as caught:
+        list(session.Cluster(None).guarded(work)([]))  # type: ignore[arg-type]
+    assert str(caught.value) == "discreet-failed:builtins.KeyError:"
+    assert caught.value.__cause__ is None
