@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -297,6 +298,50 @@ def test_adding_up_in_blocks_is_adding_up():
         assert add_up(ask, list, screen=screen).estimate.people == 0
         again = AddedUp.stored(ask, added.text())
         assert again.text() == added.text()
+
+
+class TestManyPeople:
+    """A study that expects very many people publishes seeds; one that began without goes on as it was asked."""
+
+    PLAN: ClassVar = plan_of("svim", settings={"first_oracle": "olh", "oracle": "olh", "size_oracle": "olh"})
+
+    def test_seeds_are_in_the_question(self):
+        few, many = (StudyCore(replace(self.PLAN, people=people)).asks[0] for people in (20_000, 10**7))
+        assert "seeds" not in few.form["oracle"]
+        assert many.form["oracle"] == {**few.form["oracle"], "seeds": 1024}
+
+    def test_reports_fall_into_a_table(self):
+        ask = StudyCore(replace(self.PLAN, people=10**7)).asks[0]
+        people = 3000
+        answered = Answered(
+            offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
+        )
+        columns = ask.oracle.reports(answered, 3)
+        words, aggregate = pack(ask.oracle, columns), ask.oracle.empty()
+        assert words.shape == (people, 2)
+        ask.oracle.add(aggregate, columns)
+        for screen in (False, True):
+            added = add_up(ask, lambda: (words[at : at + 7] for at in range(0, people, 7)), screen=screen)
+            assert (added.estimate.people, added.left_out, added.alarms) == (people, 0, ())
+            assert added.estimate.supports.tolist() == ask.oracle.decoded(aggregate).tolist()
+            assert AddedUp.stored(ask, added.text()).text() == added.text()
+
+    def test_a_study_that_began_with_fresh_seeds_goes_on(self):
+        shell = Shell(self.PLAN, crowd())
+        for step in shell.steps():
+            shell.do(step)
+        before = [one.ask for one in shell.stored()]
+        shell.core = StudyCore(replace(self.PLAN, people=10**7))
+        while shell.result is None:
+            steps = shell.steps()
+            for step in steps:
+                shell.do(step)
+            if not steps:
+                shell.close_all()
+        asked = [one.ask for one in shell.stored()]
+        assert asked[: len(before)] == before
+        assert "seeds" not in before[0]
+        assert '"seeds":1024' in asked[-1]
 
 
 def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():

@@ -81,6 +81,22 @@ def test_two_speeds_agree_in_distribution(oracle, pad, baskets):
     assert np.abs(ratio).max() < 5 * 2 / np.sqrt(runs - 1)
 
 
+def test_many_people_are_asked_with_published_seeds_at_both_speeds():
+    """Reports into a table are made at either speed, so both give the same numbers, and nothing is drawn one by one."""
+    few, times = made(3000), 100
+    sizes = np.tile(np.diff(few.offsets), times)
+    many = Baskets(np.concatenate(([0], np.cumsum(sizes))), np.tile(few.codes, times), few.vocabulary)
+    settings = {"first_oracle": "olh", "oracle": "olh", "size_oracle": "olh", "padding": 3}
+    found = [
+        simulate(many, "svim", top=5, epsilon=2, seed=7, speed=speed, settings=settings)
+        for speed in ("person", "aggregated")
+    ]
+    assert [one.marginal for one in found] == [False, False]
+    assert found[0].patterns.to_dict() == found[1].patterns.to_dict()
+    true = {pattern.items for pattern in discreet.mine(few, top=5, lengths=1)}
+    assert len(true & set(found[0].patterns.to_dict())) >= 4
+
+
 def test_marginal_where_counts_were_drawn_one_by_one(baskets):
     exact = {"first_oracle": "grr", "size_oracle": "grr", "oracle": "oue"}
     asked = {"top": 5, "epsilon": 1, "seed": 1}
