@@ -53,6 +53,17 @@ class SharedReports:
     worth: float
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AggregateReading:
+    """An aggregate that was read: the supports that it stands for."""
+
+    supports: Counts
+
+    def shared(self, values: NDArray[np.int64]) -> SharedReports | None:
+        """Return how often every two of some values come together, where an aggregate tells; None where it does not."""
+        return None
+
+
 class ReportAdder(ReportReader):
     """How reports of an oracle are added up. Subclasses say what a report supports."""
 
@@ -91,19 +102,19 @@ class ReportAdder(ReportReader):
         """Add everyone's reports: made one by one, or what they add up to drawn, where that is quicker."""
         self.add(aggregate, self.reports(answered, seed))
 
+    def reading(self, aggregate: Counts) -> AggregateReading:
+        """Return an aggregate read; it may be the aggregate's own memory."""
+        return AggregateReading(supports=aggregate)
+
     def decoded(self, aggregate: Counts) -> Counts:
         """Return the supports that an aggregate stands for."""
-        return aggregate
+        return self.reading(aggregate).supports
 
     def lots(self, aggregate: Counts) -> Counts | None:
         """Return how many reports drew each of some lots that are all as likely.
 
         A lot is drawn without looking at the basket and told, such as the number of a seed. None where there are none.
         """
-        return None
-
-    def shared(self, aggregate: Counts, values: NDArray[np.int64]) -> SharedReports | None:
-        """Return how often every two values come together in an aggregate, where it tells; None where it does not."""
         return None
 
     def lot(self, columns: ReportColumns) -> NDArray[np.uint32]:

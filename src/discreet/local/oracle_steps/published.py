@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...kernels.jit import in_threads, threads
 from ...kernels.tables import TILE, leftover, meet, published_seeds, share_cells, sum_cells
-from .adding import Counts
+from .adding import AggregateReading, Counts, SharedReports
 
 Values = NDArray[np.float64]
 
@@ -156,6 +156,11 @@ class SeedTable:
         """How much likelier the own bucket is than another."""
         return (self.own * self._buckets - 1) / (self._buckets - 1)
 
+    def supports(self) -> Counts:
+        """Return the supports of symbols that fresh seeds have on average for these frequencies, rounded."""
+        other = 1 / self._buckets
+        return np.rint(self.people * (other + (self.own - other) * self.frequencies())).astype(np.int64)
+
     def frequencies(self) -> Values:
         """Return which fraction of the reports each symbol was sampled for, by least squares over what is frequent.
 
@@ -288,3 +293,18 @@ class SeedTable:
             block(start)
         found: Values = sums / (fine * self.people * (self.own - 1 / buckets))
         return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableReading(AggregateReading):
+    """A table that was read, and what else it tells."""
+
+    table: SeedTable
+
+    def shared(self, values: NDArray[np.int64]) -> SharedReports | None:
+        """Return how often values come together in a table; with two buckets it does not tell."""
+        buckets = self.table.table.shape[1]
+        if buckets < 3:
+            return None
+        more, variance = self.table.shared(values)
+        return SharedReports(more=more, variance=variance, worth=1 - 2 / buckets)

@@ -16,10 +16,10 @@ from ...kernels.devices import report_hashed
 from ...kernels.tables import report_numbered, tabulate
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, weighed
-from ..oracle_steps.adding import SharedReports
+from ..oracle_steps.adding import AggregateReading
 from ..oracle_steps.hashing import HashedWindows
 from ..oracle_steps.honest import HonestLaw, apart, found_together, independent
-from ..oracle_steps.published import Collisions, SeedTable, published_pairs, seeds_for
+from ..oracle_steps.published import Collisions, SeedTable, TableReading, published_pairs, seeds_for
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 _MOST_CELLS = 1 << 12  # that are counted one by one
@@ -43,7 +43,9 @@ class OLH(HashedWindows, OneValue):
     seeds: int | None = None
 
     name: ClassVar[str] = "olh"
-    summary: ClassVar[str] = "a bucket of a hash function, or another: small reports for any number of candidates"
+    summary: ClassVar[str] = (
+        "a bucket of a hash function, or another: small reports for any number of candidates and people"
+    )
     citation: ClassVar[str] = "Wang, Blocki, Li, Jha 2017; with delta: Wang, Li, Jha 2018, Theorem 5"
 
     def __post_init__(self) -> None:
@@ -212,28 +214,16 @@ class OLH(HashedWindows, OneValue):
         """Add everyone's reports; those that fall into a table are made at every speed, as that is quick."""
         super().add_drawn(aggregate, answered, seed, generator if self.seeds is None else None)
 
-    def decoded(self, aggregate: Counts) -> Counts:
+    def reading(self, aggregate: Counts) -> AggregateReading:
         """Return the supports: of a table, those that fresh seeds have on average for the frequencies that it says."""
         if self.seeds is None:
-            return super().decoded(aggregate)
-        table = self._read(aggregate)
-        others, slope = float(self.p_other), float(self.p_own - self.p_other)
-        supports = table.people * (others + slope * table.frequencies()[: self.size])
-        return np.rint(supports).astype(np.int64)
-
-    def _read(self, aggregate: Counts) -> SeedTable:
-        return SeedTable(table=aggregate, symbols=self.size + self.dummies, own=float(self.p_own))
+            return super().reading(aggregate)
+        table = SeedTable(table=aggregate, symbols=self.size + self.dummies, own=float(self.p_own))
+        return TableReading(supports=table.supports()[: self.size], table=table)
 
     def lots(self, aggregate: Counts) -> Counts | None:
         """Return how many reports name each published seed."""
         return None if self.seeds is None else np.asarray(aggregate.sum(1))
-
-    def shared(self, aggregate: Counts, values: NDArray[np.int64]) -> SharedReports | None:
-        """Return how often values come together in a table; with two buckets it does not tell."""
-        if self.seeds is None or self.buckets < 3:
-            return None
-        more, variance = self._read(aggregate).shared(values)
-        return SharedReports(more=more, variance=variance, worth=1 - 2 / self.buckets)
 
     def lot(self, columns: ReportColumns) -> NDArray[np.uint32]:
         """Return the number of each report's seed."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ...kernels.jit import in_threads, threads
 from ...kernels.supports import count_together
 from ..oracle import Counts, Oracle, ReportColumns
+from ..oracle_steps.adding import AggregateReading
 
 # What an alarm is about: two values that are named together too often, a value that more people seem to hold than there
 # are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few,
@@ -108,7 +109,7 @@ class Screen:
     def __init__(self, oracle: Oracle) -> None:
         self.oracle, self.law = oracle, oracle.honest
         self.people, self.aggregate = 0, oracle.empty()
-        self._supports: Counts | None = None
+        self._reading: AggregateReading | None = None  # of the aggregate as it is now
         self._cells: Counts | None = None
         self._watched: NDArray[np.int64] | None = None
         self._together = np.zeros((0, 0), np.int64)
@@ -117,7 +118,7 @@ class Screen:
         """Add a block of reports up."""
         self.people += _rows(columns)
         self.oracle.add(self.aggregate, columns)
-        self._supports = None
+        self._reading = None
         cells = self.oracle.cells(columns)
         if cells is not None:
             self._cells = cells if self._cells is None else self._cells + cells
@@ -125,9 +126,14 @@ class Screen:
     @property
     def supports(self) -> Counts:
         """What the reports that were added support."""
-        if self._supports is None:
-            self._supports = self.oracle.decoded(self.aggregate)
-        return self._supports
+        return self.reading.supports
+
+    @property
+    def reading(self) -> AggregateReading:
+        """What was added up, read once."""
+        if self._reading is None:
+            self._reading = self.oracle.reading(self.aggregate)
+        return self._reading
 
     @cached_property
     def crowded(self) -> NDArray[np.int64] | None:
@@ -164,7 +170,7 @@ class Screen:
         """Take reports out again that were added and paired."""
         self.people -= _rows(columns)
         self.oracle.add(self.aggregate, columns, -1)
-        self._supports = None
+        self._reading = None
         if self.pairs and len(self._together):
             self._together -= together(self.oracle.named(columns, self.watched))
 
@@ -191,7 +197,7 @@ class Screen:
 
     def _over_in_table(self) -> NDArray[np.float64]:
         """Return the same of an aggregate that tells by itself how often values come together."""
-        shared = self.oracle.shared(self.aggregate, self.watched)
+        shared = self.reading.shared(self.watched)
         if shared is None:
             return np.zeros(len(self.watched))
         over = np.where(shared.more > FAR * np.sqrt(shared.variance) + FAR**2 / 3, shared.more / shared.worth, 0.0)
