@@ -306,6 +306,16 @@ class Baskets(AnyBaskets):
                     raise InputError(f"{what} are of {len(held.codes):,} people, and the baskets of {self.people:,}.")
         _freeze(self.offsets, self.codes)
 
+    @classmethod
+    def trusted(
+        cls, offsets: Offsets, codes: Codes, vocabulary: Vocabulary, segments: Segments | None = None
+    ) -> Baskets:
+        """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
+        made = object.__new__(cls)
+        vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments)
+        vars(made).update(sequences=None, pairs=None, merged=0)
+        return made
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Baskets)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..errors import LimitError
-from ..exact.engine import LocalEngine, RemoteBaskets
+from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import People, Truncation
 from .blocks import Block, Numbered, joined, read_blocks
 from .session import Cluster
@@ -23,6 +23,8 @@ Copies: TypeAlias = NDArray[np.int32] | None
 
 # Up to so many partial results are put together on the driver; more are put together in the cluster first, by as many.
 _AT_ONCE = 16
+# How many people a sample has at most, and how many codes.
+_SAMPLED, _SAMPLED_CODES = 100_000, 4_000_000
 _RESULTS = "slot int, result binary"
 
 
@@ -123,13 +125,25 @@ class SparkBaskets(RemoteBaskets):
 
     @cached_property
     def _people(self) -> int:
-        filtered = any(step.func is not recode for step in self.view.steps if isinstance(step, partial))
-        return int(self.engine().total(People())[0]) if filtered else self.blocks.people
+        return int(self.engine().total(People())[0])
 
-    @cached_property
+    @property
+    def filtered(self) -> bool:
+        """Whether some of the people in the blocks are left out."""
+        return any(step.func is not recode for step in self.view.steps if isinstance(step, partial))
+
+    @property
     def item_counts(self) -> NDArray[np.int64]:
         """How many people hold each item, by code."""
-        return self.reduce(partial(_item_counts, items=self.items), _added)
+        return self.survey.item_counts
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What most questions begin with, in one pass: how many hold each item, and a sample of the people."""
+        share = max(1, -(-self.blocks.people // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
+        most = _SAMPLED_CODES // max(1, self.blocks.partitions)
+        part = partial(_surveyed, items=self.items, share=share, most=most)
+        return reduced(self.cluster, self.blocks, self.view, part, _surveyed_together, "counting items")
 
     @property
     def segment_column(self) -> str | None:
@@ -162,8 +176,12 @@ class SparkBaskets(RemoteBaskets):
         """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
         return reduced(self.cluster, self.blocks, self.view, partial(_without_copies, part=part), merge, "reading rows")
 
-    def engine(self) -> Any:
-        """Return the engine over these baskets."""
+    def engine(self) -> ExactEngine:
+        """Return the engine over these baskets: one for all questions, as it keeps what it found."""
+        return self._engine
+
+    @cached_property
+    def _engine(self) -> ExactEngine:
         from .engine import SparkEngine
 
         return SparkEngine(self)
@@ -230,9 +248,22 @@ def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -
     return part(baskets)
 
 
-def _item_counts(baskets: Baskets, items: int) -> NDArray[np.int64]:
-    return np.bincount(baskets.codes, minlength=items).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """How many people hold each item; and of some people what they hold: how many items each, and these end to end."""
+
+    item_counts: NDArray[np.int64]
+    sizes: Codes
+    codes: Codes
 
 
-def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    return one + other
+def _surveyed(baskets: Baskets, _: Copies, items: int, share: int, most: int) -> Survey:
+    kept = np.arange(0, len(baskets), share)
+    some = baskets.rows(kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))])
+    counts = np.bincount(baskets.codes, minlength=items).astype(np.int64)
+    return Survey(counts, some.sizes.astype(np.int32), some.codes)
+
+
+def _surveyed_together(one: Survey, other: Survey) -> Survey:
+    sizes, codes = np.concatenate((one.sizes, other.sizes)), np.concatenate((one.codes, other.codes))
+    return Survey(one.item_counts + other.item_counts, sizes, codes)

@@ -102,7 +102,7 @@ def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[
     if any(len(block.copies) for block in blocks):
         # Blocks of short baskets have no copies, and need none: nothing is cut from them.
         copies = _end_to_end([block.copies if len(block.copies) else np.zeros_like(block.sizes) for block in blocks])
-    return Baskets(starts(sizes), codes, vocabulary, segments=beside), copies
+    return Baskets.trusted(starts(sizes), codes, vocabulary, beside), copies
 
 
 def _end_to_end(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes
 from ..exact.engine import ExactEngine, LocalEngine
-from ..exact.query import Query, Supports, Truncation
+from ..exact.query import People, Query, Supports, Truncation
 from ..exact.search import FoundArrays, Progress, SearchBounds
-from . import mining
 from .baskets import BlockView, Copies, StoredBlocks, reduced
 from .blocks import CODES, SCHEMA, Block, read_blocks, written
+from .mining import Miner
 
 if TYPE_CHECKING:
     from .baskets import SparkBaskets
@@ -35,12 +35,17 @@ class SparkEngine(ExactEngine):
     def __init__(self, baskets: SparkBaskets) -> None:
         super().__init__(baskets.items)
         self.baskets = baskets
+        self._miner = Miner(baskets)
         self._numbered = lru_cache(maxsize=1)(self._with_copies)
 
     def total(self, query: Query) -> I64:
         """Return the vector of a query that is a sum over people."""
         held = self.baskets
         stored, view = held.blocks, held.view
+        if isinstance(query, People) and not held.filtered:
+            return np.array([held.blocks.people], np.int64)
+        if isinstance(query, Supports) and query.truncation is None:
+            return self._miner.counts(query.itemsets)
         if isinstance(query, Supports) and query.truncation is not None:
             stored, view = self._numbered(query.truncation.longest)
         return reduced(held.cluster, stored, view, partial(_answer, query=query), np.add, _named(query))
@@ -49,11 +54,11 @@ class SparkEngine(ExactEngine):
         self, wanted: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
     ) -> FoundArrays:
         """Find patterns of the codes that are `allowed` among those who hold `prefix`, which every pattern then has."""
-        return mining.search(self.baskets, wanted, allowed, prefix, progress)
+        return self._miner.search(wanted, allowed, prefix, progress)
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
-        return mining.count_of_rank(self.baskets, k, least, longest, work)
+        return self._miner.count_of_rank(k, least, longest, work)
 
     def cut(self, truncation: Truncation) -> SparkEngine:
         """Return an engine over the same baskets, each of them cut first."""

@@ -14,8 +14,9 @@ have it; counted over everyone, those give a threshold from below, and mining at
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -28,91 +29,264 @@ from ..exact.engine import LocalEngine
 from ..exact.query import Supports
 from ..exact.search import FoundArrays, Progress, SearchBounds, assemble_sets, too_many
 from ..results.itemsets import Itemsets
-from .baskets import BlockView, Copies, SparkBaskets, StoredBlocks, reduced
+from .baskets import BlockView, Copies, SparkBaskets, reduced
 from .blocks import read_blocks
 
 I64 = NDArray[np.int64]
 
 # A part is mined at no less than so many people, if there are others.
 _LEAST = 64
-# How many people a sample has at most, and how many codes.
-_SAMPLED, _SAMPLED_CODES = 100_000, 4_000_000
+# An itemset that fewer people of a sample hold tells nothing.
+_TOLD = 20
+# Where the count of a rank is asked for, itemsets of so many times that rank are listed.
+_FURTHER = 3
 # A part may find so many times the patterns that may be found in all before there are fewer parts.
 _ROOM = 4
+# Pairs of so many of the most frequent items are counted with the first few pairs that are asked for.
+_AHEAD = 128
+# So many itemsets are looked up one by one among those that were listed; more are counted anew.
+_LOOKED_UP = 100_000
 _FOUND = "items binary, over bigint"
 _NOTHING = np.empty(0, np.int32)
 # Stands for a part that found too much: larger than all thresholds together, so that their sum is negative.
 _OVER = 1 << 48
 
 
-def search(
-    baskets: SparkBaskets, wanted: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
-) -> FoundArrays:
-    """Find patterns, as :meth:`ExactEngine.search` says."""
-    baskets.cluster.progress = progress
-    try:
-        return _search(baskets, wanted, allowed, prefix)
-    finally:
-        baskets.cluster.progress = None
+@dataclass(eq=False)
+class _Listing:
+    """All itemsets of 1 to `most` items that `count` people or more hold, and others of which that is not ruled out.
+
+    Of those that are not `exact`, `counts` are no less than the true ones.
+    """
+
+    count: int
+    most: int
+    itemsets: Itemsets
+    counts: I64
+    exact: NDArray[np.bool_]
+
+    def doubtful(self, count: int, most: int) -> NDArray[np.int64]:
+        """Return the places of those of up to so many items that may be held by so many people, and may be not."""
+        return np.flatnonzero(~self.exact & (self.counts >= count) & (self.itemsets.sizes <= most))
+
+    def settle(self, places: NDArray[np.int64], counts: I64) -> None:
+        """Note the true counts of some."""
+        self.counts[places], self.exact[places] = counts, True
+        self.__dict__.pop("by_itemset", None)
+
+    def above(self, count: int, most: int) -> tuple[Itemsets, I64]:
+        """Return those of up to so many items that so many people hold; none of them is in doubt any more."""
+        kept = np.flatnonzero((self.counts >= count) & (self.itemsets.sizes <= most))
+        return self.itemsets.take(kept), self.counts[kept]
+
+    @cached_property
+    def by_itemset(self) -> dict[bytes, int]:
+        """The count of each that is exact."""
+        sure = np.flatnonzero(self.exact)
+        return dict(zip(_keys(self.itemsets.take(sure)), self.counts[sure].tolist(), strict=True))
 
 
-def _search(baskets: SparkBaskets, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> FoundArrays:
-    if wanted.top:
-        wanted = replace(wanted, count=max(wanted.count, _start(baskets, wanted, allowed, prefix)))
-    parts = _parts_at(wanted.count, baskets.blocks)
-    inner = baskets.holding(prefix) if len(prefix) else baskets
-    if allowed is not None:
-        table = np.full(baskets.items, -1, np.int32)
-        table[allowed] = np.arange(len(allowed), dtype=np.int32)
-        inner = inner.recoded(table, baskets.vocabulary)
-    while parts > 1 and not (wanted.top and wanted.kind == "closed"):
-        more = replace(
-            wanted, least=1, most=min(wanted.most, UNBOUNDED - 1) + (wanted.kind != "all"), top=0, kind="all"
+class Miner:
+    """Finds what is frequent among baskets in a cluster, and keeps it: most questions that follow are about that."""
+
+    def __init__(self, baskets: SparkBaskets) -> None:
+        self.baskets = baskets
+        self._listing: _Listing | None = None
+        self._ahead: dict[bytes, int] = {}
+
+    def counts(self, itemsets: Itemsets) -> I64:
+        """Return how many people hold each itemset; only what is not known yet is counted in the cluster."""
+        if (itemsets.sizes == 1).all():
+            return self.baskets.item_counts[itemsets.codes]
+        if len(itemsets) > _LOOKED_UP:
+            return self._counted(itemsets)
+        listed = {} if self._listing is None else self._listing.by_itemset
+        keys = _keys(itemsets)
+        missing = [place for place, key in enumerate(keys) if key not in listed and key not in self._ahead]
+        if missing:
+            asked = self._with_pairs(itemsets.take(np.array(missing, np.int64)))
+            self._ahead |= zip(_keys(asked), self._counted(asked).tolist(), strict=True)
+        return np.array([listed[key] if key in listed else self._ahead[key] for key in keys], np.int64)
+
+    def _counted(self, itemsets: Itemsets) -> I64:
+        held = self.baskets
+        part = partial(_supports_here, itemsets=itemsets)
+        return reduced(held.cluster, held.blocks, held.view, part, np.add, "counting Supports")
+
+    def _with_pairs(self, itemsets: Itemsets) -> Itemsets:
+        """Add to a few pairs those of their items and of the most frequent ones: they are likely to be asked for next.
+
+        A mechanism that picks one item after the other asks for its pairs with those picked before, each time. A job
+        takes as long for a few pairs as for thousands.
+        """
+        if len(itemsets) > _AHEAD or (itemsets.sizes != 2).any():
+            return itemsets
+        frequent = np.argsort(-self.baskets.item_counts, kind="stable")[:_AHEAD]
+        items = np.union1d(frequent, itemsets.codes).astype(np.int32)
+        first, second = np.triu_indices(len(items), 1)
+        pairs = Itemsets(
+            2 * np.arange(len(first) + 1, dtype=np.int64), np.stack((items[first], items[second]), 1).ravel()
         )
+        new = [place for place, key in enumerate(_keys(pairs)) if key not in self._ahead]
+        return pairs.take(np.array(new, np.int64))
+
+    def search(
+        self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
+    ) -> FoundArrays:
+        """Find patterns, as :meth:`ExactEngine.search` says."""
+        cluster = self.baskets.cluster
+        cluster.progress = progress
         try:
-            itemsets, counts = _frequent(inner, more, parts)
-        except LimitError:
-            parts //= 4  # parts that are mined at a larger share of the threshold find less by chance
-            continue
-        if len(counts) > wanted.limit:
-            raise LimitError(too_many(wanted))
-        held = inner.item_counts
+            return self._search(wanted, allowed, prefix)
+        finally:
+            cluster.progress = None
+
+    def _search(self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> FoundArrays:
+        baskets = self.baskets
+        inner, within = baskets, self
+        if len(prefix):
+            inner = inner.holding(prefix)
         if allowed is not None:
-            itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
-            wider = np.zeros(baskets.items, np.int64)
-            wider[allowed] = held[: len(allowed)]
-            held = wider
-        people = len(inner)
-        return assemble_sets(itemsets, counts, held=held, people=people, prefix=prefix, wanted=wanted)
-    part = partial(_search_here, wanted=wanted, allowed=allowed, prefix=prefix)
-    try:
-        return cast(FoundArrays, _in_one_part(baskets, part, "mining"))
-    except LimitError:
-        raise LimitError(too_many(wanted)) from None
-
-
-def count_of_rank(baskets: SparkBaskets, k: int, least: int, longest: int, work: int) -> int:
-    """Return the count of a rank, as :meth:`ExactEngine.count_of_rank` says."""
-    wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
-    bound = _start(baskets, wanted, None, _NOTHING)
-    alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
-    while True:
-        parts = _parts_at(bound + 1, baskets.blocks)
-        if parts <= 1:
-            return int(_in_one_part(baskets, alone, "ranking"))
-        everything = SearchBounds(count=bound + 1, least=1, most=longest, limit=max(2 * work, 4 * k))
+            table = np.full(baskets.items, -1, np.int32)
+            table[allowed] = np.arange(len(allowed), dtype=np.int32)
+            inner = inner.recoded(table, baskets.vocabulary)
+        if inner is not baskets:
+            within = Miner(inner)
+        count = wanted.count
+        if wanted.top:
+            count = 1 if wanted.kind == "closed" else max(count, self._guess(wanted, allowed, prefix))
+        # What is closed or maximal shows only beside patterns with one more item.
+        most = min(wanted.most, UNBOUNDED - 1) + (wanted.kind != "all")
+        parts = self._parts_at(count)
+        while parts > 1:
+            try:
+                itemsets, counts = within.frequent(count, most, wanted.limit, parts)
+            except LimitError:
+                parts //= 4  # parts that are mined at a larger share of the threshold find less by chance
+                continue
+            if int((itemsets.sizes >= wanted.least).sum()) < wanted.top and count > wanted.count:
+                count = max(count // 2, wanted.count)  # a sample said that there are more
+                parts = self._parts_at(count)
+                continue
+            if len(counts) > wanted.limit:
+                raise LimitError(too_many(wanted))
+            held = inner.item_counts
+            if allowed is not None:
+                itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
+                wider = np.zeros(baskets.items, np.int64)
+                wider[allowed] = held[: len(allowed)]
+                held = wider
+            right = replace(wanted, count=count)
+            return assemble_sets(itemsets, counts, held=held, people=len(inner), prefix=prefix, wanted=right)
         try:
-            itemsets, counts = _frequent(baskets, everything, parts)
+            alone = partial(_search_here, wanted=wanted, allowed=allowed, prefix=prefix)
+            return cast(FoundArrays, self._in_one_part(alone, "mining"))
         except LimitError:
-            # More are held by more people than may be looked at: the count of that rank is what counts then.
-            whole = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
-            higher = _start(baskets, whole, None, _NOTHING)
-            if higher <= bound:
-                return int(_in_one_part(baskets, alone, "ranking"))
-            bound = higher
-            continue
-        right = counts[itemsets.sizes >= least]
-        return max(bound, _ranked(right, k), _ranked(counts, work))
+            raise LimitError(too_many(wanted)) from None
+
+    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of a rank, as :meth:`ExactEngine.count_of_rank` says."""
+        wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
+        # Ranks a little further down are likely to be asked for next.
+        count = self._guess(replace(wanted, top=_FURTHER * k), None, _NOTHING) or self._guess(wanted, None, _NOTHING)
+        while (parts := self._parts_at(count)) > 1:
+            try:
+                itemsets, counts = self.frequent(count, longest, max(2 * work, _FURTHER * k), parts)
+            except LimitError:
+                # More are held by more people than may be looked at: the count of that rank is what counts then.
+                deeper = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
+                higher = self._guess(deeper, None, _NOTHING)
+                if higher <= count:
+                    break
+                count = higher
+                continue
+            right = counts[itemsets.sizes >= least]
+            if len(right) >= k or len(counts) >= work:
+                return max(_ranked(right, k), _ranked(counts, work))
+            count //= 2
+        alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
+        return int(self._in_one_part(alone, "ranking"))
+
+    def _parts_at(self, count: int) -> int:
+        """Return in how many parts people may be mined so that each has a threshold worth mining at."""
+        return max(1, min(self.baskets.blocks.partitions, count // _LEAST))
+
+    def _guess(self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
+        """Return a count that `wanted.top` patterns are likely to reach, by a sample; 0 where that says too little.
+
+        It decides how long the work takes, and nothing else.
+        """
+        sample, share = self._sample
+        if self.baskets.blocks.partitions <= 1 or not share:
+            return 0
+        try:
+            _, _, counts = sample.search(replace(wanted, count=_TOLD, kind="all"), allowed=allowed, prefix=prefix)
+        except LimitError:
+            return 0
+        if len(counts) < wanted.top:
+            return 0
+        last = int(counts[wanted.top - 1])
+        return max(0, int((last - 3 * last**0.5) / share))
+
+    @cached_property
+    def _sample(self) -> tuple[LocalEngine, float]:
+        """Some of the people, no more than the driver holds easily, and which share of all they are."""
+        held = self.baskets
+        sizes, codes = held.survey.sizes, held.survey.codes
+        sample = Baskets(starts(sizes), codes, held.vocabulary)
+        return LocalEngine(sample), len(sizes) / max(1, len(held))
+
+    def _in_one_part(self, part: Any, what: str) -> Any:
+        """Let one task look at everyone."""
+        held = self.baskets
+        stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
+        return reduced(held.cluster, stored, held.view, part, _never, what)
+
+    def frequent(self, count: int, most: int, limit: int, parts: int) -> tuple[Itemsets, I64]:
+        """Return all itemsets of up to so many items that `count` people hold, in any order, with their counts."""
+        if most <= 1:
+            held = self.baskets.item_counts
+            codes = np.flatnonzero(held >= max(count, 1)) if most == 1 else np.empty(0, np.int64)
+            return Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32)), held[codes]
+        known = self._listing
+        if known is None or known.count > count or known.most < most:
+            known = self._listing = self._mined(count, most, limit, parts)
+        doubtful = known.doubtful(count, most)
+        if len(doubtful):
+            known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
+        return known.above(count, most)
+
+    def _mined(self, count: int, most: int, limit: int, parts: int) -> _Listing:
+        from pyspark.sql import functions as sql
+
+        held = self.baskets
+        cluster, stored = held.cluster, held.blocks
+        wanted = SearchBounds(count=count, least=1, most=most, limit=limit)
+        frame = stored.frame if parts >= stored.partitions else stored.frame.coalesce(parts)
+        mine = partial(_mine_part, view=held.view, wanted=wanted, people=len(held))
+        with cluster.step("mining parts"):
+            found = frame.mapInArrow(cluster.guarded(mine), _FOUND)
+            sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
+            added = found.groupBy("items").agg(*sums).coalesce(cluster.parallelism).persist()
+            try:
+                # A part that did not find an itemset has its threshold less one of it, at most: their sum is `below`.
+                marks = cluster.collected(added.where(sql.length("items") == 0)).to_pylist()
+                below, all_parts = (int(marks[0]["over"]), int(marks[0]["parts"])) if marks else (0, 0)
+                if below < 0:
+                    raise LimitError(too_many(wanted))
+                likely = added.where((sql.length("items") > 0) & (sql.col("over") + below >= count))
+                table = cluster.collected(likely)
+            finally:
+                added.unpersist()
+        counts = table.column("over").to_numpy() + below
+        exact = table.column("parts").to_numpy() == all_parts
+        return _Listing(count, most, _itemsets(table.column("items")), counts, exact)
+
+
+def _keys(itemsets: Itemsets) -> list[bytes]:
+    """Return itemsets as what a dictionary takes."""
+    whole = itemsets.codes.astype(np.int32, copy=False).tobytes()
+    return [whole[first:last] for first, last in pairwise((4 * itemsets.offsets).tolist())]
 
 
 def _ranked(counts: I64, rank: int) -> int:
@@ -120,53 +294,8 @@ def _ranked(counts: I64, rank: int) -> int:
     return int(-np.partition(-counts, rank - 1)[rank - 1]) if 0 < rank <= len(counts) else 0
 
 
-def _parts_at(count: int, stored: StoredBlocks) -> int:
-    """Return in how many parts people may be mined so that each has a threshold worth mining at."""
-    return max(1, min(stored.partitions, count // _LEAST))
-
-
-def _start(baskets: SparkBaskets, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
-    """Return a count that at least `wanted.top` patterns reach, or 0: that of the best ones of a sample."""
-    if baskets.blocks.partitions <= 1:
-        return 0
-    sample = _sample(baskets)
-    try:
-        offsets, codes, _ = LocalEngine(sample).search(
-            replace(wanted, count=2, kind="all"), allowed=allowed, prefix=prefix
-        )
-    except LimitError:
-        return 0
-    if len(offsets) <= wanted.top:
-        return 0
-    counts = baskets.engine().answer(Supports(Itemsets(offsets, codes)))
-    return int(counts.min())
-
-
-def _sample(baskets: SparkBaskets) -> Baskets:
-    """Return some of the people, no more than the driver holds easily: every so-and-so-many-th of each partition."""
-    share = max(1, -(-baskets.blocks.people // _SAMPLED), -(-baskets.blocks.codes // _SAMPLED_CODES))
-    part = partial(_sampled, share=share, most=_SAMPLED_CODES // max(1, baskets.blocks.partitions))
-    sizes, codes = reduced(baskets.cluster, baskets.blocks, baskets.view, part, _beside, "taking a sample")
-    return Baskets(starts(sizes), codes, baskets.vocabulary)
-
-
-def _sampled(baskets: Baskets, _: Copies, share: int, most: int) -> tuple[Codes, Codes]:
-    kept = np.arange(0, len(baskets), share)
-    kept = kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))]
-    some = baskets.rows(kept)
-    return some.sizes.astype(np.int32), some.codes
-
-
-def _beside(one: tuple[Codes, Codes], other: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
-    # In an order of their own: which partition came first must not decide what is done.
-    first, second = sorted((one, other), key=lambda part: (len(part[0]), part[0].tobytes(), part[1].tobytes()))
-    return np.concatenate((first[0], second[0])), np.concatenate((first[1], second[1]))
-
-
-def _in_one_part(baskets: SparkBaskets, part: Any, what: str) -> Any:
-    """Let one task look at everyone."""
-    stored = replace(baskets.blocks, frame=baskets.blocks.frame.coalesce(1), partitions=1)
-    return reduced(baskets.cluster, stored, baskets.view, part, _never, what)
+def _supports_here(baskets: Baskets, _: Copies, itemsets: Itemsets) -> I64:
+    return LocalEngine(baskets).total(Supports(itemsets))
 
 
 def _never(one: Any, other: Any) -> Any:
@@ -181,37 +310,6 @@ def _search_here(
 
 def _rank_here(baskets: Baskets, _: Copies, k: int, least: int, longest: int, work: int) -> int:
     return LocalEngine(baskets).count_of_rank(k, least, longest, work)
-
-
-def _frequent(baskets: SparkBaskets, wanted: SearchBounds, parts: int) -> tuple[Itemsets, I64]:
-    """Return all itemsets that `wanted.count` people hold, in any order, with their counts."""
-    from pyspark.sql import functions as sql
-
-    cluster, stored, people = baskets.cluster, baskets.blocks, len(baskets)
-    frame = stored.frame if parts >= stored.partitions else stored.frame.coalesce(parts)
-    mine = partial(_mine_part, view=baskets.view, wanted=wanted, people=people)
-    with cluster.step("mining parts"):
-        found = frame.mapInArrow(cluster.guarded(mine), _FOUND)
-        sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
-        added = found.groupBy("items").agg(*sums).coalesce(cluster.parallelism).persist()
-        try:
-            # A part that did not find an itemset has its threshold less one of it, at most: their sum is `below`.
-            marks = cluster.collected(added.where(sql.length("items") == 0)).to_pylist()
-            below, all_parts = (int(marks[0]["over"]), int(marks[0]["parts"])) if marks else (0, 0)
-            if below < 0:
-                raise LimitError(too_many(wanted))
-            likely = added.where((sql.length("items") > 0) & (sql.col("over") + below >= wanted.count))
-            table = cluster.collected(likely)
-        finally:
-            added.unpersist()
-    itemsets = _itemsets(table.column("items"))
-    counts = table.column("over").to_numpy() + below
-    known = table.column("parts").to_numpy() == all_parts
-    doubtful = np.flatnonzero(~known)
-    if len(doubtful):
-        counts[doubtful] = baskets.engine().answer(Supports(itemsets.take(doubtful)))
-    kept = np.flatnonzero(counts >= wanted.count)
-    return itemsets.take(kept), counts[kept]
 
 
 def _itemsets(column: Any) -> Itemsets:

@@ -1,0 +1,183 @@
+"""Spark against this machine, and our mining there against MLlib's FPGrowth: the same baskets, the same result.
+
+    python -m benchmarks.spark                        from 10^5 to 10^7 baskets, one core and two
+    python -m benchmarks.spark --people 1e8           so many
+    python -m benchmarks.spark --folder DIRECTORY     keep the baskets there, as Parquet, for the next time
+
+Every row is a program of its own with so many cores: it reads Parquet with one basket per row, mines at a support of
+0.5 %, and makes a release of the top 100 with `auto`. Memory is that of all its processes together, Java included, as
+sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
+(Li et al. 2008), which shuffles baskets by the rank of their items. Nothing here is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+SUPPORT = "0.005"
+_PIECE = 1_000_000
+_PATIENCE = 600
+_ITEMS = 1_000
+WAYS = ("local", "spark", "shards", "fpgrowth")
+
+
+def made(folder: Path, people: int) -> Path:
+    """Return a folder with so many baskets as Parquet, made where they are not there yet."""
+    place = folder / f"{people}"
+    place.mkdir(parents=True, exist_ok=True)
+    for number, first in enumerate(range(0, people, _PIECE)):
+        path = place / f"{number:05d}.parquet"
+        if not path.exists():
+            _write(path, min(_PIECE, people - first), number)
+    return place
+
+
+def _write(path: Path, people: int, seed: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    from discreet.baskets.generate import quest
+
+    baskets = quest(people, items=_ITEMS, mean_size=10, mean_pattern=4, seed=seed)
+    items = baskets.vocabulary.take(baskets.codes).cast(pa.int32())
+    lists = pa.ListArray.from_arrays(pa.array(baskets.offsets.astype("int32")), items)
+    partial = path.with_suffix(".part")
+    parquet.write_table(pa.table({"items": lists}), partial, row_group_size=200_000)
+    partial.rename(path)
+
+
+def one(way: str, place: str, cores: int) -> dict[str, Any]:
+    """Run one row in this process, and return its times."""
+    told: dict[str, Any] = {}
+
+    def timed(name: str, work: Any) -> Any:
+        begun = time.perf_counter()
+        result = work()
+        told[name] = time.perf_counter() - begun
+        return result
+
+    if way == "local":
+        import pyarrow.dataset as dataset
+
+        import discreet
+
+        baskets = timed("read", lambda: discreet.read(dataset.dataset(place).to_table(), memory="64GB"))
+        told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
+        timed("release", lambda: discreet.release(baskets, top=100, epsilon=1, items="public"))
+        return told
+    session = timed("start", lambda: _session(cores))
+    frame = session.read.parquet(place)
+    if way == "fpgrowth":
+        from pyspark.ml.fpm import FPGrowth
+
+        miner = FPGrowth(itemsCol="items", minSupport=float(SUPPORT))
+        told["patterns"] = timed("mine", lambda: miner.fit(frame).freqItemsets.count())
+        return told
+    import discreet
+
+    baskets = timed("read", lambda: discreet.read(frame))
+    if way == "shards":
+        from . import spark_shards
+
+        told["patterns"] = timed("mine", lambda: spark_shards.frequent(baskets, SUPPORT))
+        return told
+    timed("release", lambda: discreet.release(replace(baskets), top=100, epsilon=1, items="public"))
+    # As if nothing had been asked before: baskets keep what they found.
+    told["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
+    return told
+
+
+def _session(cores: int) -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmark")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "6g",
+        "spark.driver.maxResultSize": "2g",
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def measured(way: str, place: Path, cores: int) -> dict[str, Any]:
+    """Run one row as a program of its own on so many cores, and add its peak memory."""
+    import psutil
+
+    typed = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--one", way, str(place), str(cores)]
+    here = os.environ | {"DISCREET_THREADS": str(cores)}
+    program = subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=here)
+    peak, begun = 0, time.monotonic()
+    while program.poll() is None:
+        peak = max(peak, _resident(psutil, program.pid))
+        if time.monotonic() - begun > _PATIENCE:
+            for process in [*psutil.Process(program.pid).children(recursive=True), program]:
+                process.kill()
+            return {"gave up": True, "gigabytes": peak / 2**30}
+        time.sleep(0.1)
+    said = (program.stdout.read() if program.stdout is not None else "").strip().splitlines()
+    return (json.loads(said[-1]) if said else {"failed": program.returncode}) | {"gigabytes": peak / 2**30}
+
+
+def _resident(psutil: Any, root: int) -> int:
+    total = 0
+    try:
+        for process in [psutil.Process(root), *psutil.Process(root).children(recursive=True)]:
+            # Python workers are forked: what they share is counted once.
+            total += process.memory_full_info().pss
+    except psutil.Error:
+        pass
+    return total
+
+
+def main() -> None:
+    """Print a row for each way, number of people and number of cores."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=float, nargs="+", default=[1e5, 1e6, 1e7])
+    parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        way, place, cores = given.one
+        print(json.dumps(one(way, place, int(cores))), flush=True)
+        os._exit(0)
+    with tempfile.TemporaryDirectory() as passing:
+        folder = given.folder or Path(passing)
+        print("| people | cores | way | start s | read s | mine s | release s | patterns | GiB |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        for people in map(int, given.people):
+            place = made(folder, people)
+            for cores in given.cores:
+                for way in given.ways:
+                    print(row(people, cores, way, measured(way, place, cores)), flush=True)
+
+
+def row(people: int, cores: int, way: str, found: dict[str, Any]) -> str:
+    """Return one line of the table."""
+    cells = [f"{people:,}", str(cores), way]
+    for name in ("start", "read", "mine", "release"):
+        cells.append(f"{found[name]:.1f}" if name in found else "")
+    if "gave up" in found:
+        cells[5] = f"over {_PATIENCE}"
+    elif "failed" in found:
+        cells[5] = "failed"
+    cells += [f"{found['patterns']:,}" if "patterns" in found else "", f"{found['gigabytes']:.1f}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    main()

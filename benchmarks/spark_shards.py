@@ -1,0 +1,82 @@
+"""Mining on group-dependent shards, for comparison: baskets are shuffled by the rank of their items (Li et al. 2008).
+
+Every shard has the baskets that hold one of its items, each cut after the rarest of these, and our miner looks there for
+the patterns whose rarest item is one of the shard's. No shard needs another, at the price of shipping baskets several
+times over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from discreet.baskets.core import Baskets
+from discreet.exact.engine import LocalEngine
+from discreet.exact.search import SearchBounds
+from discreet.spark.blocks import Block, Numbered, joined, read_blocks
+
+_COLUMNS = "shard int, sizes binary, codes binary"
+
+
+def frequent(baskets: Any, support: str) -> int:
+    """Return how many itemsets are frequent."""
+    count = max(1, ceil(Fraction(support) * len(baskets)))
+    held = baskets.item_counts
+    labels = np.argsort(-held, kind="stable")[: int((held >= count).sum())]
+    ranks = np.full(len(held), -1, np.int32)
+    ranks[labels] = np.arange(len(labels))
+    shards = 4 * baskets.cluster.parallelism
+    # The work below an item grows with how many hold it and how many are more frequent.
+    load = np.cumsum(held[labels] * np.arange(1, len(labels) + 1))
+    cuts = np.unique(np.searchsorted(load, load[-1] * np.arange(1, shards) / shards))
+    cuts = np.concatenate(([0], cuts, [len(labels)])).astype(np.int64)
+    view = baskets.view
+    split = partial(_split, view=view, ranks=ranks, cuts=cuts)
+    mine = partial(_mined, items=len(labels), cuts=cuts, count=count)
+    shipped = baskets.blocks.frame.mapInArrow(split, _COLUMNS).repartition(len(cuts) - 1, "shard")
+    found = shipped.mapInArrow(mine, "patterns bigint").toArrow()
+    return int(sum(found.column(0).to_pylist()))
+
+
+def _split(batches: Iterable[Any], view: Any, ranks: Any, cuts: Any) -> Iterator[Any]:
+    import pyarrow as pa
+
+    schema = pa.schema([("shard", pa.int32()), ("sizes", pa.binary()), ("codes", pa.binary())])
+    for block in read_blocks(batches, view.items):
+        baskets = view.of([block])[0].recoded(ranks, Numbered(len(ranks)))
+        owners = np.repeat(np.arange(len(baskets)), baskets.sizes)
+        for shard in range(len(cuts) - 1):
+            inside = (baskets.codes >= cuts[shard]) & (baskets.codes < cuts[shard + 1])
+            last = np.full(len(baskets), -1, np.int64)
+            np.maximum.at(last, owners[inside], np.flatnonzero(inside))
+            kept = np.arange(len(baskets.codes)) <= last[owners]
+            sizes = np.bincount(owners[kept], minlength=len(baskets))
+            row = {
+                "shard": shard,
+                "sizes": sizes[sizes > 0].astype(np.int32).tobytes(),
+                "codes": baskets.codes[kept].tobytes(),
+            }
+            yield pa.RecordBatch.from_pylist([row], schema)
+
+
+def _mined(batches: Iterable[Any], items: int, cuts: Any, count: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    blocks: dict[int, list[Block]] = {}
+    none = np.empty(0, np.int32)
+    for batch in batches:
+        for shard, sizes, codes in zip(*(batch.column(place) for place in range(3)), strict=True):
+            rows = Block(*(np.frombuffer(one.as_buffer(), np.int32) for one in (sizes, codes)), none, none)
+            blocks.setdefault(shard.as_py(), []).append(rows)
+    for shard, some in blocks.items():
+        found: Baskets = joined(some, Numbered(items), 0)[0]
+        wanted = SearchBounds(count=count, least=1, most=items, limit=10_000_000)
+        offsets, codes, _ = LocalEngine(found).search(wanted, prefix=none)
+        rarest = np.maximum.reduceat(codes, offsets[:-1]) if len(codes) else codes
+        many = int(((rarest >= cuts[shard]) & (rarest < cuts[shard + 1])).sum())
+        yield pa.RecordBatch.from_pylist([{"patterns": many}], pa.schema([("patterns", pa.int64())]))
