@@ -1,8 +1,8 @@
 """Mining on group-dependent shards, for comparison: baskets are shuffled by the rank of their items (Li et al. 2008).
 
-Every shard has the baskets that hold one of its items, each cut after the rarest of these, and our miner looks there for
-the patterns whose rarest item is one of the shard's. No shard needs another, at the price of shipping baskets several
-times over.
+Every shard has the baskets that hold one of its items, each cut after the rarest of these, and our miner looks there
+for the patterns whose rarest item is one of the shard's. No shard needs another, at the price of shipping baskets
+several times over.
 """
 
 from __future__ import annotations
