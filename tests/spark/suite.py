@@ -369,6 +369,19 @@ def test_a_lost_executor_changes_nothing(session: Any) -> None:
     assert killed, "no executor was found"
 
 
+@check()
+def test_the_cluster_forgets_what_nothing_knows_of(session: Any) -> None:
+    import gc
+
+    _, spread = both(session, table_of([["a", "b"], ["a"]]))
+    engine_of(spread).answer(Supports(Itemsets.of([np.array([0], np.int32)]), Truncation(1, 7)))
+    frame = spread.blocks.frame
+    assert frame.storageLevel.useDisk
+    del spread
+    gc.collect()
+    assert not frame.storageLevel.useDisk
+
+
 @check("cluster")
 def test_the_spark_pages_name_steps_and_nothing_private(session: Any) -> None:
     _, spread = both(session, table_of([["secret thing", "other"], ["secret thing"]]))

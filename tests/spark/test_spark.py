@@ -70,6 +70,11 @@ class TestStarting:
         )
         assert "as in sc://host:15002; 'here:15002' was given" in self.said(remote="here:15002")
 
+    def test_where_nobody_answers(self) -> None:
+        said = "cannot be reached: nothing answers at 127.0.0.1:1. Is the address right, and is it up?"
+        assert self.said(remote="sc://127.0.0.1:1/;token=secret") == f"Spark Connect {said}"
+        assert self.said(master="spark://127.0.0.1:1") == f"Spark's master {said}"
+
 
 @pytest.mark.parametrize(
     ("text", "said"),

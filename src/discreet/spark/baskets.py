@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias, TypeVar
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,11 @@ class StoredBlocks:
     people: int
     codes: int
 
+    def kept(self) -> StoredBlocks:
+        """Let the cluster forget the blocks when nothing here knows of them any more."""
+        finalize(self, _forget, self.frame).atexit = False
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class BlockView:
@@ -73,6 +80,12 @@ class BlockView:
         for step in self.steps:
             baskets = step(baskets)
         return baskets, copies
+
+
+def _forget(frame: Any) -> None:
+    # The session may be gone, and whatever it held with it.
+    with suppress(Exception):
+        frame.unpersist()
 
 
 def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:

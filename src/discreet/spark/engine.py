@@ -84,7 +84,7 @@ class SparkEngine(ExactEngine):
         identities = held.vocabulary.identities
         # Twice as many partitions may hold somebody, as short and long baskets lie apart.
         again = replace(stored, frame=frame, partitions=2 * stored.partitions, people=len(held))
-        return again, BlockView(items=self.items, identities=identities)
+        return again.kept(), BlockView(items=self.items, identities=identities)
 
 
 def _named(query: Query) -> str:

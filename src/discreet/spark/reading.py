@@ -211,7 +211,7 @@ class _Reader:
         table = self.cluster.collected(frame.withColumn("at", sql.spark_partition_id()).agg(*sums, held, at))
         told_of = {name: int(value or 0) for name, value in table.to_pylist()[0].items()}
         codes = told_of["bytes"] // (2 if items <= NARROW else 4)
-        return StoredBlocks(frame, told_of["partitions"], told_of["people"], codes), told_of
+        return StoredBlocks(frame, told_of["partitions"], told_of["people"], codes).kept(), told_of
 
     def _partitions(self) -> int:
         """Return over how many partitions people are laid out: few where there are few, and none too large."""

@@ -6,8 +6,10 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 from .. import __version__
 from ..errors import ClusterError, InputError, LimitError, MisuseError
@@ -23,6 +26,7 @@ from ..errors import ClusterError, InputError, LimitError, MisuseError
 JAVA = 17
 _INSTALL = "pip install 'discreet[spark]'"
 _STEP = "discreet: "
+_PATIENCE = 10.0  # seconds that an address has to answer
 
 log = logging.getLogger("discreet")
 
@@ -186,6 +190,8 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
         raise MisuseError(f"--remote is an address of Spark Connect, as in sc://host:15002; {remote!r} was given.")
     builder = SparkSession.builder.appName("discreet")
     if remote is not None:
+        # Spark itself would try for ten minutes.
+        _check_reachable(remote, 15002, "Spark Connect")
         with clear_errors():
             session = builder.remote(remote).getOrCreate()
             session.range(1).count()
@@ -196,6 +202,8 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
         # PYSPARK_PYTHON.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
+        if master.startswith("spark://"):
+            _check_reachable(master.partition(",")[0], 7077, "Spark's master")
         builder = builder.master(master)
     if quiet:
         builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
@@ -218,6 +226,21 @@ def _hushed(quiet: bool) -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def _check_reachable(address: str, port: int, what: str) -> None:
+    """See that something listens at an address."""
+    place = urlsplit(address.partition(";")[0])
+    try:
+        where = place.hostname or "", place.port or port
+        with socket.create_connection(where, timeout=_PATIENCE):
+            return
+    except (OSError, ValueError):
+        # What stands after the host may be a token.
+        named = place.netloc.rpartition("@")[2]
+        raise ClusterError(
+            f"{what} cannot be reached: nothing answers at {named}. Is the address right, and is it up?"
+        ) from None
 
 
 def _check_java() -> None:
@@ -243,7 +266,9 @@ def _check_java() -> None:
 def clear_errors() -> Iterator[None]:
     """Turn what Spark says, over pages, into one sentence of ours. No text of a row gets through."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            yield
     except (ClusterError, InputError, MisuseError, LimitError):
         raise
     except ImportError as error:
