@@ -218,7 +218,18 @@ class Oracle(ReportAdder):
     @property
     def influence(self) -> Influence:
         """What one report can add to one value's estimate, and to how many values at once."""
-        return Influence(people=(1 - self.p_other) / (self.p_held - self.p_other), values=self.at_once)
+        named = (1 - self.p_other) / (self.p_held - self.p_other)
+        return Influence(people=named * self.amplified, values=self.at_once)
+
+    @property
+    def amplified(self) -> Fraction:
+        """How much more a report can add to an estimate than by what it names."""
+        return Fraction(1)
+
+    @property
+    def excess(self) -> float:
+        """How much more often, at most, two values are named together than each alone explains; 1 where unknown."""
+        return 1.0 if self.honest is None else max(float(self.honest.excess), 0.0)
 
     @property
     def honest(self) -> HonestLaw | None:

@@ -208,6 +208,22 @@ def test_frequencies_are_those_of_least_squares():
     assert np.abs(read._read(items, solved)[items]).max() < 1e-4
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", ["1/2", "1", "3"])
+def test_no_report_adds_more_than_is_said(epsilon):
+    """Every cell of a table, with as many values solved for as ever are: what one more report there adds to each."""
+    oracle = replace(make("olh", Fraction(epsilon), 400), seeds=1024)
+    first, second = published_pairs(np.arange(1024, dtype=np.uint32))
+    items = np.arange(1024 * (oracle.buckets - 1) // 64)
+    places = hashes(first, second, items).astype(np.int64) * oracle.buckets >> 32
+    inside = (places[:, None, :] == np.arange(oracle.buckets)[None, :, None]).astype(float) - 1 / oracle.buckets
+    cells = inside.reshape(-1, len(items))
+    added = cells @ np.linalg.inv(cells.T @ cells / (1024 * (1 - 1 / oracle.buckets)))
+    most = float(added.max() / (oracle.p_own - oracle.p_other))
+    fresh = float(replace(oracle, seeds=None).influence.people)
+    assert 1.05 * fresh < most < float(oracle.influence.people)
+
+
 def test_parts_of_a_round_add_up():
     oracle = replace(make("olh", Fraction(1), 40), seeds=64)
     columns = oracle.reports(one_each(np.arange(3000) % 40), 9)

@@ -9,6 +9,7 @@ law of the estimates (section *Published seeds*), and where the numbers below co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
@@ -92,6 +93,16 @@ class Collisions:
     def good(self) -> bool:
         """Whether there are seeds enough: the public condition."""
         return self.solved + self.leaked <= LOSS
+
+
+def amplified(buckets: int) -> Fraction:
+    """Return how much more one report can add to a value's estimate than with fresh seeds.
+
+    Solving adds what the report says of all other values that are solved for, each with a small weight of either sign:
+    a sum with a deviation of at most sqrt(1 / (64 (g - 1))) of its own. No cell of a table is six of them off. The
+    matrix has its eigenvalues over (1 - 1/8)^2, so that no sum of estimates has over (8/7)^2 of its own variance.
+    """
+    return max(Fraction(8, 7), 1 + Fraction(6 / sqrt(_WELL * (buckets - 1))).limit_denominator(1000))
 
 
 def seeds_for(people: int, buckets: int, symbols: int, noise: float) -> int | None:

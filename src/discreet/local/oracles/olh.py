@@ -19,7 +19,7 @@ from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, grown, w
 from ..oracle_steps.adding import AggregateReading
 from ..oracle_steps.hashing import HashedWindows
 from ..oracle_steps.honest import HonestLaw, apart, found_together, independent
-from ..oracle_steps.published import Collisions, SeedTable, TableReading, published_pairs, seeds_for
+from ..oracle_steps.published import Collisions, SeedTable, TableReading, amplified, published_pairs, seeds_for
 from ..oracle_steps.reading import fields, number, seed, seeds, whole
 
 _MOST_CELLS = 1 << 12  # that are counted one by one
@@ -150,6 +150,16 @@ class OLH(HashedWindows, OneValue):
         if self.seeds is None:
             return super().at_once
         return min(self.size, found_together(self.p_other, self.seeds.bit_length() - 1))
+
+    @property
+    def amplified(self) -> Fraction:
+        """With published seeds a report also adds through the values that are solved for together."""
+        return super().amplified if self.seeds is None else amplified(self.buckets)
+
+    @property
+    def excess(self) -> float:
+        """What published seeds have of it is known, and taken off; `amplified` allows for the rest."""
+        return super().excess if self.seeds is None else 0.0
 
     @property
     def drawn_together(self) -> bool:

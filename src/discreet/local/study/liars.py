@@ -80,9 +80,10 @@ def reach(oracle: Oracle, share: float) -> Ends:
     """Return by how much a share of liars raises an estimate at most, and by how much it lowers one.
 
     Who names a value without holding it adds (1 - q) / (p - q) people to it. Who holds it and does not name it takes
-    away what an honest report adds on average, and q / (p - q) more: p / (p - q).
+    away what an honest report adds on average, and q / (p - q) more: p / (p - q). Where values are solved for together,
+    each of it may be a little more (`amplified`).
     """
-    held, other = oracle.p_held, oracle.p_other
+    held, other, share = oracle.p_held, oracle.p_other, share * float(oracle.amplified)
     return share * float((1 - other) / (held - other)), share * float(held / (held - other))
 
 
@@ -179,8 +180,8 @@ def _cut_off(oracle: Oracle, sizes: Estimate | None, share: float) -> Ends:
         float(missing.sum()),
     )
     # Who is asked for a size and names none of those that count takes away their own, and what they seem to add less.
-    rises = share * (most + q * whole / apart)
+    more = float(told.amplified)
+    rises = share * more * (most + q * whole / apart)
     square = q * (1 - q) * float((missing**2).sum()) + apart * max(1 - 2 * q, 0.0) * most**2
-    together = 1.0 if told.honest is None else max(float(told.honest.excess), 0.0)
-    noise = sqrt((square + together * whole**2) / sizes.people) / apart
+    noise = more * sqrt((square + told.excess * whole**2) / sizes.people) / apart
     return max(float(missing @ sizes.values), 0.0) + rises, noise
