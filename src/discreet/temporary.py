@@ -28,10 +28,13 @@ _OPENED = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @contextmanager
-def passing_folder(kind: str = "") -> Iterator[Path]:
-    """Make a folder that nobody else can look into, and remove it with all that is in it when the block ends."""
-    sweep_folders()
-    folder, lock = _locked_folder(kind)
+def passing_folder(kind: str = "", within: Path | None = None) -> Iterator[Path]:
+    """Make a folder that nobody else can look into, and remove it with all that is in it when the block ends.
+
+    It lies among the system's temporary files, or `within` another folder.
+    """
+    sweep_folders(within)
+    folder, lock = _locked_folder(kind, within)
     try:
         yield folder
     finally:
@@ -50,11 +53,11 @@ def _removed(folder: Path) -> None:
             return
 
 
-def sweep_folders() -> None:
+def sweep_folders(within: Path | None = None) -> None:
     """Remove the folders that our own dead processes have left behind."""
     if fcntl is None:
         return
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as found:
+    with suppress(OSError), os.scandir(within or tempfile.gettempdir()) as found:
         for one in found:
             if one.name.startswith(PREFIX) and one.is_dir(follow_symlinks=False) and _ours(Path(one.path)):
                 lock = _of_the_dead(Path(one.path) / _LOCK)
@@ -98,9 +101,9 @@ def lock(descriptor: int) -> bool:
     return os.fstat(descriptor).st_nlink > 0
 
 
-def _locked_folder(kind: str) -> tuple[Path, int | None]:
+def _locked_folder(kind: str, within: Path | None) -> tuple[Path, int | None]:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}"))  # for its owner alone
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=within))  # for its owner alone
         if fcntl is None:
             return folder, None
         try:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pyarrow as pa
+import report_checks
 
 import discreet
 from discreet.baskets.core import Baskets
@@ -421,7 +422,7 @@ def main(kind: str, only: list[str]) -> None:
     reading._SMALL = 40
     session = session_of(kind)
     wrong: dict[str, str] = {}
-    for name, (function, kinds) in CHECKS.items():
+    for name, (function, kinds) in (CHECKS | report_checks.CHECKS).items():
         if kind not in kinds or (only and name not in only):
             continue
         began = time.monotonic()

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .adding import HandingOver
+from .groups import grouped
 from .numbers import whole
 from .terminal import say
 
@@ -23,13 +25,26 @@ StoreOption = Annotated[
     ),
 ]
 
+StudyName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the study.", show_default=False)]
+Place = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="DIRECTORY|URL",
+        envvar="DISCREET_AT",
+        help="Where the service is: its directory here, or its address.",
+    ),
+]
+
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet serve studies\n\n"
     "discreet serve studies --host 0.0.0.0 --port 80\n\n"
-    "discreet serve studies --store postgresql://collector@localhost/studies --port 8001"
+    "discreet serve studies --store postgresql://collector@localhost/studies --port 8001\n\n"
+    "discreet serve studies --engine spark --master spark://host:7077 --handover /shared/reports"
 )
+@grouped
 def serve(
     directory: Annotated[
         Path,
@@ -45,6 +60,8 @@ def serve(
     rate: Annotated[
         int, typer.Option(parser=whole, metavar="N", help="Requests a second from one address; 0 for any number.")
     ] = 2000,
+    *,
+    handing: HandingOver,
 ) -> None:
     """Run the service of live studies: devices ask it what is asked, and send their reports to it.
 
@@ -52,6 +69,7 @@ def serve(
     """
     from ..collector.serving import serve as run
 
+    adder = handing.adder(directory)
     served = False
 
     def ready(address: str) -> None:
@@ -60,7 +78,7 @@ def serve(
         say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True)
 
     try:
-        run(directory, host=host, port=port, store=store, rate=rate, ready=ready)
+        run(directory, host=host, port=port, store=store, rate=rate, adder=adder, ready=ready)
     except KeyboardInterrupt:
         if not served:
             raise

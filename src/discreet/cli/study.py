@@ -10,14 +10,17 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
+from .adding import HandingOver
 from .groups import Writing, grouped
 from .numbers import whole
 from .progress import ProgressBar
-from .serve import StoreOption
+from .serve import Place, StoreOption, StudyName
+from .study_reports import app as report_files
 from .study_simulate import app as simulation
 from .terminal import console, say
 
 if TYPE_CHECKING:
+    from ..collector.collector import Adder
     from ..collector.operators import Operator
 
 app = typer.Typer(
@@ -26,20 +29,11 @@ app = typer.Typer(
 )
 
 app.add_typer(simulation)
+app.add_typer(report_files)
 
 StudyFile = Annotated[
     Path,
     typer.Argument(metavar="STUDY.toml", help="The study, as `discreet study new` writes one.", show_default=False),
-]
-StudyName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the study.", show_default=False)]
-Place = Annotated[
-    str,
-    typer.Option(
-        "--at",
-        metavar="DIRECTORY|URL",
-        envvar="DISCREET_AT",
-        help="Where the service is: its directory here, or its address.",
-    ),
 ]
 Token = Annotated[
     str | None,
@@ -53,10 +47,13 @@ Token = Annotated[
 ]
 
 
-def _operator(place: str, token: str | None, store: str | None, *, make: bool = False) -> Operator:
+def _operator(
+    place: str, token: str | None, store: str | None, *, make: bool = False, adder: Adder | None = None
+) -> Operator:
     from ..collector.operators import operator_at
 
-    return operator_at(place, token=token, store=store, make=make)
+    more = {} if adder is None else {"adder": adder}
+    return operator_at(place, token=token, store=store, make=make, **more)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study new study.toml")
@@ -193,15 +190,27 @@ def status(
     say(f"  tokens: {told['tokens']['made']:,} made, {told['tokens']['spent']:,} spent")
     for reason, many in told["refused"].items():
         say(f"  refused: {many:,} {reason}")
+    if told.get("not_added_up"):
+        say(f"  a round is closed and not added up yet: {told['not_added_up']}")
     for one in told["alarms"]:
         for alarm in one["alarms"]:
             say(f"  alarm in round {one['round']}: {alarm}")
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study close breakfast --at studies")
-def close(name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None) -> None:
-    """Close the rounds of a study that are open: no report is taken any more, and the study goes on."""
-    with _operator(place, token, store) as operator, ProgressBar("adding up"):
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study close breakfast --at studies\n\n"
+    "discreet study close breakfast --at studies --engine spark --master spark://host:7077"
+)
+@grouped
+def close(
+    name: StudyName, place: Place = "studies", token: Token = None, store: StoreOption = None, *, handing: HandingOver
+) -> None:
+    """Close the rounds of a study that are open: no report is taken any more, and the study goes on.
+
+    A round that is closed already and could not be added up is tried again. A service elsewhere adds up as it was told.
+    """
+    with _operator(place, token, store, adder=handing.adder(place)) as operator, ProgressBar("adding up"):
         closed = operator.close(name)
     say(
         f"Closed {closed:,} {'round' if closed == 1 else 'rounds'} of {name}."

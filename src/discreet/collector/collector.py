@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from secrets import token_bytes, token_hex
 from time import time
 from typing import Any, Literal, TypeAlias, get_args
@@ -22,11 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import part
-from ..errors import InputError, MisuseError
+from ..errors import ClusterError, DiscreetError, InputError, MisuseError
 from ..local.oracle_steps.packing import width
+from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.outcome import Outcome
 from .core import (
+    AddedUp,
     AddUp,
     CloseRound,
     Conclude,
@@ -42,7 +45,7 @@ from .documents import question_document, study_document, study_id
 from .reasons import OUTCOMES, REASONS, Reason, RefusedRequest
 from .signing import Signer
 from .states import RoundEvent, RoundState
-from .storage.store import StudyRecord, StudyStore, decide
+from .storage.store import StoreError, StudyRecord, StudyStore, decide
 from .study_file import StudyPlan
 from .uploads import Upload, hashed
 
@@ -54,6 +57,7 @@ _ENDED = 4  # studies whose conversations are kept after their end, for whoever 
 _LISTED = 12  # digits of its hash by which an operator's token is listed
 _OUTCOMES = 16  # outcomes that are kept, by study and part of liars
 _QUEUE, _PATIENCE = 4, 30  # how many may wait for what takes long, and for how many seconds
+_AGAIN = 60  # seconds after which a round that could not be added up is tried again
 _log = logging.getLogger(__name__)
 
 
@@ -73,6 +77,14 @@ class Scrubbed:
     tidy: bool
 
 
+class NotAddedUpError(ClusterError):
+    """A closed round could not be added up: nothing of it was released, and its reports are where they were."""
+
+
+# Adds up packed reports of a round, as `add_up` does.
+Adder: TypeAlias = Callable[..., AddedUp]
+
+
 class StudyCollector:
     """Runs the studies of a store.
 
@@ -83,11 +95,21 @@ class StudyCollector:
     signer
         Signs studies and questions; None where there is no key, and then nothing can be signed.
     now
-        The time in seconds; it decides when a round with a deadline closes, and nothing else.
+        The time in seconds; it decides when a round with a deadline closes, and when what failed is tried again.
+    adder
+        Adds up the reports of a round that is closed: on this machine, or elsewhere.
     """
 
-    def __init__(self, store: StudyStore, signer: Signer | None, *, now: Callable[[], float] = time) -> None:
-        self.store, self._signer, self.now = store, signer, now
+    def __init__(
+        self,
+        store: StudyStore,
+        signer: Signer | None,
+        *,
+        now: Callable[[], float] = time,
+        adder: Adder = add_up,
+    ) -> None:
+        self.store, self._signer, self.now, self._adder = store, signer, now, adder
+        self._failed: dict[str, tuple[float, str]] = {}  # when a study was last stuck at adding up, and why
         self._cores: dict[str, StudyCore] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._records: dict[str, StudyRecord] = {}
@@ -213,20 +235,36 @@ class StudyCollector:
         elif isinstance(step, CloseRound):
             self._move(name, step.number, RoundEvent.CLOSE)
         elif isinstance(step, AddUp):
-            number, wide = step.number, width(step.ask.oracle)
-            added = add_up(step.ask, lambda: store.blocks(name, number, wide), screen=self.plan(name).screen)
-            self._move(name, step.number, RoundEvent.RELEASE, heard=added.text())
+            self._move(name, step.number, RoundEvent.RELEASE, heard=self._added(name, step).text())
         elif isinstance(step, Conclude):
             store.conclude(name, step.result)
         else:
             self._move(name, step.number, RoundEvent.SCRUB)
+
+    def _added(self, name: str, step: AddUp) -> AddedUp:
+        """Return what a round adds up to. Where that fails the round stays closed, and is added up another time."""
+        number, wide = step.number, width(step.ask.oracle)
+        try:
+            added = self._adder(step.ask, lambda: self.store.blocks(name, number, wide), screen=self.plan(name).screen)
+        except StoreError:
+            raise
+        except DiscreetError as error:
+            self._failed[name] = self.now(), str(error)
+            raise NotAddedUpError(
+                f"Round {number} of the study {name!r} is closed, and its reports are not added up yet: {error} They "
+                f"are kept. `discreet study close {name}` tries again at once, and a service that runs does by itself."
+            ) from None
+        self._failed.pop(name, None)
+        return added
 
     def tick(self) -> None:
         """Go on with every study that has not ended; one that fails is told of, and does not stop the others."""
         self.flush()
         for record in self.store.studies():
             try:
-                if not self._over(record.name):
+                failed, _ = self._failed.get(record.name, (None, ""))
+                waits = failed is not None and self.now() < failed + _AGAIN
+                if not waits and not self._over(record.name):
                     self.advance(record.name)
             except Exception as error:
                 _log.warning("The study %s does not go on: %s", record.name, error)
@@ -375,7 +413,15 @@ class StudyCollector:
             seen = json.loads(one.heard) if one.heard is not None else {}
             if seen.get("left_out") or seen.get("alarms"):
                 alarms.append({"round": one.number, "left_out": seen["left_out"], "alarms": seen["alarms"]})
-        return {**self.progress(name), "tokens": tokens, "refused": self.store.refused(name), "alarms": alarms}
+        _, why = self._failed.get(name, (0, ""))
+        stuck = {"not_added_up": why} if why else {}
+        return {
+            **self.progress(name),
+            "tokens": tokens,
+            "refused": self.store.refused(name),
+            "alarms": alarms,
+            **stuck,
+        }
 
     def close(self, name: str) -> int:
         """Close the rounds that are open, go on, and return how many they were."""
@@ -384,6 +430,27 @@ class StudyCollector:
         closed = [number for number in opened if self._move(name, number, RoundEvent.CLOSE)]
         self.advance(name)
         return len(closed)
+
+    def save_reports(self, name: str, number: int, folder: Path) -> int:
+        """Write the reports of a round that takes no more into a folder, as Parquet, and return how many they are.
+
+        They are random already, and yet not for everybody: the files are for their owner alone.
+        """
+        from .report_files import save_reports
+
+        self.record(name)
+        rounds = {one.number: one for one in self.store.rounds(name)}
+        if number not in rounds:
+            raise RefusedRequest(Reason.UNKNOWN_ROUND)
+        state = rounds[number].state
+        if state not in (RoundState.CLOSED, RoundState.RELEASED):
+            gone = state is RoundState.SCRUBBED
+            raise MisuseError(
+                f"Round {number} of the study {name!r} is {state}: "
+                + ("its reports are gone." if gone else "its reports can be written when it is closed.")
+            )
+        ask = asked(rounds[number].ask)
+        return save_reports(folder, ask, self.store.blocks(name, number, width(ask.oracle)))
 
     def scrub(self, name: str) -> Scrubbed:
         """Delete the reports of all rounds that are released."""

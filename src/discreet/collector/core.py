@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from io import BytesIO
 from math import ceil
 from typing import Any, TypeAlias
@@ -20,12 +21,13 @@ import numpy as np
 
 from ..errors import InputError, MisuseError
 from ..local.device.loss import WORD
+from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle
 from ..local.oracle_steps.packing import Words, unpack
 from ..local.oracle_steps.reading import ReportColumns
 from ..local.study.conversation import Ask, Conversation, Estimate
 from ..local.study.outcome import Outcome, Round, concluded, told_with
-from ..local.study.screening import screened
+from ..local.study.screening import Over, Sums, screened_over
 from .states import RoundState
 from .study_file import StudyPlan
 
@@ -258,11 +260,15 @@ def quota_of(plan: StudyPlan, start: int, stop: int) -> int | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AddedUp:
-    """What a round's reports add up to: the estimate, how many screening left out, and what it saw."""
+    """What a round's reports add up to: the estimate, how many screening left out, and what it saw.
+
+    `refused` are those that turned out to be none as they were read: from files, as a service refuses them before.
+    """
 
     estimate: Estimate
     left_out: int = 0
     alarms: tuple[str, ...] = ()
+    refused: int = 0
 
     def text(self) -> str:
         """Return it as text, to be stored."""
@@ -297,28 +303,36 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
     screen
         Whether reports that no honest device is likely to have sent are left out.
     """
+    return added_over(
+        ask, lambda part: part(unpack(ask.oracle, words) for words in together_in(blocks())), screen=screen
+    )
+
+
+def added_over(ask: Ask, over: Over, *, screen: bool = True) -> AddedUp:
+    """Return what reports add up to that `over` goes through, wherever they lie."""
     oracle = ask.oracle
-
-    def columns() -> Iterable[ReportColumns]:
-        return (unpack(oracle, words) for words in _joined(blocks()))
-
     if screen and isinstance(oracle, Oracle):
-        seen = screened(oracle, columns)
+        seen = screened_over(oracle, over)
         return AddedUp(
             estimate=Estimate(ask, seen.people, seen.supports),
-            left_out=len(seen.left_out),
+            left_out=seen.left_out,
             alarms=tuple(map(str, seen.alarms)),
         )
-    people = 0
-    aggregate = oracle.empty()
-    for some in columns():
-        people += len(next(iter(some.values())))
-        oracle.add(aggregate, some)
-    return AddedUp(estimate=Estimate(ask, people, oracle.decoded(aggregate)))
+    people, aggregate = over(partial(added, oracle=oracle))
+    return AddedUp(estimate=Estimate(ask, int(people[0]), oracle.decoded(aggregate)))
 
 
-def _joined(blocks: Iterable[Words]) -> Iterable[Words]:
-    """Yield blocks together, as many as are added up at a time."""
+def added(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
+    """Return how many reports there are, and what they add up to."""
+    people, aggregate = np.zeros(1, np.int64), oracle.empty()
+    for columns in blocks:
+        people += len(next(iter(columns.values())))
+        oracle.add(aggregate, columns)
+    return people, aggregate
+
+
+def together_in(blocks: Iterable[Words]) -> Iterable[Words]:
+    """Yield blocks put together, as many as are added up at a time."""
     waiting: list[Words] = []
     many = 0
     for words in blocks:

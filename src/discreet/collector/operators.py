@@ -14,7 +14,8 @@ from urllib.request import Request
 from ..checks import part
 from ..errors import InputError, MisuseError
 from ..local.device.sending import opener
-from .collector import Scrubbed, StudyCollector
+from .collector import Adder, Scrubbed, StudyCollector
+from .core import add_up
 from .serving import collector_in
 from .storage import FILE
 from .study_file import StudyPlan
@@ -48,6 +49,10 @@ class Operator(ABC):
     @abstractmethod
     def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public of a study."""
+
+    @abstractmethod
+    def save_reports(self, name: str, number: int, folder: Path) -> int:
+        """Write the reports of a round into a folder, as Parquet, and return how many they are."""
 
     @abstractmethod
     def scrub(self, name: str) -> Scrubbed:
@@ -113,6 +118,10 @@ class LocalOperator(Operator):
     def export(self, name: str, assume_malicious: str = "0") -> dict[str, Any]:
         """Return everything public."""
         return self.collector.export(name, assume_malicious)
+
+    def save_reports(self, name: str, number: int, folder: Path) -> int:
+        """Write reports."""
+        return self.collector.save_reports(name, number, folder)
 
     def scrub(self, name: str) -> Scrubbed:
         """Delete reports."""
@@ -221,6 +230,10 @@ class RemoteOperator(Operator):
         told: dict[str, Any] = self._json(_place(name, "export") + _assuming(assume_malicious))
         return told
 
+    def save_reports(self, name: str, number: int, folder: Path) -> int:
+        """Refuse: reports are written where they lie."""
+        raise MisuseError("A service hands out no reports: write them where its directory is, with --at DIRECTORY.")
+
     def scrub(self, name: str) -> Scrubbed:
         """Delete reports."""
         rounds, tidy = self._fields(_place(name, "scrub"), {}, scrubbed=int, tidy=bool)
@@ -246,7 +259,9 @@ class RemoteOperator(Operator):
         self._asked(f"/v1/operators/{quote(listed, safe='')}", method="DELETE")
 
 
-def operator_at(place: str, *, token: str | None = None, store: str | None = None, make: bool = False) -> Operator:
+def operator_at(
+    place: str, *, token: str | None = None, store: str | None = None, make: bool = False, adder: Adder = add_up
+) -> Operator:
     """Return the operator of a place: a directory of this machine, or the address of a service.
 
     Parameters
@@ -259,6 +274,8 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
         The address of the database, where the service of the directory has one.
     make
         Whether to make a directory that is not there.
+    adder
+        Adds up rounds that are closed in a directory; a service elsewhere has its own.
     """
     if place.startswith(("http://", "https://")):
         if store is not None:
@@ -274,7 +291,7 @@ def operator_at(place: str, *, token: str | None = None, store: str | None = Non
             f"{place} is not the directory of a service: it has no {FILE}. `discreet study open` and `discreet serve` "
             "make one. Of a service on PostgreSQL, give --store too."
         )
-    return LocalOperator(collector_in(place, store, make=make))
+    return LocalOperator(collector_in(place, store, make=make, adder=adder))
 
 
 def _place(name: str, what: str) -> str:

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     PLAN_REFUSED = "plan-refused"
     TOO_MANY = "too-many"
     BUSY = "busy"
+    NOT_ADDED_UP = "not-added-up"
     STORE_FAILED = "store-failed"
 
 
@@ -67,6 +68,7 @@ REFUSALS: dict[Reason, Refusal] = {
     Reason.PLAN_REFUSED: Refusal(422, "The study cannot be opened"),
     Reason.TOO_MANY: Refusal(429, "Too many requests: try again later"),
     Reason.BUSY: Refusal(503, "The service is busy: try again"),
+    Reason.NOT_ADDED_UP: Refusal(503, "A round is closed, and could not be added up yet"),
     Reason.STORE_FAILED: Refusal(503, "The store cannot be reached or written to: try again"),
 }
 CODES: dict[Reason, int] = {reason: one.code for reason, one in REFUSALS.items() if one.code is not None}

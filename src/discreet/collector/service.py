@@ -26,7 +26,7 @@ from .. import __version__
 from ..errors import DiscreetError, InputError
 from .batcher import Batcher
 from .bodies import Body, BodyLimit
-from .collector import Scope, StudyCollector
+from .collector import NotAddedUpError, Scope, StudyCollector
 from .metrics import exposition
 from .pages import add_pages
 from .reasons import OUTCOMES, REASONS, REFUSALS, Reason, RefusedRequest
@@ -233,6 +233,11 @@ def _add_errors(app: FastAPI, service: Service) -> None:
     async def failed(request: Request, error: DiscreetError) -> Response:
         _log.warning("%s", error)
         return problem(Reason.STORE_FAILED)
+
+    @app.exception_handler(NotAddedUpError)
+    async def not_added_up(request: Request, error: NotAddedUpError) -> Response:
+        _log.warning("%s", error)
+        return problem(Reason.NOT_ADDED_UP, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> Response:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..errors import InputError, MisuseError
-from .collector import StudyCollector
+from .collector import Adder, StudyCollector
+from .core import add_up
 from .signing import FILE as KEY
 from .signing import Signer
 from .storage import opened
@@ -23,7 +24,9 @@ LOCK = "serving.lock"
 _HEADERS = 20.0  # seconds in which the head of a request has to come
 
 
-def collector_in(directory: Path | str, store: str | None = None, *, make: bool = True) -> StudyCollector:
+def collector_in(
+    directory: Path | str, store: str | None = None, *, make: bool = True, adder: Adder = add_up
+) -> StudyCollector:
     """Return the collector of a directory: its signing key, and its store there or elsewhere.
 
     Parameters
@@ -35,6 +38,8 @@ def collector_in(directory: Path | str, store: str | None = None, *, make: bool 
     make
         Whether to make a signing key where there is none. None is made for studies that are there already, which
         another key has signed.
+    adder
+        Adds up rounds that are closed.
     """
     directory = Path(directory)
     try:
@@ -44,7 +49,7 @@ def collector_in(directory: Path | str, store: str | None = None, *, make: bool 
     kept = opened(store, directory)
     try:
         there = (directory / KEY).exists() or (make and not kept.studies())
-        return StudyCollector(kept, Signer.of(directory) if there else None)
+        return StudyCollector(kept, Signer.of(directory) if there else None, adder=adder)
     except BaseException:
         kept.close()
         raise
@@ -94,6 +99,7 @@ def serve(
     port: int = 8000,
     store: str | None = None,
     rate: float = 0,
+    adder: Adder = add_up,
     ready: Callable[[str], object] | None = None,
 ) -> None:
     """Run the service of a directory until it is told to stop.
@@ -108,6 +114,8 @@ def serve(
         The address of a database.
     rate
         How many requests a second one address may make; 0 for any number.
+    adder
+        Adds up rounds that are closed: on this machine, or elsewhere.
     ready
         Told the address; whoever connects from then on is answered.
     """
@@ -121,7 +129,7 @@ def serve(
     with contextlib.ExitStack() as stack:
         # The port first: where it is in use, nothing is made.
         listening = stack.enter_context(contextlib.closing(bound(host, port)))
-        collector = collector_in(directory, store)
+        collector = collector_in(directory, store, adder=adder)
         stack.callback(collector.store.close)
         collector.check_key()
         if store is None:

@@ -2,8 +2,8 @@
 
 `reading` makes one basket a person in the cluster; `blocks` is how baskets lie there; `baskets` hands them to the rest
 of discreet; `engine` answers every question of `exact.query`, and `mining` finds what is frequent; `reports` adds up
-reports of devices; `session` starts Spark and says what is wrong where it cannot. Noise is drawn on the driver, by the
-same code as everywhere: nothing in this room knows any.
+reports of devices; `sums` puts together what tasks found; `session` starts Spark and says what is wrong where it
+cannot. Noise is drawn on the driver, by the same code as everywhere: nothing in this room knows any.
 
 Only data frames and `mapInArrow` are used, so that it runs on classic Spark and on Spark Connect. Nothing else imports
 this room: it is called by its name, where baskets turn out to be Spark's.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,30 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
-from ..errors import LimitError
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import People, Truncation
 from .blocks import Block, Numbered, joined, read_blocks
 from .session import Cluster
+from .sums import Result, put_together, slot_here
 
 T = TypeVar("T")
 Copies: TypeAlias = NDArray[np.int32] | None
 
-# Up to so many partial results are put together on the driver; more are put together in the cluster first, by as many.
-_AT_ONCE = 16
 # How many people a sample has at most, and how many codes.
 _SAMPLED, _SAMPLED_CODES = 100_000, 4_000_000
-_RESULTS = "slot int, result binary"
-
-
-class _TooMuch:
-    """Stands for a result that went over its limit: a task that fails would be run again, and fail again."""
-
-    def __reduce__(self) -> str:
-        return "_TOO_MUCH"
-
-
-_TOO_MUCH = _TooMuch()
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,49 +198,16 @@ def reduced(
 
     `what` is what the step is called in the cluster: it says nothing about the data.
     """
-    with cluster.step(what):
-        results = stored.frame.mapInArrow(cluster.guarded(partial(_parts, view=view, part=part)), _RESULTS)
-        if stored.partitions > _AT_ONCE:
-            together = cluster.guarded(partial(_merged, merge=merge))
-            results = results.repartition(_AT_ONCE, "slot").mapInArrow(together, _RESULTS)
-        found = [pickle.loads(one) for one in cluster.collected(results).column("result").to_pylist()]  # noqa: S301
-    if any(one is _TOO_MUCH for one in found):
-        raise LimitError("A part of these baskets has more patterns than may be looked at.")
-    return reduce(merge, found) if found else part(*view.of([]))
+    work = partial(_parts, view=view, part=part)
+    found = put_together(cluster, stored.frame, stored.partitions, work, merge, what)
+    return reduce(merge, found.values()) if found else part(*view.of([]))
 
 
-def _parts(batches: Iterable[Any], view: BlockView, part: Callable[[Baskets, Copies], Any]) -> Iterator[Any]:
+def _parts(batches: Iterable[Any], view: BlockView, part: Callable[[Baskets, Copies], Any]) -> Iterator[Result]:
     """Run in an executor: one result a partition, and none where nobody is in it."""
     blocks = list(read_blocks(batches, view.items))
-    if not blocks:
-        return
-    try:
-        result = part(*view.of(blocks))
-    except LimitError:
-        result = _TOO_MUCH
-    yield _payload(result)
-
-
-def _merged(batches: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Iterator[Any]:
-    """Run in an executor: put results together as they come."""
-    kept: list[Any] = []
-    for batch in batches:
-        for one in batch.column(1):
-            value = pickle.loads(one.as_py())  # noqa: S301
-            over = value is _TOO_MUCH or (kept and kept[0] is _TOO_MUCH)
-            kept = [_TOO_MUCH if over else value if not kept else merge(kept[0], value)]
-    if kept:
-        yield _payload(kept[0])
-
-
-def _payload(value: Any) -> Any:
-    import pyarrow as pa
-    from pyspark import TaskContext
-
-    here = TaskContext.get()
-    slot = 0 if here is None else here.partitionId() % _AT_ONCE
-    schema = pa.schema([("slot", pa.int32()), ("result", pa.binary())])
-    return pa.RecordBatch.from_pylist([{"slot": slot, "result": pickle.dumps(value, protocol=5)}], schema)
+    if blocks:
+        yield slot_here(), part(*view.of(blocks))
 
 
 def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -> T:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -178,10 +179,9 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
     """
     if master is not None and remote is not None:
         raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise MisuseError(f"Spark is not installed here: {_INSTALL}.") from None
+    check_installed()
+    from pyspark.sql import SparkSession
+
     if master is None and remote is None:
         active = SparkSession.getActiveSession()
         if active is not None:
@@ -210,6 +210,12 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
         os.environ.setdefault("SPARK_SUBMIT_OPTS", "-Dlog4j2.level=OFF")
     with clear_errors(), _hushed(quiet):
         return builder.getOrCreate()
+
+
+def check_installed() -> None:
+    """See that Spark's Python is here, without loading it."""
+    if find_spec("pyspark") is None:
+        raise MisuseError(f"Spark is not installed here: {_INSTALL}.")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from discreet.local.oracle_steps.hashing import windows_met
 from discreet.local.study.collect import collect
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
-from discreet.local.study.screening import WATCHED, Alarm, Screen, screened, together
+from discreet.local.study.screening import WATCHED, Alarm, Screen, counted, paired, screened, together
 from naive.enumerating import law
 
 ENUMERATED = ["grr", "subset", "privset", "oue", "sue", "hr", "pckv-ue"]
@@ -136,7 +136,7 @@ def test_honest_rounds_raise_no_alarm_and_lose_nobody(name, kind, epsilon):
     columns = oracle.reports(people(HONEST[kind], 6000), 11)
     seen = screened(oracle, lambda: [columns])
     assert seen.alarms == ()
-    assert (seen.people, len(seen.left_out)) == (6000, 0)
+    assert (seen.people, seen.left_out) == (6000, 0)
     assert seen.supports.tolist() == oracle.supports(columns).tolist()
 
 
@@ -153,14 +153,16 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
     seen = screened(oracle, lambda: [honest, lies])
     alarm = seen.alarms[0]
     assert (alarm.sign, set(alarm.values) <= set(targets), len(alarm.values) > 2) == ("together", True, True)
-    assert (seen.left_out < 28_800).sum() <= 3
-    assert seen.people == 30_000 - len(seen.left_out)
+    places = seen.places([honest, lies])
+    assert len(places) == seen.left_out
+    assert (places < 28_800).sum() <= 3
+    assert seen.people == 30_000 - seen.left_out
     plain = oracle.estimate(oracle.supports(honest) + oracle.supports(lies), 30_000)[targets].mean()
     left = oracle.estimate(seen.supports, seen.people)[targets].mean()
     assert left < 0.6 * plain
     if name == "privset":
         assert left < 0.01
-        assert (seen.left_out >= 28_800).sum() > 1000
+        assert (places >= 28_800).sum() > 1000
     # Whoever is not a target is estimated as before.
     rest = np.setdiff1d(np.arange(size), targets)
     sure = 5 * np.sqrt(oracle.variance(0.0, 28_800))
@@ -175,7 +177,7 @@ def test_honest_rounds_with_published_seeds_raise_no_alarm(kind):
     oracle = replace(oracles()["olh"].make(Fraction(1), 60, pad=3), seeds=1024)
     columns = oracle.reports(people(HONEST[kind], 60_000), 11)
     seen = screened(oracle, lambda: [columns])
-    assert (seen.alarms, seen.people, len(seen.left_out)) == ((), 60_000, 0)
+    assert (seen.alarms, seen.people, seen.left_out) == ((), 60_000, 0)
 
 
 @pytest.mark.statistical
@@ -188,13 +190,13 @@ def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports():
     lies = {name: np.repeat(column, 600) for name, column in best.items()}
     seen = screened(oracle, lambda: [honest, lies])
     assert [(one.sign, one.values, one.reports) for one in seen.alarms] == [
-        ("lots", (int(best["seed"][0]),), len(seen.left_out))
+        ("lots", (int(best["seed"][0]),), seen.left_out)
     ]
     assert str(seen.alarms[0]) == (
-        f"1 published seeds are named more often than devices draw them; {len(seen.left_out)} reports are left out."
+        f"1 published seeds are named more often than devices draw them; {seen.left_out} reports are left out."
     )
-    assert (seen.left_out >= 60_000).sum() == 600
-    assert (honest["seed"] == best["seed"][0]).sum() == len(seen.left_out) - 600 < 120
+    assert (seen.places([honest, lies]) >= 60_000).sum() == 600
+    assert (honest["seed"] == best["seed"][0]).sum() == seen.left_out - 600 < 120
     found = oracle.estimate(seen.supports, seen.people)
     assert np.abs(found[targets]).max() < 5 * np.sqrt(oracle.variance(0.0, 60_000))
 
@@ -221,7 +223,7 @@ def test_bits_that_are_too_many_are_left_out():
     all_ones = {"bits": np.full((40, 2), 0xFFFFFFFF, np.uint32)}
     no_ones = {"bits": np.zeros((40, 2), np.uint32)}
     seen = screened(oracle, lambda: [honest, all_ones, no_ones])
-    assert seen.left_out.tolist() == list(range(5000, 5080))
+    assert seen.places([honest, all_ones, no_ones]).tolist() == list(range(5000, 5080))
     assert seen.alarms[0] == Alarm(sign="ones", values=(), reports=80) or seen.alarms[1].reports == 80
     assert sum(alarm.reports for alarm in seen.alarms) == 80
 
@@ -234,7 +236,7 @@ def test_a_bucket_that_everybody_names_and_a_value_that_more_than_all_hold_are_s
     grr = oracles()["grr"].make(Fraction(1), 20, pad=1)
     seen = screened(grr, lambda: [{"value": np.full(4000, 3)}])
     (alarm,) = seen.alarms
-    assert (alarm.sign, len(seen.left_out), alarm.values) == ("supports", 0, tuple(range(20)))
+    assert (alarm.sign, seen.left_out, alarm.values) == ("supports", 0, tuple(range(20)))
     assert str(alarm) == "20 values are named more often than if everybody held them, or less than if nobody did."
 
 
@@ -250,12 +252,10 @@ def test_memory_does_not_grow_with_the_reports():
     """Whatever is kept between blocks is as large as what is watched."""
     oracle = oracles()["wheel"].make(Fraction(1), 3000, pad=3)
     columns = oracle.reports(people([[1, 2]], 500), 2)
-    screen = Screen(oracle)
     sizes = []
-    for _ in range(3):
-        screen.add(columns)
-    for _ in range(3):
-        screen.pair(columns)
+    for many in (1, 2, 3):
+        screen = Screen(oracle, counted([columns] * many, oracle))
+        screen.pair(paired([columns] * many, oracle, screen.watched))
         sizes.append(sum(one.nbytes for one in vars(screen).values() if isinstance(one, np.ndarray)))
     assert len(set(sizes)) == 1
     assert len(screen.watched) == WATCHED

@@ -258,8 +258,8 @@ def attacked(
                 oracle.add(aggregate, columns)
             return Estimate(ask, len(asked), oracle.decoded(aggregate))
         seen = screened(oracle, lambda: blocks)
-        out, alarms = out + len(seen.left_out), alarms + bool(seen.alarms)
-        lost = max(lost, int((seen.left_out < len(honest)).sum()))
+        out, alarms = out + seen.left_out, alarms + bool(seen.alarms)
+        lost = max(lost, int((seen.places(blocks) < len(honest)).sum()))
         return Estimate(ask, seen.people, seen.supports)
 
     learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))

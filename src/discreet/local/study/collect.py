@@ -92,7 +92,7 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
         return Collected(
             estimate=Estimate(ask, looked.people, looked.supports),
             refused=tuple(refused),
-            left_out=tuple(np.concatenate(places)[looked.left_out].tolist()),
+            left_out=tuple(np.concatenate(places)[looked.places(batch.columns for batch in kept)].tolist()),
             alarms=looked.alarms,
         )
     return Collected(estimate=Estimate(ask, people, ask.oracle.decoded(aggregate)), refused=tuple(refused))

@@ -26,7 +26,6 @@ from ..device.trust import check
 from ..mean_oracle import MeanOracle
 from ..oracle import EVERY_LOSS, Counts, Oracle
 from ..oracle_steps.choice import make, means
-from .pair_questions import NumberQuestion
 from .questions import Question
 
 # What is wanted has to fit into questions that travel to devices.
@@ -67,7 +66,7 @@ class Ask:
     oracle: Oracle | MeanOracle
 
     def __post_init__(self) -> None:
-        other = isinstance(self.oracle, MeanOracle) is not isinstance(self.question, NumberQuestion)
+        other = isinstance(self.oracle, MeanOracle) is not self.question.number
         if other or self.oracle.size != self.question.values or self.oracle.single != self.question.single:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
         try:

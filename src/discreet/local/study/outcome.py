@@ -66,7 +66,7 @@ class Round:
             pad=oracle.pad,
             bits=oracle.bits,
             epsilon=str(oracle.epsilon),
-            left_out=len(seen.left_out) if seen else 0,
+            left_out=seen.left_out if seen else 0,
             alarms=tuple(map(str, seen.alarms)) if seen else (),
         )
 

@@ -235,6 +235,7 @@ class NumberQuestion(Question):
 
     ask: ClassVar[str] = "projection"
     single: ClassVar[bool] = True
+    number: ClassVar[bool] = True
     left: tuple[int, ...]
     right: tuple[int, ...]
     low: int

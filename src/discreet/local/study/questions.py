@@ -98,6 +98,8 @@ class Question(ABC):
     ask: ClassVar[str]
     # Whether every basket answers with exactly one value, so that no padding is needed.
     single: ClassVar[bool]
+    # Whether the answer is a number, of which the mean is estimated, and not one of some values.
+    number: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -6,15 +6,16 @@ All of it is the collector's own arithmetic over reports that it has: nobody is 
 untouched. It stops crafted reports, and not a false basket told by the rules: that looks like an honest one.
 
 A round is gone through up to three times, in blocks: what is added up, which values come together, which reports are
-left out. What stays in memory grows with the values that are watched and not with the number of reports. Where no
-single report can be told from an honest one, the values that come together too often are lowered by as much as they do.
+left out. Each time whole numbers are summed over the blocks, in any order and on any machine. What stays in memory
+grows with the values that are watched and not with the number of reports. Where no single report can be told from an
+honest one, the values that come together too often are lowered by as much as they do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import sqrt
 from typing import Literal, TypeAlias
 
@@ -30,6 +31,10 @@ from ..oracle_steps.adding import AggregateReading
 # are or fewer than none, cells of a report that are not as likely as each other, reports that name too many or too few,
 # lots that too many drew.
 Sign: TypeAlias = Literal["together", "supports", "cells", "ones", "lots"]
+# What some of the blocks come to: arrays of whole numbers, which add up number by number to those of the whole round.
+Sums: TypeAlias = tuple[Counts, ...]
+# Goes through a round once: gives all of its blocks to a function, in one part or in many, and returns the sums of all.
+Over: TypeAlias = Callable[[Callable[[Iterable[ReportColumns]], Sums]], Sums]
 
 WATCHED = 256
 """How many values are looked at two by two, those with the largest supports: one that few name is lifted by nobody."""
@@ -86,42 +91,42 @@ class Screened:
     people, supports
         How many reports are counted, and what they add up to.
     left_out
-        The places of the others among all reports of the round, ascending.
+        How many others there are.
     alarms
         What was seen.
+    sieve
+        Tells those that are counted from the others.
     """
 
     people: int
     supports: Counts
-    left_out: NDArray[np.int64]
+    left_out: int
     alarms: tuple[Alarm, ...]
+    sieve: Sieve
+
+    def places(self, blocks: Iterable[ReportColumns]) -> NDArray[np.int64]:
+        """Return the places of the reports that are left out among all of the round, ascending."""
+        return np.flatnonzero(np.concatenate([np.zeros(0, bool), *map(self.sieve.out, blocks)]))
 
 
 class Screen:
-    """The screening of one round: `add` every block of reports, then `pair` every block, then ask `honest` of each.
+    """The screening of one round, by what its reports come to.
 
     Parameters
     ----------
     oracle
         The oracle of the round.
+    sums
+        What `counted` gives of all reports.
     """
 
-    def __init__(self, oracle: Oracle) -> None:
+    def __init__(self, oracle: Oracle, sums: Sums) -> None:
         self.oracle, self.law = oracle, oracle.honest
-        self.people, self.aggregate = 0, oracle.empty()
+        self.people, self.aggregate = int(sums[0][0]), sums[1]
+        self._cells = sums[2] if len(sums[2]) else None
         self._reading: AggregateReading | None = None  # of the aggregate as it is now
-        self._cells: Counts | None = None
         self._watched: NDArray[np.int64] | None = None
         self._together = np.zeros((0, 0), np.int64)
-
-    def add(self, columns: ReportColumns) -> None:
-        """Add a block of reports up."""
-        self.people += _rows(columns)
-        self.oracle.add(self.aggregate, columns)
-        self._reading = None
-        cells = self.oracle.cells(columns)
-        if cells is not None:
-            self._cells = cells if self._cells is None else self._cells + cells
 
     @property
     def supports(self) -> Counts:
@@ -158,21 +163,19 @@ class Screen:
         if self._watched is None:
             largest = np.argsort(-self.supports, kind="stable")[:WATCHED]
             self._watched = np.sort(largest).astype(np.int64)
-            self._together = np.zeros((len(largest), len(largest)), np.int64)
         return self._watched
 
-    def pair(self, columns: ReportColumns) -> None:
-        """Count which of the watched values come together in a block of reports."""
-        both = together(self.oracle.named(columns, self.watched))
-        self._together += both
+    def pair(self, sums: Sums) -> None:
+        """Take what `paired` gives of all reports: which of the watched values come together."""
+        (self._together,) = sums
 
-    def leave(self, columns: ReportColumns) -> None:
-        """Take reports out again that were added and paired."""
-        self.people -= _rows(columns)
-        self.oracle.add(self.aggregate, columns, -1)
+    def leave(self, sums: Sums) -> None:
+        """Take reports out again that were added and paired: what `sifted` gives of them."""
+        self.people -= int(sums[0][:1].sum())
+        self.aggregate -= sums[1]
         self._reading = None
-        if self.pairs and len(self._together):
-            self._together -= together(self.oracle.named(columns, self.watched))
+        if len(self._together):
+            self._together -= sums[2]
 
     def flagged(self) -> NDArray[np.int64]:
         """Return the values that come together with another one more often than honest reports bring about.
@@ -261,6 +264,80 @@ def far(variance: float) -> float:
     return FAR * sqrt(variance) + FAR**2 / 3
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sieve:
+    """Which reports are left out: those that name many flagged values, or too many or too few at all, or a full lot.
+
+    `limit` is from how many `flagged` values on, `ones` the fewest and the most that may be named, and `crowd` are the
+    lots that are full; None where nobody is left out for that.
+    """
+
+    oracle: Oracle
+    flagged: NDArray[np.int64]
+    limit: int | None = None
+    ones: tuple[int, int] | None = None
+    crowd: NDArray[np.int64] | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether everybody stays."""
+        return self.limit is None and self.ones is None and self.crowd is None
+
+    def why(self, columns: ReportColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which reports name many flagged values, which too many or too few at all, and which a full lot."""
+        oracle, none = self.oracle, np.zeros(_rows(columns), bool)
+        many = none if self.limit is None else oracle.named(columns, self.flagged).sum(1) >= self.limit
+        odd = none
+        if self.ones is not None:
+            named = oracle.named(columns, np.arange(oracle.size)).sum(1)
+            odd = (named < self.ones[0]) | (named > self.ones[1])
+        full = none if self.crowd is None else np.isin(oracle.lot(columns), self.crowd)
+        return np.asarray(many), np.asarray(odd), full
+
+    def out(self, columns: ReportColumns) -> NDArray[np.bool_]:
+        """Return which reports are left out."""
+        many, odd, full = self.why(columns)
+        return many | odd | full
+
+
+def counted(blocks: Iterable[ReportColumns], oracle: Oracle) -> Sums:
+    """Return how many reports there are, what they add up to, and how many lie in each cell, where there are cells."""
+    people, aggregate = np.zeros(1, np.int64), oracle.empty()
+    nobody = oracle.cells(oracle.columns([]))
+    cells = np.zeros(0, np.int64) if nobody is None else nobody
+    for columns in blocks:
+        people += _rows(columns)
+        oracle.add(aggregate, columns)
+        more = oracle.cells(columns)
+        if more is not None:
+            cells = cells + more
+    return people, aggregate, cells
+
+
+def paired(blocks: Iterable[ReportColumns], oracle: Oracle, watched: NDArray[np.int64]) -> Sums:
+    """Return how many reports name both of every two values that are watched."""
+    both = np.zeros((len(watched), len(watched)), np.int64)
+    for columns in blocks:
+        both += together(oracle.named(columns, watched))
+    return (both,)
+
+
+def sifted(blocks: Iterable[ReportColumns], sieve: Sieve, watched: NDArray[np.int64]) -> Sums:
+    """Return how many reports are left out, and for what; what they add up to, and `paired` of them."""
+    oracle, many = sieve.oracle, np.zeros(4, np.int64)
+    aggregate, both = oracle.empty(), np.zeros((len(watched), len(watched)), np.int64)
+    for columns in blocks:
+        named, odd, full = sieve.why(columns)
+        out = named | odd | full
+        many += [out.sum(), named.sum(), (odd & ~named).sum(), full.sum()]
+        if out.any():
+            some = {name: column[out] for name, column in columns.items()}
+            oracle.add(aggregate, some)
+            if len(watched):
+                both += together(oracle.named(some, watched))
+    return many, aggregate, both
+
+
 def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> Screened:
     """Screen a round, and return what the reports that are counted add up to.
 
@@ -271,37 +348,36 @@ def screened(oracle: Oracle, blocks: Callable[[], Iterable[ReportColumns]]) -> S
     blocks
         Begins anew with the first block of good reports, each time it is called.
     """
-    screen = Screen(oracle)
-    for columns in blocks():
-        screen.add(columns)
+    return screened_over(oracle, lambda part: part(blocks()))
+
+
+def screened_over(oracle: Oracle, over: Over) -> Screened:
+    """Screen a round that is gone through by `over`, wherever its reports lie."""
+    screen = Screen(oracle, over(partial(counted, oracle=oracle)))
     if screen.pairs:
-        for columns in blocks():
-            screen.pair(columns)
-    flagged, ones, alarms = screen.flagged(), screen.ones, screen.alarms()
-    limit, crowded = screen.limit(len(flagged)), screen.crowded
-    crowd = crowded if crowded is not None and len(crowded) else None
-    many = odd = seen = full = 0
-    left = [np.zeros(0, np.int64)]
-    if limit is not None or ones is not None or crowd is not None:
-        for columns in blocks():
-            few = np.ones(_rows(columns), bool) if limit is None else _fewer(oracle, columns, flagged, limit)
-            usual = np.ones(len(few), bool) if ones is None else _within(oracle, columns, ones)
-            room = np.ones(len(few), bool) if crowd is None else ~np.isin(oracle.lot(columns), crowd)
-            out = ~(few & usual & room)
-            full += int((~room).sum())
-            many, odd = many + int((~few).sum()), odd + int((few & ~usual).sum())
-            if out.any():
-                left.append(seen + np.flatnonzero(out))
-                screen.leave({name: column[out] for name, column in columns.items()})
-            seen += len(out)
-    if crowd is not None:
-        alarms = (Alarm(sign="lots", values=tuple(crowd.tolist()), reports=full), *alarms)
+        screen.pair(over(partial(paired, oracle=oracle, watched=screen.watched)))
+    flagged, alarms, crowded = screen.flagged(), screen.alarms(), screen.crowded
+    sieve = Sieve(
+        oracle=oracle,
+        flagged=flagged,
+        limit=screen.limit(len(flagged)),
+        ones=screen.ones,
+        crowd=crowded if crowded is not None and len(crowded) else None,
+    )
+    left = many = odd = full = 0
+    if not sieve.open:
+        watched = screen.watched if screen.pairs else np.zeros(0, np.int64)
+        sums = over(partial(sifted, sieve=sieve, watched=watched))
+        left, many, odd, full = map(int, sums[0])
+        screen.leave(sums)
+    if sieve.crowd is not None:
+        alarms = (Alarm(sign="lots", values=tuple(sieve.crowd.tolist()), reports=full), *alarms)
     if odd:
         alarms = (Alarm(sign="ones", values=(), reports=odd), *alarms)
     if len(flagged):
         values = tuple(flagged.tolist())
         alarms = (Alarm(sign="together", values=values, reports=many, lowered=screen.lower()), *alarms)
-    return Screened(people=screen.people, supports=screen.supports, left_out=np.concatenate(left), alarms=alarms)
+    return Screened(people=screen.people, supports=screen.supports, left_out=left, alarms=alarms, sieve=sieve)
 
 
 def together(named: NDArray[np.bool_]) -> Counts:
@@ -316,15 +392,6 @@ def together(named: NDArray[np.bool_]) -> Counts:
     parts = np.array_split(np.ascontiguousarray(named), threads())
     counts: Counts = np.sum(in_threads(count, parts), axis=0, dtype=np.int64)
     return counts
-
-
-def _fewer(oracle: Oracle, columns: ReportColumns, flagged: NDArray[np.int64], limit: int) -> NDArray[np.bool_]:
-    return np.asarray(oracle.named(columns, flagged).sum(1) < limit)
-
-
-def _within(oracle: Oracle, columns: ReportColumns, ones: tuple[int, int]) -> NDArray[np.bool_]:
-    named = oracle.named(columns, np.arange(oracle.size)).sum(1)
-    return np.asarray((ones[0] <= named) & (named <= ones[1]))
 
 
 def _rows(columns: ReportColumns) -> int:

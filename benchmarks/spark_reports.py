@@ -1,0 +1,91 @@
+"""How fast reports are added up in Spark: evaluations a second through `mapInArrow`, beside the same on this machine.
+
+`python -m benchmarks.spark_reports` takes about a minute and writes two lines: through `olh`, where a report costs an
+evaluation for each candidate, and through `olh` with published seeds, where it costs one step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from discreet.collector.report_files import add_up_files, save_reports
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.packing import Words, pack
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+
+_MADE = 1 << 16  # reports that are made; the others are these again
+
+
+def session_of(cores: int) -> Any:
+    """Start Spark on some cores of this machine."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    builder = SparkSession.builder.master(f"local[{cores}]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def packed(ask: Ask) -> Words:
+    """Return some reports of a round."""
+    held = np.arange(_MADE, dtype=np.int32) % ask.oracle.size
+    answered = Answered(offsets=np.arange(_MADE + 1), held=held, people=np.arange(_MADE))
+    return pack(ask.oracle, ask.oracle.reports(answered, 5))
+
+
+def main() -> None:
+    """Measure, and write what was measured."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--candidates", type=int, default=100_000)
+    parser.add_argument("--reports", type=int, default=1 << 18, help="with fresh seeds; of published, 64 times as many")
+    given = parser.parse_args()
+    os.environ["DISCREET_THREADS"] = str(given.cores)
+    from discreet.spark.reports import add_up_reports
+
+    session = session_of(given.cores)
+    plain = oracles()["olh"].make(Fraction(1), given.candidates)
+    for name, oracle, many in (
+        ("olh", plain, given.reports),
+        ("olh, published", replace(plain, seeds=1 << 12), 64 * given.reports),
+    ):
+        ask = Ask(name=name, who=Who(0, 2**32), question=Which(CandidateList(given.candidates)), oracle=oracle)
+        words = packed(ask)
+        with TemporaryDirectory() as folder:
+            place = Path(folder)
+            took = []
+            for number, some in enumerate((many // 4, many // 4, many)):
+                save_reports(place / str(number), ask, (words for _ in range(some // _MADE)))
+                began = monotonic()
+                there = add_up_reports(place / str(number), ask, screen=False, session=session)
+                took.append(monotonic() - began)
+            began = monotonic()
+            here = add_up_files(place / "2", ask, screen=False)
+            alone = monotonic() - began
+        assert there.text() == here.text()
+        # The first time kernels are loaded. A few jobs take the same time however many reports there are.
+        rate = 0.75 * many * (given.candidates if oracle is plain else 1) / (took[2] - took[1])
+        print(
+            f"{name}: {many:,} reports, {given.candidates:,} candidates, {given.cores} cores: Spark {took[2]:.1f} s "
+            f"({rate:.3g} a second once it runs), this process {alone:.1f} s",
+            flush=True,
+        )
+    session.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""`discreet study reports` and `add-up`: the reports of a round as files, and what they add up to."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..wording import number_of
+from .adding import AddingUp
+from .groups import grouped
+from .numbers import whole
+from .progress import ProgressBar
+from .serve import Place, StoreOption, StudyName
+from .terminal import say
+
+app = typer.Typer()
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\ndiscreet study reports breakfast --round 0 --at studies -o reports")
+def reports(
+    name: StudyName,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write the files into this folder.", show_default=False),
+    ],
+    number: Annotated[int, typer.Option("--round", parser=whole, metavar="N", help="Which round.")] = 0,
+    place: Place = "studies",
+    store: StoreOption = None,
+) -> None:
+    """Write the reports of a round that is closed as Parquet files, with the round beside them.
+
+    They are read by `discreet study add-up`, here or in a cluster. The files are for their owner alone.
+    """
+    from ..collector.operators import operator_at
+
+    with operator_at(place, store=store) as operator, ProgressBar("writing"):
+        many = operator.save_reports(name, number, output)
+    say(f"Wrote {number_of(many, 'report')} of round {number} of {name} into {output}.")
+
+
+@app.command(
+    "add-up",
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet study add-up reports\n\n"
+    "discreet study add-up 's3a://studies/reports/*.parquet' --question round.json --engine spark --remote sc://host",
+)
+@grouped
+def add_up(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="REPORTS",
+            help="A folder of `discreet study reports`, a Parquet file, or a pattern.",
+            show_default=False,
+        ),
+    ],
+    question: Annotated[
+        Path | None,
+        typer.Option(
+            "--question",
+            metavar="FILE",
+            help="The round that they answer, as JSON.  \\[default: round.json in the folder]",
+            show_default=False,
+        ),
+    ] = None,
+    screen: Annotated[
+        bool, typer.Option(help="Leave out reports that no honest device is likely to have sent.")
+    ] = True,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead.", show_default=False),
+    ] = None,
+    *,
+    adding: AddingUp,
+) -> None:
+    """Say what the reports of a round add up to, as JSON: how many there are, and how many support each value."""
+    from ..atomic_write import written
+    from ..collector.report_files import add_up_files, round_of
+
+    ask = round_of(source, question)
+    added: Any
+    if adding.engine is None:
+        with ProgressBar("adding up"):
+            added = add_up_files(source, ask, screen=screen)
+    else:
+        with ProgressBar("starting Spark"):
+            session = import_module("discreet.spark.session").session_for(adding.master, adding.remote, quiet=True)
+        with ProgressBar("adding up") as bar:
+            added = import_module("discreet.spark.reports").add_up_reports(
+                source, ask, screen=screen, session=session, progress=bar
+            )
+    told = {"round": ask.name, **json.loads(added.text()), "refused": added.refused}
+    text = json.dumps({**told, "values": added.estimate.values.tolist()}, ensure_ascii=False)
+    if output is None:
+        typer.echo(text)
+        return
+    with written(output) as stream:
+        stream.write(f"{text}\n".encode())

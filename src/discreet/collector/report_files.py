@@ -1,0 +1,218 @@
+"""Reports in Parquet files, and the round that they answer beside them: for whoever adds them up elsewhere.
+
+A row of the column `words` is any number of packed reports, one after another, as a batch has them (`docs/wire.md`). A
+row of the column `report` is one report as a device sent it. A table has one of the two. What is no report of the round
+is refused and counted, and costs no other.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..atomic_write import written
+from ..errors import InputError, MisuseError
+from ..local.mean_oracle import MeanOracle
+from ..local.oracle import Oracle, ReportColumns
+from ..local.oracle_steps.packing import Words, good, unpack, width
+from ..local.study.asked import asked
+from ..local.study.conversation import Ask
+from ..local.study.screening import Over
+from .core import AddedUp, added_over, together_in
+
+ROUND = "round.json"
+PACKED, SENT = "words", "report"
+
+_ROW = 1 << 16  # bytes of a row of packed reports, about
+_ROWS = 256  # that are written and read at a time
+_FILE = 1 << 27  # bytes of a file, about
+_BLOCK = 1 << 15  # reports that are read at a time
+
+
+class ReportTable:
+    """Reads batches of a table as columns of good reports, and counts what is none.
+
+    `refused` reports are none of this oracle's for this question; `torn` rows are no whole number of reports.
+    """
+
+    def __init__(self, oracle: Oracle | MeanOracle, column: str) -> None:
+        self.oracle, self.column = oracle, column
+        self.refused = self.torn = 0
+
+    def columns(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
+        """Yield the good reports, a few at a time."""
+        found = self._packed(batches) if self.column == PACKED else self._sent(batches)
+        return (some for some in found if len(next(iter(some.values()))))
+
+    def _packed(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
+        for words in together_in(self._words(batches)):
+            right = good(self.oracle, words)
+            self.refused += int(len(words) - right.sum())
+            yield unpack(self.oracle, words if right.all() else words[right])
+
+    def _words(self, batches: Iterable[Any]) -> Iterator[Words]:
+        wide = width(self.oracle)
+        for batch in batches:
+            for row in batch.column(self.column):
+                content = row.as_buffer()
+                if content is None or content.size % (4 * wide):
+                    self.torn += 1
+                else:
+                    yield np.frombuffer(content, "<u4").astype(np.uint32, copy=False).reshape(-1, wide)
+
+    def _sent(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
+        rows = (one or b"" for batch in batches for one in batch.column(self.column).to_pylist())
+        reports = (one.encode() if isinstance(one, str) else one for one in rows)
+        while some := list(islice(reports, _BLOCK)):
+            read = self.oracle.read(some)
+            self.refused += len(read.refused)
+            yield read.columns
+
+
+def column_of(names: Iterable[str], where: str) -> str:
+    """Return which column of a table has the reports, and how."""
+    found = [one for one in (PACKED, SENT) if one in set(names)]
+    if len(found) != 1:
+        raise InputError(
+            f"{where} has the columns {', '.join(names) or '(none)'}; reports are in a column {PACKED!r}, as `discreet "
+            f"study reports` writes them, or in a column {SENT!r}, one a row as devices send them."
+        )
+    return found[0]
+
+
+def check_torn(torn: int, ask: Ask) -> None:
+    """Refuse rows that are no whole number of reports: they are of another round."""
+    if torn:
+        raise InputError(
+            f"{torn:,} rows of the column {PACKED!r} are no whole number of reports of {4 * width(ask.oracle)} bytes: "
+            "these are not the reports of this round."
+        )
+
+
+def save_reports(folder: Path, ask: Ask, blocks: Iterable[Words]) -> int:
+    """Write a round and its packed reports into a folder, for its owner alone, and return how many reports there are.
+
+    Parameters
+    ----------
+    folder
+        Is made where there is none; has to be empty.
+    ask
+        The round.
+    blocks
+        Its reports, a few at a time.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if any(one.suffix == ".parquet" or one.name == ROUND for one in folder.iterdir()):
+            raise MisuseError(f"There are reports in {folder} already: give another folder.")
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be used: {error.strerror}.") from None
+    many, rows = 0, _rows(blocks, width(ask.oracle))
+    with written(folder / ROUND, private=True) as stream:
+        stream.write(f"{ask.text()}\n".encode())
+    for number, first in enumerate(rows):
+        with written(folder / f"reports-{number:05d}.parquet", private=True) as stream:
+            many += _save(stream, first, rows)
+    return many
+
+
+def _save(stream: Any, first: Words, rest: Iterator[Words]) -> int:
+    """Write one file: a first row, and then of the others as many as it takes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([pa.field(PACKED, pa.binary(), nullable=False)])
+    many, size, waiting = 0, 0, [first]
+    # Reports are noise: nothing in them repeats, and no smallest or largest of them says anything.
+    with pq.ParquetWriter(stream, schema, compression="none", use_dictionary=False, write_statistics=False) as writer:
+        while waiting:
+            content = [np.ascontiguousarray(one, "<u4").tobytes() for one in waiting]
+            writer.write_table(pa.table({PACKED: pa.array(content, pa.binary())}, schema=schema))
+            many, size = many + sum(map(len, waiting)), size + sum(map(len, content))
+            waiting = list(islice(rest, _ROWS)) if size < _FILE else []
+    return many
+
+
+def _rows(blocks: Iterable[Words], wide: int) -> Iterator[Words]:
+    """Yield reports in rows of about the same size."""
+    many = max(1, _ROW // (4 * wide))
+    for words in together_in(blocks):
+        yield from (words[at : at + many] for at in range(0, len(words), many))
+
+
+def round_of(source: Path | str, question: Path | str | None = None) -> Ask:
+    """Return the round that reports answer: of a file, or of the one beside them."""
+    place = Path(question) if question is not None else Path(source) / ROUND
+    try:
+        return asked(place.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{place} cannot be read: {error.strerror}. `discreet study reports` writes the round beside its reports; "
+            "name its file with --question where it is elsewhere."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{place} is not UTF-8 text.") from None
+
+
+def files_of(source: Path | str) -> list[str]:
+    """Return the Parquet files of a folder, of a pattern, or the one file."""
+    place = os.fspath(source)
+    found = sorted(glob.glob(f"{glob.escape(place)}/*.parquet" if Path(place).is_dir() else place))  # noqa: PTH207
+    if not found:
+        raise InputError(f"There are no Parquet files of reports at {place}.")
+    return found
+
+
+def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> AddedUp:
+    """Return what the reports in Parquet files add up to, on this machine.
+
+    Parameters
+    ----------
+    source
+        A folder, a file, or a pattern such as ``reports/*.parquet``.
+    ask
+        The round that they answer.
+    screen
+        Whether reports that no honest device is likely to have sent are left out.
+    """
+    from dataclasses import replace
+
+    files = files_of(source)
+    columns = [column_of(_names(one), one) for one in files]
+    refused = 0
+
+    def over(part: Any) -> Any:
+        nonlocal refused
+        tables = [ReportTable(ask.oracle, column) for column in columns]
+        blocks = (some for file, one in zip(files, tables, strict=True) for some in one.columns(_batches(file)))
+        sums = part(blocks)
+        check_torn(sum(one.torn for one in tables), ask)
+        refused = sum(one.refused for one in tables)
+        return sums
+
+    walk: Over = over
+    added = added_over(ask, walk, screen=screen)
+    return replace(added, refused=refused)
+
+
+def _names(file: str) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(file).names)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{file} is no Parquet file that can be read.") from None
+
+
+def _batches(file: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        yield from opened.iter_batches(_ROWS)

@@ -1,0 +1,208 @@
+"""Reports as Parquet files: written and read again, refused one by one, and a round from its text alone."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from discreet import registry
+from discreet.auditing import holdings
+from discreet.cli.app import app
+from discreet.collector import report_files
+from discreet.collector.collector import NotAddedUpError, StudyCollector
+from discreet.collector.core import add_up
+from discreet.collector.report_files import add_up_files, round_of, save_reports
+from discreet.collector.serving import collector_in
+from discreet.collector.states import RoundState
+from discreet.collector.study_file import StudyPlan
+from discreet.collector.uploads import Upload, hashed
+from discreet.errors import ClusterError, InputError, MisuseError
+from discreet.local.device.loss import WORD
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.packing import pack
+from discreet.local.study.asked import asked
+from discreet.local.study.conversation import Ask, Wanted, Who, converse
+from discreet.local.study.questions import CandidateList, Which
+from discreet.local.study.simulate import SimulatedPeople
+
+LIVE = [name for name, kind in oracles().items() if kind.live]
+PROTOCOLS = [name for name, one in registry.protocols().items() if one.kind.live]
+
+
+def round_through(name: str, size: int = 20) -> Ask:
+    return Ask.of("which", Who(0, WORD), Which(CandidateList(size)), name, Fraction(1), pad=2)
+
+
+def words_of(ask: Ask, many: int):
+    held = np.arange(many, dtype=np.int32) % ask.oracle.size
+    answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
+    return pack(ask.oracle, ask.oracle.reports(answered, 3))
+
+
+@pytest.mark.parametrize("screen", [True, False])
+@pytest.mark.parametrize("name", LIVE)
+def test_what_is_written_adds_up_to_the_same(name, screen, tmp_path, monkeypatch):
+    monkeypatch.setattr(report_files, "_ROW", 400)
+    monkeypatch.setattr(report_files, "_ROWS", 3)
+    monkeypatch.setattr(report_files, "_FILE", 500)
+    ask = round_through(name)
+    words = words_of(ask, 500)
+    assert save_reports(tmp_path / "r", ask, [words[:7], words[7:]]) == 500
+    assert len(list((tmp_path / "r").glob("*.parquet"))) > 1
+    assert all(one.stat().st_mode & 0o077 == 0 for one in [tmp_path / "r", *(tmp_path / "r").iterdir()])
+    again = round_of(tmp_path / "r")
+    assert again.text() == ask.text()
+    found, expected = add_up_files(tmp_path / "r", again, screen=screen), add_up(ask, lambda: [words], screen=screen)
+    assert found.text() == expected.text()
+    assert found.refused == 0
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_round_of_every_protocol_is_read_from_its_text(name):
+    people = holdings.crowd(12, 200, seed=3)
+    crowd = SimulatedPeople(baskets=holdings.as_baskets(people, 12), seed=7, speed="person")
+    plan = registry.protocol(name)
+    wanted = Wanted(items=12, top=4, epsilon=Fraction(8))
+    _, heard = converse(plan.talk(wanted), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)
+    for one in heard:
+        again = asked(one.ask.text())
+        assert (again.text(), again.oracle) == (one.ask.text(), one.ask.oracle)
+        assert asked(json.dumps(one.ask.form)).oracle == one.ask.oracle
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "This is no question of a round"),
+        ("[1]", "This is no question of a round"),
+        ('{"name": "x", "who": [0, 5]}', "This is no question of a round"),
+        (json.dumps({**round_through("grr").form, "oracle": {"oracle": "none"}}), "There is no oracle 'none' here"),
+        (
+            json.dumps({**round_through("olh").form, "oracle": {**round_through("olh").oracle.form, "buckets": 99}}),
+            "The question has other numbers than olh makes here",
+        ),
+    ],
+)
+def test_a_text_that_is_no_round(text, said):
+    with pytest.raises(InputError, match=said):
+        asked(text)
+
+
+def test_bad_rows_are_refused_one_by_one_and_torn_ones_at_once(tmp_path):
+    ask = round_through("olh")
+    words = words_of(ask, 100)
+    bad = words.copy()
+    bad[:9, 0] &= 0xFFFFFFFE  # an even seed
+    pq.write_table(pa.table({"words": [bad[:50].tobytes(), bad[50:].tobytes(), b""]}), tmp_path / "a.parquet")
+    added = add_up_files(tmp_path / "a.parquet", ask)
+    assert (added.estimate.people, added.refused) == (91, 9)
+    pq.write_table(pa.table({"words": [words.tobytes()[:-4], None]}), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match="2 rows of the column 'words' are no whole number of reports of 12 bytes"):
+        add_up_files(f"{tmp_path}/*.parquet", ask)
+    pq.write_table(pa.table({"what": [1]}), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="has the columns what; reports are in a column 'words'"):
+        add_up_files(tmp_path / "c.parquet", ask)
+    with pytest.raises(InputError, match="There are no Parquet files of reports at"):
+        add_up_files(tmp_path / "nothing", ask)
+    (tmp_path / "d.parquet").write_text("no")
+    with pytest.raises(InputError, match="is no Parquet file"):
+        add_up_files(tmp_path / "d.parquet", ask)
+    with pytest.raises(MisuseError, match="There are reports in"):
+        save_reports(tmp_path, ask, [])
+
+
+def study(folder: Path, **more) -> StudyCollector:
+    """Return a collector with a study whose first round has 60 reports."""
+    collector = collector_in(folder, **more)
+    collector.open_study(
+        StudyPlan(
+            name="tea",
+            title="Tea",
+            asks="Which?",
+            protocol="svim",
+            top=2,
+            epsilon="4",
+            items=tuple("abcdef"),
+            scrub="hand",
+        )
+    )
+    ask = collector.ask("tea", 0)
+    tokens = [hashed(bytes.fromhex(one)) for one in collector.tokens("tea", 60)]
+    upload = Upload(
+        round=0, tokens=tokens, keys=[b"k" * 16] * 60, words=words_of(ask, 60), codes=np.zeros(60, np.uint8)
+    )
+    assert not collector.take("tea", upload).any()
+    return collector
+
+
+def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_path):
+    collector = study(tmp_path / "studies")
+    with pytest.raises(MisuseError, match="Round 0 of the study 'tea' is open: its reports can be written when"):
+        collector.save_reports("tea", 0, tmp_path / "r")
+    collector.close("tea")
+    heard = json.loads(collector.store.rounds("tea")[0].heard)
+    collector.store.close()
+    at = ["--at", str(tmp_path / "studies")]
+    typed = ["study", "reports", "tea", *at, "-o", str(tmp_path / "r")]
+    told = CliRunner().invoke(app, typed)
+    assert told.stdout.split() == f"Wrote 60 reports of round 0 of tea into {tmp_path / 'r'}.".split()
+    found = json.loads(CliRunner().invoke(app, ["study", "add-up", str(tmp_path / "r")]).stdout)
+    assert {name: found[name] for name in heard} == heard
+    assert (found["round"], found["refused"], len(found["values"])) == ("which items", 0, len(heard["supports"]))
+    typed = ["study", "add-up", str(tmp_path / "r"), "-o", str(tmp_path / "sums.json"), "--no-screen"]
+    assert CliRunner().invoke(app, typed).exit_code == 0
+    assert json.loads((tmp_path / "sums.json").read_text())["people"] == 60
+    for wrong, said in {
+        ("study", "add-up", str(tmp_path / "r"), "--master", "local"): "give --engine spark too",
+        ("study", "close", "tea", *at, "--handover", "x"): "give --engine spark too",
+        ("study", "close", "tea", *at, "--engine", "spark", "--master", "a", "--remote", "b"): "Give one of --master",
+        ("study", "add-up", str(tmp_path)): "name its file with --question",
+        ("study", "reports", "tea", "--at", "https://there", "-o", "x"): "hands out no reports",
+        ("study", "reports", "tea", *at, "-o", "x", "--round", "9"): "The study has no such round",
+    }.items():
+        result = CliRunner().invoke(app, list(wrong))
+        assert result.exit_code != 0
+        assert said in str(result.exception), wrong
+    collector = collector_in(tmp_path / "studies")
+    collector.scrub("tea")
+    with pytest.raises(MisuseError, match="is scrubbed: its reports are gone"):
+        collector.save_reports("tea", 0, tmp_path / "again")
+    collector.store.close()
+
+
+def test_a_round_that_cannot_be_added_up_stays_closed_and_is_tried_again(tmp_path):
+    now, tries = [1000.0], []
+
+    def adder(ask, blocks, *, screen):
+        tries.append(screen)
+        if len(tries) < 3:
+            raise ClusterError("Spark's master cannot be reached.")
+        return add_up(ask, blocks, screen=screen)
+
+    collector = study(tmp_path, adder=adder)
+    collector.now = lambda: now[0]
+    with pytest.raises(NotAddedUpError, match="its reports are not added up yet: Spark's master cannot be reached"):
+        collector.close("tea")
+    assert collector.status("tea")["not_added_up"] == "Spark's master cannot be reached."
+    before = collector.store.rounds("tea")[0]
+    assert (before.state, before.heard, before.people) == (RoundState.CLOSED, None, 60)
+    collector.tick()
+    assert len(tries) == 1  # not every half a second
+    now[0] += 61
+    collector.tick()
+    assert (len(tries), collector.store.rounds("tea")[0].state) == (2, RoundState.CLOSED)
+    assert collector.close("tea") == 0
+    after = collector.store.rounds("tea")[0]
+    assert (len(tries), after.state, json.loads(after.heard)["people"]) == (3, RoundState.RELEASED, 60)
+    assert "not_added_up" not in collector.status("tea")
+    collector.tick()
+    assert len(tries) == 3  # what is released is not added up again
+    collector.store.close()

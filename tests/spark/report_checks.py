@@ -1,0 +1,188 @@
+"""Checks of reports that are added up in a cluster, beside this machine's own sums: `suite.py` runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+
+import discreet
+from discreet import registry
+from discreet.collector import report_files
+from discreet.collector.collector import StudyCollector
+from discreet.collector.core import AddedUp
+from discreet.collector.signing import Signer
+from discreet.collector.storage.sqlite import SQLiteStore
+from discreet.collector.study_file import StudyPlan
+from discreet.collector.uploads import Upload, hashed
+from discreet.local.mean_oracle import MeanOracle
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import means, oracles
+from discreet.local.oracle_steps.packing import pack, width
+from discreet.local.study.collect import Collected, collect
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.pair_questions import Folded
+from discreet.local.study.questions import CandidateList, Which
+from discreet.spark import reports
+
+EVERYBODY = Who(0, 2**32)
+NUMBER = Folded(items=4, left=(1, 1), right=(1, 1), low=-4, high=4)
+
+
+def said(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except discreet.DiscreetError as error:
+        return str(error)
+    raise AssertionError("nothing was said")
+
+
+def answers(ask: Ask, many: int, seed: int = 5) -> list[bytes]:
+    """Return what devices send to a round."""
+    mean = isinstance(ask.oracle, MeanOracle)
+    held = np.arange(many, dtype=np.int32) % (ask.oracle.span if mean else ask.oracle.size)
+    answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
+    columns = ask.oracle.reports(answered, seed)
+    written = (ask.oracle.written(columns, row) for row in range(many))
+    return [json.dumps(one, separators=(",", ":")).encode() for one in written]
+
+
+def asks() -> list[Ask]:
+    """Return a round through every oracle, one with published seeds among them."""
+    which = Which(CandidateList(30))
+    made = [Ask.of(name, EVERYBODY, which, name, Fraction(1), pad=2) for name in oracles()]
+    made += [Ask.mean(name, EVERYBODY, NUMBER, name, Fraction(1)) for name in means()]
+    olh = replace(oracles()["olh"].make(Fraction(1), 30, pad=2), seeds=64)
+    assert {one.oracle.name for one in made} == {*registry.oracles()}
+    return [*made, Ask(name="published", who=EVERYBODY, question=which, oracle=olh)]
+
+
+def same(found: AddedUp, expected: Collected) -> None:
+    """Compare what was added up in a cluster with what was here."""
+    assert found.estimate.people == expected.estimate.people
+    assert found.estimate.supports.tolist() == expected.estimate.supports.tolist()
+    assert found.estimate.values.tolist() == expected.estimate.values.tolist()
+    assert (found.refused, found.left_out) == (len(expected.refused), len(expected.left_out))
+    assert found.alarms == tuple(map(str, expected.alarms))
+
+
+def test_reports_of_every_oracle(session: Any) -> None:
+    every = asks()
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        every = [one for one in every if one.name in ("olh", "duchi")]
+
+    def compare(ask: Ask) -> None:
+        sent = [b"nonsense", *answers(ask, 200), b'{"value":-1}', b""]
+        frame = session.createDataFrame(pa.table({"report": sent}))
+        same(reports.add_up_reports(frame, ask.text(), screen=False), collect(ask, sent))
+
+    with ThreadPoolExecutor(4) as several:
+        assert len(list(several.map(compare, every))) == len(every)
+
+
+def test_reports_that_are_screened(session: Any) -> None:
+    # Liars who name the same values are left out in the cluster as they are here, and a table that travels in pieces.
+    which = Which(CandidateList(300))
+    ask = Ask.of("which", EVERYBODY, which, "privset", Fraction(1), pad=3)
+    lie = {"values": sorted([*range(100, 110), *range(ask.frequencies.many - 10)])}  # type: ignore[attr-defined]
+    sent = [*answers(ask, 1500), *[json.dumps(lie, separators=(",", ":")).encode()] * 100, b"nonsense"]
+    expected = collect(ask, sent, screen=True)
+    assert len(expected.left_out) >= 100
+    frame = session.createDataFrame(pa.table({"report": sent})).repartition(9)
+    same(reports.add_up_reports(frame, ask), expected)
+    oracle = replace(oracles()["olh"].make(Fraction(1), 300, pad=2), seeds=1024)
+    ask = Ask(name="published", who=EVERYBODY, question=which, oracle=oracle)
+    sent = answers(ask, 3_000)
+    frame = session.createDataFrame(pa.table({"report": sent})).repartition(3)
+    with patch.object(reports, "_PIECE", 2_000):
+        same(reports.add_up_reports(frame, ask, screen=False), collect(ask, sent))
+    # Most partitions are empty, and then all of them.
+    last = frame.where("report > '{\"seed\":99'")
+    kept = [one for one in sent if one > b'{"seed":99']
+    assert 0 < len(kept) < 60
+    same(reports.add_up_reports(last.repartition(7, "report"), ask), collect(ask, kept, screen=True))
+    same(reports.add_up_reports(last.where("false"), ask), collect(ask, [], screen=True))
+
+
+def test_reports_of_files(session: Any) -> None:
+    ask = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "wheel", Fraction(1), pad=2)
+    sent = answers(ask, 5_000)
+    words = pack(ask.oracle, ask.oracle.read(sent).columns)
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        with patch.multiple(report_files, _ROW=6_000, _FILE=1, _ROWS=3):
+            assert report_files.save_reports(place, ask, [words[:4_000], words[4_000:]]) == 5_000
+        assert len(list(place.glob("*.parquet"))) > 1
+        expected = collect(ask, sent, screen=True)
+        same(reports.add_up_reports(place, (place / "round.json").read_text()), expected)
+        same(report_files.add_up_files(place, ask), expected)
+        other = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "grr", Fraction(1))
+        wide = Ask.of("which", EVERYBODY, Which(CandidateList(300)), "privset", Fraction(1), pad=3)
+        assert 6_000 % (4 * width(wide.oracle))
+        # Words of another round are refused one by one where they can be, and otherwise told at once.
+        assert reports.add_up_reports(place, other, screen=False).refused > 4_000
+        assert "are no whole number of reports of" in said(lambda: reports.add_up_reports(place, wide))
+        strange = session.createDataFrame(pa.table({"words": ["a"]}))
+        assert "The column 'words' of reports is binary" in said(lambda: reports.add_up_reports(strange, ask))
+        nothing = session.createDataFrame(pa.table({"what": ["a"]}))
+        assert "has the columns what; reports are in a column 'words'" in said(
+            lambda: reports.add_up_reports(nothing, ask)
+        )
+        assert said(lambda: reports.add_up_reports(f"{folder}/no", ask)).startswith("Spark finds no file at")
+
+
+def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
+    plan = StudyPlan(
+        name="handed", title="Handed over", asks="Which?", protocol="svim", top=2, epsilon="4", items=tuple("abcdefgh")
+    )
+    with TemporaryDirectory() as folder:
+        adder = reports.SparkAdder(folder=Path(folder) / "passing", session=session)
+        signer = Signer.of(Path(folder))
+        here = StudyCollector(SQLiteStore(Path(folder) / "here.db"), signer)
+        there = StudyCollector(SQLiteStore(Path(folder) / "there.db"), signer, adder=replace(adder, session=object()))
+        for one in (here, there):
+            one.open_study(plan)
+            ask = one.ask("handed", 0)
+            assert ask is not None
+            words = pack(ask.oracle, ask.oracle.read(answers(ask, 400)).columns)
+            tokens = [hashed(bytes.fromhex(token)) for token in one.tokens("handed", len(words))]
+            keys, codes = [bytes(15) + b"k"] * len(words), np.zeros(len(words), np.uint8)
+            upload = Upload(round=0, tokens=tokens, keys=keys, words=words, codes=codes)
+            assert not one.take("handed", upload).any()
+        here.close("handed")
+        # Where Spark fails nothing is released: the round waits, and is not tried again at once by itself.
+        told = said(lambda: there.close("handed"))
+        assert told.startswith("Round 0 of the study 'handed' is closed, and its reports are not added up yet: ")
+        assert "not_added_up" in there.status("handed")
+        with patch.object(there, "advance", side_effect=AssertionError):
+            there.tick()
+        assert there.progress("handed")["rounds"][0]["state"] == "closed"
+        assert there.store.rounds("handed")[0].heard is None
+        # Whoever asks for it tries again: then the round is released as it is here, and the next one is asked.
+        there._adder = adder
+        there.close("handed")
+        assert "not_added_up" not in there.status("handed")
+        assert not any((Path(folder) / "passing").iterdir())
+        left, right = (one.store.rounds("handed") for one in (here, there))
+        assert [(one.state, one.ask, one.heard) for one in left] == [(one.state, one.ask, one.heard) for one in right]
+        assert [str(one.state) for one in right] == ["scrubbed", "open"]
+
+
+CHECKS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
+    one.__name__: (one, kinds)
+    for one, kinds in [
+        (test_reports_of_every_oracle, ("cluster", "connect")),
+        (test_reports_that_are_screened, ("cluster",)),
+        (test_reports_of_files, ("cluster",)),
+        (test_a_collector_hands_its_rounds_to_spark, ("cluster",)),
+    ]
+}
