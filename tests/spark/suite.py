@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -343,6 +344,41 @@ def test_files(session: Any) -> None:
             assert spread.vocabulary == local.vocabulary
             assert len(spread) == len(local)
             assert np.array_equal(spread.item_counts, local.item_counts)
+        odd = Path(folder, "odd.csv")
+        odd.write_text('who,what\n1,"a ""b"" c"\n2,"two\nlines"\n3,"a\\"\n')
+        assert list(discreet.read(str(odd), engine="spark", **COLUMNS).vocabulary) == list(
+            discreet.read(odd, **COLUMNS).vocabulary
+        )
+        odd.write_text("who,what\n1,a\n2\n")
+        assert "more or fewer fields than the heading" in _said(
+            lambda: discreet.read(str(odd), engine="spark", **COLUMNS)
+        )
+
+
+@check("cluster")
+def test_what_changes_is_seen(session: Any) -> None:
+    import tempfile
+
+    import pyarrow.parquet
+    from pyspark.sql import functions as sql
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/sales.parquet"
+        for people in (30, 90):  # the same items, and another file of the same name
+            pyarrow.parquet.write_table(table_of([["a", "b"]] * people), path)
+            one = discreet.read(path, engine="spark", **COLUMNS)
+            assert len(one) == people
+            assert one.item_counts.tolist() == [people, people]
+            two = discreet.read(path, engine="spark", **COLUMNS)
+            del two
+            assert one.item_counts.tolist() == [people, people]
+    new = sql.udf(lambda: random.Random().getrandbits(40), "bigint").asNondeterministic()
+    moving = session.range(20).select(sql.col("id").alias("who"), new().alias("what"))
+    assert "The table changed while it was read" in _said(lambda: discreet.read(moving, **COLUMNS))
+    dropped = pa.table({"who": pa.array([1, None, 2]), "what": ["a", "secret", "b"], "by": ["n", "q", "s"]})
+    local, spread = both(session, dropped, nulls="drop", by="by", labels="names")
+    assert spread.vocabulary == local.vocabulary
+    assert spread.segment_labels == local.segment_labels
 
 
 @check("cluster")
@@ -380,6 +416,7 @@ def test_the_cluster_forgets_what_nothing_knows_of(session: Any) -> None:
     assert frame.storageLevel.useDisk
     del spread
     gc.collect()
+    both(session, table_of([["c"]]))
     assert not frame.storageLevel.useDisk
 
 

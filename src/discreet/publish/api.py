@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..baskets.core import AnyBaskets, Baskets, Item
 from ..checks import several, switch
 from ..curator.mechanism import Mechanism
-from ..errors import ClusterError, MisuseError, told
+from ..errors import DiscreetError, MisuseError, told
 from ..privacy.budget import Relation
 from ..privacy.ledger.account import Price
 from ..privacy.sampling.sources import SystemSource
@@ -370,9 +370,12 @@ def answer(
     try:
         for name, one in jobs.items():
             done[name] = carry_out(one, source, began)
-    except ClusterError as error:
-        # Whether a cluster does its work depends on the data too, so there is nothing to give back.
-        raise ClusterError(" ".join(filter(None, (str(error), str(receipt))))) from error
+    except DiscreetError as error:
+        # Whether a cluster does its work depends on the data too, so there is nothing to give back. Who asked to be
+        # told of the receipt has it.
+        if paid is not None or not str(receipt):
+            raise
+        raise type(error)(f"{error} {receipt}") from error
     if progress is not None:
         progress(1.0)
     digests = [release.digest() for release in done.values()]

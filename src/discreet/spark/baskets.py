@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias, TypeVar
@@ -16,7 +15,7 @@ from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import People, Truncation
 from .blocks import Block, Numbered, joined, read_blocks
-from .session import Cluster
+from .session import FORGOTTEN, Cluster
 from .sums import Result, put_together, slot_here
 
 T = TypeVar("T")
@@ -36,8 +35,11 @@ class StoredBlocks:
     codes: int
 
     def kept(self) -> StoredBlocks:
-        """Let the cluster forget the blocks when nothing here knows of them any more."""
-        finalize(self, _forget, self.frame).atexit = False
+        """Let the cluster forget the blocks, with its next step, when nothing here knows of them any more.
+
+        Not at once: what is thrown away may be so in the middle of a call to Java.
+        """
+        finalize(self, FORGOTTEN.append, self.frame).atexit = False
         return self
 
 
@@ -66,12 +68,6 @@ class BlockView:
         for step in self.steps:
             baskets = step(baskets)
         return baskets, copies
-
-
-def _forget(frame: Any) -> None:
-    # The session may be gone, and whatever it held with it.
-    with suppress(Exception):
-        frame.unpersist()
 
 
 def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:

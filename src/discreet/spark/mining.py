@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
 from ..checks import UNBOUNDED
-from ..errors import LimitError
+from ..errors import ClusterError, LimitError
 from ..exact.engine import LocalEngine
 from ..exact.query import Supports
 from ..exact.search import FoundArrays, Progress, SearchBounds, assemble_sets, too_many
@@ -162,6 +162,7 @@ class Miner:
             try:
                 itemsets, counts = within.frequent(count, most, wanted.limit, parts)
             except LimitError:
+                within.check_limit(count, most, wanted, parts)
                 parts //= 4  # parts that are mined at a larger share of the threshold find less by chance
                 continue
             if int((itemsets.sizes >= wanted.least).sum()) < wanted.top and count > wanted.count:
@@ -187,25 +188,44 @@ class Miner:
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of a rank, as :meth:`ExactEngine.count_of_rank` says."""
         wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
-        # Ranks a little further down are likely to be asked for next.
-        count = self._guess(replace(wanted, top=_FURTHER * k), None, _NOTHING) or self._guess(wanted, None, _NOTHING)
+        # Ranks a little further down are likely to be asked for next. Where a sample says too little, what it cannot
+        # tell apart is a start.
+        further = replace(wanted, top=_FURTHER * k)
+        count = self._guess(further, None, _NOTHING) or self._guess(wanted, None, _NOTHING) or self._least_told
+        many, few = 0, None  # at this count there are more than may be looked at, and at that one too few
         while (parts := self._parts_at(count)) > 1:
             try:
                 itemsets, counts = self.frequent(count, longest, max(2 * work, _FURTHER * k), parts)
             except LimitError:
-                # More are held by more people than may be looked at: the count of that rank is what counts then.
-                deeper = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
-                higher = self._guess(deeper, None, _NOTHING)
-                if higher <= count:
+                many = max(many, count)
+                if few is None:
+                    # The count of the last that may be looked at is what counts then.
+                    deepest = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
+                    count = max(2 * count, self._guess(deepest, None, _NOTHING))
+            else:
+                right = counts[itemsets.sizes >= least]
+                if len(right) >= k or len(counts) >= work:
+                    return max(_ranked(right, k), _ranked(counts, work))
+                few = count
+                count //= 2
+            if many and few is not None:
+                count = (many + few) // 2
+                if count <= many:
                     break
-                count = higher
-                continue
-            right = counts[itemsets.sizes >= least]
-            if len(right) >= k or len(counts) >= work:
-                return max(_ranked(right, k), _ranked(counts, work))
-            count //= 2
         alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
         return int(self._in_one_part(alone, "ranking"))
+
+    def check_limit(self, count: int, most: int, wanted: SearchBounds, parts: int) -> None:
+        """Raise where there really are more itemsets than the limit; a part by itself may find more by chance."""
+        beyond = replace(wanted, count=1, least=1, most=most, top=wanted.limit + 1)
+        higher = self._guess(beyond, None, _NOTHING)
+        if higher > count:
+            try:
+                found = len(self.frequent(higher, most, wanted.limit, parts)[1])
+            except LimitError:
+                return
+            if found > wanted.limit:
+                raise LimitError(too_many(wanted))
 
     def _parts_at(self, count: int) -> int:
         """Return in how many parts people may be mined so that each has a threshold worth mining at."""
@@ -228,6 +248,12 @@ class Miner:
         last = int(counts[wanted.top - 1])
         return max(0, int((last - 3 * last**0.5) / share))
 
+    @property
+    def _least_told(self) -> int:
+        """How many people a sample tells apart from nobody."""
+        share = self._sample[1] if self.baskets.blocks.partitions > 1 else 0.0
+        return int(_TOLD / share) if share else 0
+
     @cached_property
     def _sample(self) -> tuple[LocalEngine, float]:
         """Some of the people, no more than the driver holds easily, and which share of all they are."""
@@ -239,6 +265,11 @@ class Miner:
     def _in_one_part(self, part: Any, what: str) -> Any:
         """Let one task look at everyone."""
         held = self.baskets
+        if held.blocks.codes + held.blocks.people >= np.iinfo(np.int32).max:
+            raise ClusterError(
+                "So few people hold what was asked for that all baskets would have to be looked at together, and there "
+                "are too many for that: ask for what more people hold."
+            )
         stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
         return reduced(held.cluster, stored, held.view, part, _never, what)
 
@@ -275,7 +306,9 @@ class Miner:
                 if below < 0:
                     raise LimitError(too_many(wanted))
                 likely = added.where((sql.length("items") > 0) & (sql.col("over") + below >= count))
-                table = cluster.collected(likely)
+                table = cluster.collected(likely.limit(_ROOM * limit + 1))
+                if len(table) > _ROOM * limit:
+                    raise LimitError(too_many(wanted))
             finally:
                 added.unpersist()
         counts = table.column("over").to_numpy() + below

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.build import Rows, finish, parse_labels, sort_labels
+from ..baskets.build import Labels, Rows, finish, parse_labels, sort_labels
 from ..baskets.call import Call
 from ..baskets.columns import Column, Table
 from ..baskets.core import Codes, Segments, Vocabulary, starts
@@ -29,7 +29,7 @@ from ..kernels.truncate import keep_some
 from ..wording import number_of
 from .baskets import BlockView, SparkBaskets, StoredBlocks
 from .blocks import CODES, NARROW, SCHEMA, Block, Numbered, written
-from .session import Cluster, session_for
+from .session import Cluster, TableChangedError, session_for
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _EVENTS = "person {person}, code int, segment int"
@@ -99,7 +99,10 @@ def _opened(cluster: Cluster, source: Any, call: Call) -> tuple[Any, bool]:
     with cluster.step("opening files"):
         if form in ("csv", "tsv"):
             between = call.delimiter or ("\t" if form == "tsv" else ",")
-            return reader.csv(place, header=True, sep=between, inferSchema=False), True
+            # Quotes as everybody writes them, lines in quotes, and no row of another length: as files are read here.
+            rules: dict[str, Any] = {"quote": '"', "escape": '"', "multiLine": True, "mode": "FAILFAST"}
+            reader = reader.option("columnPruning", "false")
+            return reader.csv(place, header=True, sep=between, inferSchema=False, **rules), True
         if call.delimiter is not None:
             call.refuse(f"{place} is not CSV", "delimiter")
         return getattr(reader, form)(place), False
@@ -127,14 +130,14 @@ class _Reader:
                 raise MisuseError(told("{person=} needs {item=}, the column of the items."))
             person, item = self._person(call.person), self._items(call.item, "item")
             by = None if call.by is None else self._items(call.by, "by")
-        found, vocabulary, table = self._vocabulary(item)
+        found, vocabulary, table = self._vocabulary(item, person, call.kind())
         capped = None
         if max_items is not None:
             secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
             capped = max_items, int.from_bytes(secret), vocabulary.identities
         parts, segments = None, None
         if by is not None:
-            parts, segments, places = self._vocabulary(by)
+            parts, segments, places = self._vocabulary(by, person, None)
         items = len(vocabulary)
         with self.cluster.step("making one basket a person"):
             if person is None:
@@ -164,6 +167,8 @@ class _Reader:
         except BaseException:
             frame.unpersist()
             raise
+        if sums["left_out"]:
+            log.info("%s: left out %s without a person.", self.name, number_of(sums["left_out"], "row"))
         merged = sums["merged"]
         if merged:
             log.info("%s: merged %s of an item in a basket.", self.name, number_of(merged, "repeat"))
@@ -215,7 +220,11 @@ class _Reader:
 
     def _partitions(self) -> int:
         """Return over how many partitions people are laid out: few where there are few, and none too large."""
-        events = int(self.cluster.collected(self.frame.groupBy().count()).column("count")[0].as_py())
+        from pyspark.sql import functions as sql
+
+        item = self._table.find(self.call.item or "", "item")
+        each = sql.greatest(sql.size(sql.col(item.sql)), sql.lit(1)) if item.type.startswith("array") else sql.lit(1)
+        events = int(self.cluster.collected(self.frame.agg(sql.sum(each).alias("events"))).column(0)[0].as_py() or 0)
         return max(1, min(self.cluster.parallelism, events // _SMALL), -(-events // _LARGE))
 
     @cached_property
@@ -316,7 +325,7 @@ class _Reader:
         self.call.refuse(f"{self.name} is read with one basket per row, without people", "nulls")
         return self._items(lists[0].name, "item")
 
-    def _vocabulary(self, column: _Chosen) -> tuple[bytes, Vocabulary, Codes]:
+    def _vocabulary(self, column: _Chosen, person: _Chosen | None, kind: Labels) -> tuple[bytes, Vocabulary, Codes]:
         """Return the labels as they occur (in Arrow's bytes), what they are called, and the code of each."""
         import pyarrow as pa
         from pyspark.sql import functions as sql
@@ -324,7 +333,9 @@ class _Reader:
         value = column.sql
         if self._table.find(column.name, "item").type.startswith("array"):
             value = sql.explode(value)
-        distinct = self.frame.select(value.alias("label")).where("label is not null").distinct()
+        # What nobody has is not listed: rows without a person are left out.
+        people = self.frame if person is None else self.frame.where(person.sql.isNotNull())
+        distinct = people.select(value.alias("label")).where("label is not null").distinct()
         with self.cluster.step("listing the items"):
             table = self.cluster.collected(distinct.limit(MOST_ITEMS + 1))
         if len(table) > MOST_ITEMS:
@@ -333,7 +344,6 @@ class _Reader:
         if isinstance(found, pa.ChunkedArray):
             found = pa.concat_arrays([*found.chunks, pa.array([], found.type)])
         found = found.cast(pa.int64() if pa.types.is_integer(found.type) else pa.large_string())
-        kind = self.call.kind()
         if self.untyped and kind is None and parse_labels(found, plain=True)[0] is not None:
             kind = "numbers"
         vocabulary, codes = sort_labels(found, kind, self.name)
@@ -358,7 +368,10 @@ def _codes_of(values: Any, labels: Any, table: Codes) -> NDArray[np.int32]:
 
     if isinstance(labels, pa.ChunkedArray):
         labels = pa.concat_arrays([*labels.chunks, pa.array([], labels.type)])
-    places = pc.index_in(values.cast(labels.type), value_set=labels).fill_null(-1).to_numpy(zero_copy_only=False)
+    found = pc.index_in(values.cast(labels.type), value_set=labels)
+    if found.null_count != values.null_count:
+        raise TableChangedError
+    places = found.fill_null(-1).to_numpy(zero_copy_only=False)
     codes: NDArray[np.int32] = np.append(table, np.int32(-1))[places].astype(np.int32)
     return codes
 
@@ -375,6 +388,9 @@ def _coded(
 
     labels, segments = _labels(found), None if parts is None else _labels(parts)
     for batch in batches:
+        nobody = batch.column(0).null_count
+        if nobody:
+            batch = batch.filter(batch.column(0).is_valid())
         people, items = batch.column(0), batch.column(1)
         marks = np.full(len(batch), -1, np.int32)
         if segments is not None and places is not None:
@@ -390,13 +406,9 @@ def _coded(
             people, marks = people.take(pa.array(owners)), marks[owners]
         else:
             codes = _codes_of(items, labels, table)
-        nobody = people.null_count
         if nobody:
-            there = people.is_valid()
-            kept = there.to_numpy(zero_copy_only=False)
-            people, codes, marks = people.filter(there), codes[kept], marks[kept]
             people = pa.concat_arrays([people, pa.nulls(1, people.type)])
-            codes, marks = np.append(codes, np.int32(batch.column(0).null_count)), np.append(marks, np.int32(-1))
+            codes, marks = np.append(codes, np.int32(nobody)), np.append(marks, np.int32(-1))
         yield pa.RecordBatch.from_arrays(
             [people, pa.array(codes, pa.int32()), pa.array(marks, pa.int32())], names=["person", "code", "segment"]
         )

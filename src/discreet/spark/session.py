@@ -11,11 +11,12 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +28,11 @@ from ..errors import ClusterError, InputError, LimitError, MisuseError
 JAVA = 17
 _INSTALL = "pip install 'discreet[spark]'"
 _STEP = "discreet: "
+_DESCRIPTION = "spark.job.description"
 _PATIENCE = 10.0  # seconds that an address has to answer
+
+# Data frames that were kept in the cluster and that nothing knows of any more: the next step lets go of them.
+FORGOTTEN: list[Any] = []
 
 log = logging.getLogger("discreet")
 
@@ -50,6 +55,10 @@ class Cluster:
         """Name a step in Spark's own pages, and turn what goes wrong in it into one sentence."""
         tag = re.sub(r"[^\w ]", " ", _STEP + what).replace(" ", "-")
         with clear_errors():
+            before = None if self.connect else self.session.sparkContext.getLocalProperty(_DESCRIPTION)
+            while FORGOTTEN:
+                with suppress(Exception):  # its session may be gone, and it with that
+                    FORGOTTEN.pop().unpersist()
             self.session.addTag(tag)
             if not self.connect:
                 self.session.sparkContext.setJobDescription(_STEP + what)
@@ -58,7 +67,7 @@ class Cluster:
             finally:
                 self.session.removeTag(tag)
                 if not self.connect:
-                    self.session.sparkContext.setJobDescription(None)
+                    self.session.sparkContext.setJobDescription(before)
 
     def collected(self, frame: Any) -> Any:
         """Return a small data frame as an Arrow table, and tell how far its tasks are meanwhile."""
@@ -125,12 +134,21 @@ def _versions() -> dict[str, str]:
     return {"Python": python, "discreet": __version__, "numpy": version("numpy")}
 
 
+class TableChangedError(Exception):
+    """A table has values that it had not when they were listed."""
+
+
 class _Guarded:
-    """Work that executors run. What it raises there may hold values of the data, so only its kind is told."""
+    """Work that executors run. What it raises there may hold values of the data, so only its kind is told.
+
+    No two are equal: Spark keeps what it has computed by its plan, and a file that was written anew has the plan of the
+    one before it.
+    """
 
     def __init__(self, work: Callable[[Iterable[Any]], Iterator[Any]], versions: dict[str, str]) -> None:
         self._work = work
         self._versions = versions
+        self._own = token_hex(8)
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Run in an executor, one thread a task: the cores are Spark's to give."""
@@ -147,6 +165,8 @@ class _Guarded:
             yield from self._work(batches)
         except LimitError:
             raise RuntimeError("discreet-limit:") from None
+        except TableChangedError:
+            raise RuntimeError("discreet-changed:") from None
         except MemoryError:
             raise RuntimeError("discreet-memory:") from None
         except Exception as error:
@@ -290,6 +310,15 @@ def _told(error: Exception) -> Exception:
             f"The executors run other versions: {found[1]}. Install the driver's there, in the Python that "
             "PYSPARK_PYTHON names."
         )
+    if "discreet-changed:" in text:
+        return InputError(
+            "The table changed while it was read: it has items now that it had not when they were listed. Write it "
+            "out, or cache it, and read that."
+        )
+    if "MALFORMED_RECORD" in text or "MALFORMED_CSV" in text:
+        return InputError(
+            "Some lines have more or fewer fields than the heading, or quotes that do not end: correct them."
+        )
     if "discreet-limit:" in text:
         return LimitError("A part of these baskets has more patterns than fit: ask for fewer, or for shorter ones.")
     if "discreet-memory:" in text or re.search(r"OutOfMemoryError|MemoryError|exited with code 137|Killed", text):
@@ -320,10 +349,16 @@ def _told(error: Exception) -> Exception:
         return ClusterError(
             "Spark Connect cannot be reached: is the address right, as in sc://host:15002, and is it up?"
         )
+    if found := re.search(
+        r"ClassNotFoundException: Class ([\w.$]+)|UnsupportedFileSystemException: [^\"]*?\"(\w+)\"", text
+    ):
+        return ClusterError(f"Spark lacks what reads such addresses ({found[1] or found[2]}): see spark.jars.packages.")
     if found := re.search(r"\[PATH_NOT_FOUND\][^:]*: ?(\S+)", text):
         return InputError(f"Spark finds no file at {found[1].rstrip('.')}.")
-    if re.search(r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text):
-        kind = found[1] if (found := re.search(r"\[([A-Z_]{4,})[\].]", text)) else "the job was aborted"
-        return ClusterError(f"Spark gave up on a job ({kind}): its own pages say why.")
     kind = found[1] if (found := re.search(r"\[([A-Z_]{4,})[\].]", text)) else type(error).__name__
-    return ClusterError(f"Spark failed ({kind}): its own pages say why.")
+    # Names of classes and of conditions are not data; what stands behind them may be.
+    causes = dict.fromkeys(re.findall(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", text))
+    told_of = ", ".join([kind, *list(causes)[:3]])
+    if re.search(r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text):
+        return ClusterError(f"Spark gave up on a job ({told_of}): its log and its pages say why.")
+    return ClusterError(f"Spark failed ({told_of}): its log and its pages say why.")
