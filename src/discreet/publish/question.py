@@ -41,7 +41,7 @@ _SEGMENTS = told(
 
 
 def prepare(
-    baskets: AnyBaskets | Any,
+    baskets: Baskets | Any,
     *,
     top: int | None = None,
     min_support: Any = None,
