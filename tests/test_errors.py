@@ -118,8 +118,8 @@ def test_the_table_of_options_holds_what_there_is():
     assert set(OPTIONS.values()) <= options()
     # Whatever is both a parameter and an option of the same name is in the table.
     both = {name for name in parameters() if "--" + name.replace("_", "-") in options()}
-    # A name of a ledger is one of many names, the scores of `rank` are a file's, and the question of `release_by` is all
-    # that `release` takes, while that of `study add-up` is a file.
+    # A name of a ledger is one of many names, the scores of `rank` are a file's, and the question of `release_by` is
+    # all that `release` takes, while that of `study add-up` is a file.
     assert both - {"name", "question", "scores"} <= OPTIONS.keys(), "name these in errors.py, so that messages can"
 
 
