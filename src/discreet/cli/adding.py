@@ -71,10 +71,15 @@ class AddingUp:
     remote: AddingRemote = None
 
     def __post_init__(self) -> None:
-        if self.engine is None and (self.master is not None or self.remote is not None):
-            raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
-        if self.master is not None and self.remote is not None:
-            raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
+        check_place(self.engine, self.master, self.remote)
+
+
+def check_place(engine: str | None, master: str | None, remote: str | None) -> None:
+    """See that an address is one of Spark's, where Spark is asked for."""
+    if engine is None and (master is not None or remote is not None):
+        raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
+    if master is not None and remote is not None:
+        raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
 
 
 @dataclass(frozen=True)

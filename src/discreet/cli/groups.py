@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
-from ..errors import MisuseError
 from . import options as given
+from .adding import check_place
 from .input import given_input
 from .output import check, emit
 from .progress import ProgressBar
@@ -102,9 +102,8 @@ class ClusterReading(ReadingOptions):
 
     def start(self) -> None:
         """Start Spark, or find it."""
+        check_place(self.engine, self.master, self.remote)
         if self.engine is None:
-            if self.master is not None or self.remote is not None:
-                raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
             return
         with ProgressBar("starting Spark"):
             import_module("discreet.spark.session").session_for(self.master, self.remote, quiet=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias, TypeVar
 from weakref import finalize
@@ -109,7 +109,7 @@ class SparkBaskets(RemoteBaskets):
     view: BlockView
     column: str | None = None
     segment_vocabulary: Vocabulary | None = None
-    merged: int = field(default=0)
+    merged: int = 0
 
     def __len__(self) -> int:
         return self._people

@@ -44,9 +44,9 @@ class SparkEngine(ExactEngine):
         stored, view = held.blocks, held.view
         if isinstance(query, People) and not held.filtered:
             return np.array([held.blocks.people], np.int64)
-        if isinstance(query, Supports) and query.truncation is None:
-            return self._miner.counts(query.itemsets)
-        if isinstance(query, Supports) and query.truncation is not None:
+        if isinstance(query, Supports):
+            if query.truncation is None:
+                return self._miner.counts(query.itemsets)
             stored, view = self._numbered(query.truncation.longest)
         return reduced(held.cluster, stored, view, partial(_answer, query=query), np.add, _named(query))
 

@@ -7,8 +7,8 @@ count is known by that. Where some did not, they hold it less often than their t
 the few others are counted in one more pass. Baskets are never shuffled.
 
 The share of a threshold has to be worth mining at: the lower it is, the fewer and larger the parts, down to one, which
-then is the local miner's own answer. Where the count of a rank is wanted, a sample of people says which patterns may
-have it; counted over everyone, those give a threshold from below, and mining at it gives the answer exactly.
+then is the local miner's own answer. Where the count of a rank is wanted, a sample of people says at which threshold to
+begin; it is lowered until enough is found, so that the answer is exact whatever the sample.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
+from ..baskets.recoding import only
 from ..checks import UNBOUNDED
 from ..errors import ClusterError, LimitError
 from ..exact.engine import LocalEngine
@@ -147,9 +148,7 @@ class Miner:
         if len(prefix):
             inner = inner.holding(prefix)
         if allowed is not None:
-            table = np.full(baskets.items, -1, np.int32)
-            table[allowed] = np.arange(len(allowed), dtype=np.int32)
-            inner = inner.recoded(table, baskets.vocabulary)
+            inner = only(inner, allowed)
         if inner is not baskets:
             within = Miner(inner)
         count = wanted.count
@@ -175,7 +174,7 @@ class Miner:
             if allowed is not None:
                 itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
                 wider = np.zeros(baskets.items, np.int64)
-                wider[allowed] = held[: len(allowed)]
+                wider[allowed] = held
                 held = wider
             right = replace(wanted, count=count)
             return assemble_sets(itemsets, counts, held=held, people=len(inner), prefix=prefix, wanted=right)

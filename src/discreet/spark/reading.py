@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..baskets.build import Labels, Rows, finish, parse_labels, sort_labels
 from ..baskets.call import Call
 from ..baskets.columns import Column, Table
-from ..baskets.core import Codes, Segments, Vocabulary, starts
+from ..baskets.core import Codes, Offsets, Segments, Vocabulary, starts
 from ..baskets.recoding import MOST_ITEMS
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..kernels.truncate import keep_some
@@ -376,6 +376,19 @@ def _codes_of(values: Any, labels: Any, table: Codes) -> NDArray[np.int32]:
     return codes
 
 
+def _unlisted(lists: Any, labels: Any, table: Codes) -> tuple[Offsets, Codes]:
+    """Return where the events of each row begin, and their codes; an empty row has one, -1: it exists."""
+    import pyarrow.compute as pc
+
+    sizes = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    places = starts(np.maximum(sizes, 1))
+    codes = np.full(places[-1], -1, np.int32)
+    codes[np.repeat(places[:-1] - starts(sizes)[:-1], sizes) + np.arange(int(sizes.sum()))] = _codes_of(
+        lists.flatten(), labels, table
+    )
+    return places, codes
+
+
 def _coded(
     batches: Iterable[Any], found: bytes, table: Codes, parts: bytes | None = None, places: Codes | None = None
 ) -> Iterator[Any]:
@@ -384,7 +397,6 @@ def _coded(
     Rows without a person are left out; how many they are goes along, as the code of nobody.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     labels, segments = _labels(found), None if parts is None else _labels(parts)
     for batch in batches:
@@ -396,13 +408,8 @@ def _coded(
         if segments is not None and places is not None:
             marks = _codes_of(batch.column(2), segments, places)
         if pa.types.is_list(items.type) or pa.types.is_large_list(items.type):
-            sizes = pc.list_value_length(items).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-            # An empty list leaves a row without an item: its person exists.
-            codes = np.full(int(np.maximum(sizes, 1).sum()), -1, np.int32)
-            at = np.repeat(starts(np.maximum(sizes, 1))[:-1], sizes)
-            inside = np.arange(int(sizes.sum())) - np.repeat(starts(sizes)[:-1], sizes)
-            codes[at + inside] = _codes_of(items.flatten(), labels, table)
-            owners = np.repeat(np.arange(len(sizes)), np.maximum(sizes, 1))
+            places_of, codes = _unlisted(items, labels, table)
+            owners = np.repeat(np.arange(len(items)), np.diff(places_of))
             people, marks = people.take(pa.array(owners)), marks[owners]
         else:
             codes = _codes_of(items, labels, table)
@@ -513,16 +520,9 @@ def _from_lists(batches: Iterable[Any], found: bytes, table: Codes, items: int, 
 
 
 def _listed(batches: Iterable[Any], labels: Any, table: Codes, items: int, cap: Any) -> Iterator[Block]:
-    import pyarrow.compute as pc
-
     for batch in batches:
         lists = batch.column(0)
-        sizes = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        codes = _codes_of(lists.flatten(), labels, table)
-        # As events: a row that is empty has one that says so.
-        places = starts(np.maximum(sizes, 1))
-        events = np.full(places[-1], -1, np.int32)
-        events[np.repeat(places[:-1] - starts(sizes)[:-1], sizes) + np.arange(len(codes))] = codes
+        places, events = _unlisted(lists, labels, table)
         begun = np.zeros(len(events), np.bool_)
         begun[places[:-1]] = True
         if len(batch):
