@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet import atomic_write
 from discreet.atomic_write import check_place, written
 from discreet.errors import DiscreetError
 from discreet.privacy.ledger.anchor import AnchorFile
@@ -114,3 +115,42 @@ def test_an_interrupted_call_is_told(tmp_path, monkeypatch):
     with pytest.raises(DiscreetError) as told:
         check_place(tmp_path / "a.csv")
     assert str(told.value) == f"Cannot write {tmp_path / 'a.csv'}: Interrupted system call. Nothing was changed."
+
+
+def test_an_interrupt_between_any_two_steps_leaves_nothing(tmp_path):
+    # Python interrupts between lines: here before each line that the module runs, one after the other.
+    target = tmp_path / "patterns.json"
+    target.write_text("earlier")
+    place = 0
+    while _interrupted_at(place, target):
+        assert [path.name for path in tmp_path.iterdir()] == ["patterns.json"], f"line {place}"
+        place += 1
+    assert place > 30
+    assert target.read_text() == "new"
+
+
+def _interrupted_at(place, target):
+    """Write a file, with an interrupt before the line of this number; say whether there were so many lines."""
+    left = place
+
+    def trace(frame, event, _):
+        nonlocal left
+        if frame.f_code.co_filename != atomic_write.__file__:
+            return None
+        if event == "line":
+            left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        atomic_write.check_place(target)
+        with atomic_write.written(target) as file:
+            file.write(b"new")
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return left < 0

@@ -51,22 +51,13 @@ def written(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[
         return
     target = shown.resolve()
     mode = _mode_of(target, shown, private)
-    beside, stream, held = _created(target, shown)
-    try:
-        with _told(shown):
-            with stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.chmod(mode)
-            beside.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-    finally:
-        with suppress(OSError):  # the file is in its place, or what went wrong is on its way already
-            os.close(held)
+    with _part(target, shown) as (beside, stream), _told(shown):
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.chmod(mode)
+        beside.replace(target)
 
 
 @contextmanager
@@ -114,36 +105,53 @@ def _mode_of(target: Path, shown: Path, private: bool) -> int:
 
 def _tried(target: Path, shown: Path, mode: int = 0o600) -> int:
     """Make an empty file beside another, and remove it; return the mode that it got."""
-    beside, stream, held = _created(target, shown, mode)
     try:
-        try:
-            with stream:
-                return os.fstat(stream.fileno()).st_mode & 0o777
-        finally:
-            with suppress(OSError):
-                os.close(held)
-            beside.unlink()
+        with _part(target, shown, mode) as (_, stream), stream:
+            return os.fstat(stream.fileno()).st_mode & 0o777
     except OSError as error:  # whatever it is, also an interrupted call: nothing has been written yet
         raise _unwritten(shown, error) from error
 
 
-def _created(target: Path, shown: Path, mode: int = 0o600) -> tuple[Path, BinaryIO, int]:
-    """Make a file beside another; return its path, the file, and what keeps it from being swept until it is closed."""
+@contextmanager
+def _part(target: Path, shown: Path, mode: int = 0o600) -> Iterator[tuple[Path, BinaryIO]]:
+    """Make a file beside another: its path, and the file. It is gone when the block ends, unless it was renamed.
+
+    An interrupt may come between any two steps, so the name is known before there is a file. Until the end a lock keeps
+    the file from being swept, also when it is closed.
+    """
     sweep_parts(target)
+    beside, held = part_of(target), -1
+    stream: BinaryIO | None = None
     try:
-        while True:
-            beside = part_of(target)
+        with _named(shown):
             descriptor = os.open(beside, _MADE, mode)
-            if lock(descriptor):
-                try:
-                    held = os.dup(descriptor)
-                except OSError:
-                    os.close(descriptor)
-                    with suppress(OSError):
-                        beside.unlink()
-                    raise
-                return beside, open(descriptor, "wb"), held  # noqa: PTH123
-            os.close(descriptor)
+            while not lock(descriptor):
+                os.close(descriptor)
+                beside = part_of(target)
+                descriptor = os.open(beside, _MADE, mode)
+            stream = open(descriptor, "wb")  # noqa: PTH123, SIM115
+            held = os.dup(descriptor)
+        yield beside, stream
+        if beside.exists():
+            beside.unlink()
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+        raise
+    finally:
+        if held >= 0:
+            with suppress(OSError):  # the file is in its place, or what went wrong is on its way already
+                os.close(held)
+
+
+@contextmanager
+def _named(shown: Path) -> Iterator[None]:
+    """Say which file it is that cannot be made, and why."""
+    try:
+        yield
     except FileNotFoundError:
         raise MisuseError(
             f"Cannot write {shown}: there is no directory {shown.parent}; make it first, or write elsewhere."

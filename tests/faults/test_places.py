@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,14 @@ def trial(request, tmp_path):
 
 
 def test_what_cannot_be_closed_is_removed_again(trial, tmp_path, monkeypatch):
-    made = atomic_write._created
+    made = atomic_write._part
 
+    @contextmanager
     def failing(*given):
-        beside, stream, held = made(*given)
-        return beside, Failing(stream), held
+        with made(*given) as (beside, stream):
+            yield beside, Failing(stream)
 
-    monkeypatch.setattr(atomic_write, "_created", failing)
+    monkeypatch.setattr(atomic_write, "_part", failing)
     with pytest.raises(DiscreetError, match=r"Cannot write .*: Input/output error\. Nothing was changed\."):
         trial()
     assert list(tmp_path.iterdir()) == []
