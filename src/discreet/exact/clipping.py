@@ -25,7 +25,7 @@ class Family:
     def __init__(self, rows: RowLayout, itemsets: Itemsets) -> None:
         self._rows = rows
         self._many = len(itemsets)
-        self._items = _all_items(rows, itemsets)
+        self._items = is_every_item(itemsets, len(rows.allowed))
         if self._items:
             self.held: I32 = np.diff(rows.offsets).astype(np.int32)
             return
@@ -65,10 +65,9 @@ class Family:
         return np.bincount(codes, weights=each, minlength=self._many).astype(np.int64)
 
 
-def _all_items(rows: RowLayout, itemsets: Itemsets) -> bool:
-    """Say whether a family is each item once, in the order of their codes."""
-    many = len(rows.allowed)
-    return np.array_equal(itemsets.codes, np.arange(many)) and np.array_equal(itemsets.offsets, np.arange(many + 1))
+def is_every_item(itemsets: Itemsets, items: int) -> bool:
+    """Say whether a family is each of so many items once, in the order of their codes."""
+    return np.array_equal(itemsets.codes, np.arange(items)) and np.array_equal(itemsets.offsets, np.arange(items + 1))
 
 
 def _planted(rows: RowLayout, itemsets: Itemsets) -> tuple[I64, I32, I32, I32]:

@@ -134,7 +134,7 @@ class SparkBaskets(RemoteBaskets):
 
     @cached_property
     def survey(self) -> Survey:
-        """What most questions begin with, in one pass: how many hold each item, and a sample of the people."""
+        """What most questions begin with, in one pass: who holds how many, how many hold each item, and a sample."""
         share = max(1, -(-self.blocks.people // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
         most = _SAMPLED_CODES // max(1, self.blocks.partitions)
         part = partial(_surveyed, items=self.items, share=share, most=most)
@@ -212,20 +212,37 @@ def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """How many people hold each item; and of some people what they hold: how many items each, and these end to end."""
+    """How many people hold each item, how many hold so many items, and what some people hold: a sample.
+
+    `people` belong to the `lengths` of baskets that occur; `sizes` and `codes` are those of the sample, end to end.
+    """
 
     item_counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    people: NDArray[np.int64]
     sizes: Codes
     codes: Codes
+
+    def binned(self, edges: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return how many people hold from one edge up to before the next one; the last has no upper end."""
+        bins = np.searchsorted(np.array(edges), self.lengths, side="right")
+        sums = np.zeros(len(edges) + 1, np.int64)
+        np.add.at(sums, bins, self.people)
+        return sums[1:]
 
 
 def _surveyed(baskets: Baskets, _: Copies, items: int, share: int, most: int) -> Survey:
     kept = np.arange(0, len(baskets), share)
     some = baskets.rows(kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))])
     counts = np.bincount(baskets.codes, minlength=items).astype(np.int64)
-    return Survey(counts, some.sizes.astype(np.int32), some.codes)
+    people = np.bincount(baskets.sizes)
+    lengths = np.flatnonzero(people)
+    return Survey(counts, lengths, people[lengths], some.sizes.astype(np.int32), some.codes)
 
 
 def _surveyed_together(one: Survey, other: Survey) -> Survey:
     sizes, codes = np.concatenate((one.sizes, other.sizes)), np.concatenate((one.codes, other.codes))
-    return Survey(one.item_counts + other.item_counts, sizes, codes)
+    lengths, at = np.unique(np.concatenate((one.lengths, other.lengths)), return_inverse=True)
+    people = np.zeros(len(lengths), np.int64)
+    np.add.at(people, at, np.concatenate((one.people, other.people)))
+    return Survey(one.item_counts + other.item_counts, lengths, people, sizes, codes)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes
+from ..exact.clipping import is_every_item
 from ..exact.engine import ExactEngine, LocalEngine
-from ..exact.query import People, Query, Supports, Truncation
+from ..exact.query import Held, People, Query, Sizes, Supports, Truncation
 from ..exact.search import FoundArrays, Progress, SearchBounds
 from .baskets import BlockView, Copies, StoredBlocks, reduced
 from .blocks import CODES, SCHEMA, Block, read_blocks, written
@@ -44,10 +45,15 @@ class SparkEngine(ExactEngine):
         stored, view = held.blocks, held.view
         if isinstance(query, People) and not held.filtered:
             return np.array([held.blocks.people], np.int64)
-        if isinstance(query, Supports):
-            if query.truncation is None:
-                return self._miner.counts(query.itemsets)
-            stored, view = self._numbered(query.truncation.longest)
+        match query:
+            case Sizes(longest):
+                return held.survey.binned(tuple(range(longest + 1)))
+            case Held(itemsets, edges) if is_every_item(itemsets, self.items):
+                return held.survey.binned(edges)
+            case Supports(itemsets, None):
+                return self._miner.counts(itemsets)
+            case Supports(_, Truncation() as truncation):
+                stored, view = self._numbered(truncation.longest)
         return reduced(held.cluster, stored, view, partial(_answer, query=query), np.add, _named(query))
 
     def search(

@@ -40,7 +40,7 @@ _LEAST = 64
 # An itemset that fewer people of a sample hold tells nothing.
 _TOLD = 20
 # Where the count of a rank is asked for, itemsets of so many times that rank are listed.
-_FURTHER = 3
+_FURTHER = 2
 # A part may find so many times the patterns that may be found in all before there are fewer parts.
 _ROOM = 4
 # Pairs of so many of the most frequent items are counted with the first few pairs that are asked for.
@@ -74,6 +74,17 @@ class _Listing:
         """Note the true counts of some."""
         self.counts[places], self.exact[places] = counts, True
         self.__dict__.pop("by_itemset", None)
+
+    def undecided(self, k: int, within: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the places of those whose true counts the k-th largest of some may depend on."""
+        least = self.rank(k, within)
+        # Of those that may reach no more than k others do, none moves it.
+        return np.flatnonzero(~self.exact & within & (self.counts > least if least else self.counts >= self.count))
+
+    def rank(self, k: int, within: NDArray[np.bool_]) -> int:
+        """Return the k-th largest count of some, by those that are exact; 0 where too few of these are listed."""
+        sure = self.counts[self.exact & within & (self.counts >= self.count)]
+        return int(-np.partition(-sure, k - 1)[k - 1]) if 0 < k <= len(sure) else 0
 
     def above(self, count: int, most: int) -> tuple[Itemsets, I64]:
         """Return those of up to so many items that so many people hold; none of them is in doubt any more."""
@@ -186,6 +197,8 @@ class Miner:
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of a rank, as :meth:`ExactEngine.count_of_rank` says."""
+        if self._listing is not None and (known := self._rank_listed(k, least, longest, work)):
+            return known
         wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
         # Ranks a little further down are likely to be asked for next. Where a sample says too little, what it cannot
         # tell apart is a start.
@@ -194,7 +207,7 @@ class Miner:
         many, few = 0, None  # at this count there are more than may be looked at, and at that one too few
         while (parts := self._parts_at(count)) > 1:
             try:
-                itemsets, counts = self.frequent(count, longest, max(2 * work, _FURTHER * k), parts)
+                self._list(count, longest, max(2 * work, _FURTHER * k), parts)
             except LimitError:
                 many = max(many, count)
                 if few is None:
@@ -202,9 +215,8 @@ class Miner:
                     deepest = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
                     count = max(2 * count, self._guess(deepest, None, _NOTHING))
             else:
-                right = counts[itemsets.sizes >= least]
-                if len(right) >= k or len(counts) >= work:
-                    return max(_ranked(right, k), _ranked(counts, work))
+                if found := self._rank_listed(k, least, longest, work):
+                    return found
                 few = count
                 count //= 2
             if many and few is not None:
@@ -213,6 +225,20 @@ class Miner:
                     break
         alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
         return int(self._in_one_part(alone, "ranking"))
+
+    def _rank_listed(self, k: int, least: int, longest: int, work: int) -> int:
+        """Return the count of a rank where what is listed tells it, and 0 otherwise."""
+        known = self._listing
+        if known is None or known.most < longest:
+            return 0
+        sizes = known.itemsets.sizes
+        ranks = [(k, (sizes >= least) & (sizes <= longest)), (work, sizes <= longest)]
+        if all(int(within.sum()) < rank for rank, within in ranks):
+            return 0
+        doubtful = np.union1d(*(known.undecided(rank, within) for rank, within in ranks))
+        if len(doubtful):
+            known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
+        return max(known.rank(rank, within) for rank, within in ranks)
 
     def check_limit(self, count: int, most: int, wanted: SearchBounds, parts: int) -> None:
         """Raise where there really are more itemsets than the limit; a part by itself may find more by chance."""
@@ -278,13 +304,18 @@ class Miner:
             held = self.baskets.item_counts
             codes = np.flatnonzero(held >= max(count, 1)) if most == 1 else np.empty(0, np.int64)
             return Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32)), held[codes]
-        known = self._listing
-        if known is None or known.count > count or known.most < most:
-            known = self._listing = self._mined(count, most, limit, parts)
+        known = self._list(count, most, limit, parts)
         doubtful = known.doubtful(count, most)
         if len(doubtful):
             known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
         return known.above(count, most)
+
+    def _list(self, count: int, most: int, limit: int, parts: int) -> _Listing:
+        """Return a list that has all itemsets of up to so many items that `count` people hold."""
+        known = self._listing
+        if known is None or known.count > count or known.most < most:
+            known = self._listing = self._mined(count, most, limit, parts)
+        return known
 
     def _mined(self, count: int, most: int, limit: int, parts: int) -> _Listing:
         from pyspark.sql import functions as sql
@@ -293,7 +324,9 @@ class Miner:
         cluster, stored = held.cluster, held.blocks
         wanted = SearchBounds(count=count, least=1, most=most, limit=limit)
         frame = stored.frame if parts >= stored.partitions else stored.frame.coalesce(parts)
-        mine = partial(_mine_part, view=held.view, wanted=wanted, people=len(held))
+        # What is frequent in a part alone is not looked at: how many hold each item is known.
+        items = np.flatnonzero(held.item_counts >= count).astype(np.int32)
+        mine = partial(_mine_part, view=held.view, wanted=wanted, people=len(held), allowed=items)
         with cluster.step("mining parts"):
             found = frame.mapInArrow(cluster.guarded(mine), _FOUND)
             sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
@@ -319,11 +352,6 @@ def _keys(itemsets: Itemsets) -> list[bytes]:
     """Return itemsets as what a dictionary takes."""
     whole = itemsets.codes.astype(np.int32, copy=False).tobytes()
     return [whole[first:last] for first, last in pairwise((4 * itemsets.offsets).tolist())]
-
-
-def _ranked(counts: I64, rank: int) -> int:
-    """Return the count of a rank; 0 where there are fewer."""
-    return int(-np.partition(-counts, rank - 1)[rank - 1]) if 0 < rank <= len(counts) else 0
 
 
 def _supports_here(baskets: Baskets, _: Copies, itemsets: Itemsets) -> I64:
@@ -355,7 +383,9 @@ def _itemsets(column: Any) -> Itemsets:
     return Itemsets((ends - ends[0]) // 4, codes)
 
 
-def _mine_part(batches: Iterable[Any], view: BlockView, wanted: SearchBounds, people: int) -> Iterator[Any]:
+def _mine_part(
+    batches: Iterable[Any], view: BlockView, wanted: SearchBounds, people: int, allowed: Codes
+) -> Iterator[Any]:
     """Run in an executor: mine a part at its share of the threshold, and tell how far over it each itemset is."""
     import pyarrow as pa
 
@@ -368,7 +398,7 @@ def _mine_part(batches: Iterable[Any], view: BlockView, wanted: SearchBounds, pe
     found = replace(wanted, count=below + 1, limit=_ROOM * wanted.limit)
     schema = pa.schema([("items", pa.binary()), ("over", pa.int64())])
     try:
-        offsets, codes, counts = LocalEngine(baskets).search(found, prefix=_NOTHING)
+        offsets, codes, counts = LocalEngine(baskets).search(found, allowed=allowed, prefix=_NOTHING)
     except LimitError:
         yield pa.RecordBatch.from_pylist([{"items": b"", "over": -_OVER}], schema)
         return

@@ -38,6 +38,9 @@ _SMALL, _LARGE = 20_000, 4_000_000
 # A person's codes that have not been sorted yet, before repeats among them are merged.
 _UNSORTED = 1 << 22
 
+# Labels that a task keeps to tell new ones from; beyond that it begins anew.
+_MET = 1 << 20
+
 log = logging.getLogger("discreet")
 
 
@@ -295,9 +298,10 @@ class _Reader:
             raise InputError(
                 f"{self.name}: column {name!r} is {what}; items are whole numbers or names: cast the column to text."
             )
-        kind = "bigint" if inner in _WHOLE else "string"
-        lists = inner != column.type
-        return _Chosen(name, self._value(column).cast(f"array<{kind}>" if lists else kind), kind)
+        value = self._value(column)
+        if inner in _WHOLE:
+            return _Chosen(name, value, "bigint")  # Arrow makes numbers wider, which is faster
+        return _Chosen(name, value.cast("string" if inner == column.type else "array<string>"), "string")
 
     def _value(self, column: Column) -> Any:
         from pyspark.sql import functions as sql
@@ -328,14 +332,13 @@ class _Reader:
     def _vocabulary(self, column: _Chosen, person: _Chosen | None, kind: Labels) -> tuple[bytes, Vocabulary, Codes]:
         """Return the labels as they occur (in Arrow's bytes), what they are called, and the code of each."""
         import pyarrow as pa
-        from pyspark.sql import functions as sql
 
-        value = column.sql
-        if self._table.find(column.name, "item").type.startswith("array"):
-            value = sql.explode(value)
         # What nobody has is not listed: rows without a person are left out.
         people = self.frame if person is None else self.frame.where(person.sql.isNotNull())
-        distinct = people.select(value.alias("label")).where("label is not null").distinct()
+        labels = people.select(column.sql.alias("label"))
+        if self._table.find(column.name, "item").type.startswith("array"):
+            labels = labels.mapInArrow(self.cluster.guarded(_occurring), f"label {column.type}")
+        distinct = labels.where("label is not null").distinct()
         with self.cluster.step("listing the items"):
             table = self.cluster.collected(distinct.limit(MOST_ITEMS + 1))
         if len(table) > MOST_ITEMS:
@@ -352,6 +355,23 @@ class _Reader:
         with pa.ipc.new_stream(stream, pa.schema([("label", found.type)]), options=options) as writer:
             writer.write_batch(pa.record_batch([found], names=["label"]))
         return stream.getvalue().to_pybytes(), vocabulary, codes
+
+
+def _occurring(batches: Iterable[Any]) -> Iterator[Any]:
+    """Run in an executor: the labels that occur in lists, each once, or a few times where there are very many."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    met: list[Any] = []
+    for batch in batches:
+        values = batch.column(0).flatten()
+        values = values.cast(pa.int64()) if pa.types.is_integer(values.type) else values
+        met = [pc.unique(pa.concat_arrays([*met, pc.unique(values)]))]
+        if len(met[0]) > _MET:
+            yield pa.RecordBatch.from_arrays(met, names=["label"])
+            met = []
+    if met:
+        yield pa.RecordBatch.from_arrays(met, names=["label"])
 
 
 def _labels(written_labels: bytes) -> Any:
