@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -255,14 +256,18 @@ def test_a_ledger_knows_the_data_wherever_they_lie(session: Any) -> None:
 @check("cluster")
 def test_odd_data(session: Any) -> None:
     one_in_all = [["all", *row] for row in drawn(5, 200, 9, 4)]
-    long_basket = [[f"x{place:06d}" for place in range(30_000)], ["x000001", "x000007"], []]
     one_person = [["a", "b"] * 2_000, ["a"], ["b", "c"], []]
-    for rows in (one_in_all, long_basket, one_person, [[]] * 7, [["only"]]):
-        local, spread = both(session, table_of(rows))
+    # One person holds a million items, some of them twice, and another holds two of these.
+    long = np.arange(1_000_000)
+    events = np.concatenate((long, long[::10], [1, 7]))
+    long_basket = pa.table({"who": np.repeat([5, 7], [len(events) - 2, 2]), "what": events})
+    for table in (*map(table_of, (one_in_all, one_person, [[]] * 7, [["only"]])), long_basket):
+        local, spread = both(session, table)
         assert spread.vocabulary == local.vocabulary
         assert len(spread) == len(local)
         assert np.array_equal(spread.item_counts, local.item_counts)
-        for query in (Sizes(3), Sizes(50_000)):
+        single = Itemsets.of([np.array([item], np.int32) for item in range(min(2, local.items))])
+        for query in (Sizes(3), Sizes(2_000_000), Supports(single, Truncation(1, 5))):
             assert np.array_equal(engine_of(spread).answer(query), engine_of(local).answer(query))
         assert HashedRows.of(local, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
     # A hundred equal baskets are cut apart, as on this machine.
@@ -422,11 +427,74 @@ def test_the_cluster_forgets_what_nothing_knows_of(session: Any) -> None:
 
 @check("cluster")
 def test_the_spark_pages_name_steps_and_nothing_private(session: Any) -> None:
-    _, spread = both(session, table_of([["secret thing", "other"], ["secret thing"]]))
-    tracker = session.sparkContext.statusTracker()
+    told = session.sparkContext._jsc.sc().statusStore()
+    earlier = told.jobsList(None).size()
+    _, spread = both(session, table_of([["secret thing", "other"], ["secret thing"]] * 30))
     discreet.mine(spread, top=2)
-    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(None) or ()]
-    assert "secret" not in str(jobs)
+    jobs = told.jobsList(None)
+    names = [jobs.apply(place).description().getOrElse(None) for place in range(jobs.size() - earlier)]
+    assert "discreet: listing the items" in names
+    assert "discreet: counting items" in names
+    assert all(name.startswith("discreet: ") and "secret" not in name for name in names), names
+    assert session.sparkContext.getLocalProperty("spark.job.description") is None
+
+
+@check("cluster")
+def test_executors_that_lack_something_are_told_before_anything_is_paid(session: Any) -> None:
+    from tempfile import TemporaryDirectory
+
+    context, table = session.sparkContext, table_of(drawn(11, 60, 9, 5))
+    asked: dict[str, Any] = COLUMNS | {"top": 3, "epsilon": 1, "items": "public"}
+    python = context.pythonExec
+    # What runs when Python starts: the executors' alone.
+    lacks = "import sys\nsys.modules[{0!r}] = None\nimport builtins\n"
+    other = "import discreet\ndiscreet.__version__ = '0.0.1'\n"
+    for begins, said in (
+        (lacks.format("discreet"), "The executors have no discreet: install discreet there"),
+        (lacks.format("numba"), "The executors have no numba, or it is switched off"),
+        (other, "The executors run other versions: discreet 0.0.1 (the driver has"),
+    ):
+        with TemporaryDirectory() as folder:
+            Path(folder, "sitecustomize.py").write_text(begins)
+            wrapper = Path(folder, "python")
+            wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{python}" "$@"\n')
+            wrapper.chmod(0o755)
+            path = f"{folder}/budget.db"
+            discreet.Ledger.create(path, epsilon=9, name="shop")
+            context.pythonExec = str(wrapper)
+            try:
+                told = _said(partial(discreet.release, session.createDataFrame(table), ledger=path, **asked))
+            finally:
+                context.pythonExec = python
+            assert said in told, told
+            assert not discreet.Ledger.open(path).spends()
+
+
+@check("cluster")
+def test_what_was_paid_stays_paid_where_a_job_fails(session: Any) -> None:
+    from tempfile import TemporaryDirectory
+
+    from discreet.spark import engine
+
+    _, spread = both(session, table_of(drawn(12, 60, 9, 5)))
+    answer = engine._answer
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/budget.db"
+        discreet.Ledger.create(path, epsilon=9, name="shop")
+        asked: dict[str, Any] = {"top": 3, "epsilon": 1, "items": "public", "ledger": path, "mechanism": "bases"}
+        engine._answer = _fails
+        try:
+            said = _said(lambda: discreet.release(spread, **asked))
+        finally:
+            engine._answer = answer
+        assert "A task failed in an executor (builtins.KeyError)" in said
+        assert "What was paid stays paid: spend 1" in said
+        assert "secret" not in said
+        assert len(discreet.Ledger.open(path).spends()) == 1
+
+
+def _fails(*_: object, **__: object) -> Any:
+    raise KeyError("secret")
 
 
 def session_of(kind: str) -> Any:

@@ -38,7 +38,7 @@ _SMALL, _LARGE = 20_000, 4_000_000
 # A person's codes that have not been sorted yet, before repeats among them are merged.
 _UNSORTED = 1 << 22
 
-# Labels that a task keeps to tell new ones from; beyond that it begins anew.
+# Labels, or items, that a task keeps before it passes them on: to tell new ones from them, or to find all at once.
 _MET = 1 << 20
 
 log = logging.getLogger("discreet")
@@ -381,6 +381,23 @@ def _labels(written_labels: bytes) -> Any:
         return reader.read_all().column(0).combine_chunks()
 
 
+def _gathered(batches: Iterable[Any], labels: Any) -> Iterator[Any]:
+    """Yield batches that have about as many items as there are labels: finding any takes a table of all of these."""
+    import pyarrow as pa
+
+    least = min(len(labels), _MET)
+    waiting: list[Any] = []
+    many = 0
+    for batch in batches:
+        waiting.append(batch)
+        many += max(len(getattr(column, "values", column)) for column in batch.columns)
+        if many >= least:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting, many = [], 0
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
 def _codes_of(values: Any, labels: Any, table: Codes) -> NDArray[np.int32]:
     """Return the code of each value, -1 where there is none."""
     import pyarrow as pa
@@ -419,7 +436,7 @@ def _coded(
     import pyarrow as pa
 
     labels, segments = _labels(found), None if parts is None else _labels(parts)
-    for batch in batches:
+    for batch in _gathered(batches, labels):
         nobody = batch.column(0).null_count
         if nobody:
             batch = batch.filter(batch.column(0).is_valid())
@@ -540,7 +557,7 @@ def _from_lists(batches: Iterable[Any], found: bytes, table: Codes, items: int, 
 
 
 def _listed(batches: Iterable[Any], labels: Any, table: Codes, items: int, cap: Any) -> Iterator[Block]:
-    for batch in batches:
+    for batch in _gathered(batches, labels):
         lists = batch.column(0)
         places, events = _unlisted(lists, labels, table)
         begun = np.zeros(len(events), np.bool_)

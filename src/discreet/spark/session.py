@@ -305,7 +305,8 @@ def clear_errors() -> Iterator[None]:
 
 def _told(error: Exception) -> Exception:
     text = f"{type(error).__name__}: {error}"
-    if found := re.search(r"discreet-versions:([^:]*):", text):
+    # Not the line of ours that raises it, which Spark's text has too.
+    if found := re.search(r"discreet-versions:([^:{]*):", text):
         return ClusterError(
             f"The executors run other versions: {found[1]}. Install the driver's there, in the Python that "
             "PYSPARK_PYTHON names."
@@ -328,7 +329,7 @@ def _told(error: Exception) -> Exception:
         )
     if found := re.search(r"discreet-failed:([\w.]*):", text):
         return ClusterError(f"A task failed in an executor ({found[1]}). Nothing that it counted was used.")
-    if found := re.search(r"No module named '([\w.]+)'", text):
+    if found := re.search(r"No module named '(\w+)", text):
         return ClusterError(
             f"The executors have no {found[1]}: install discreet there, in the Python that PYSPARK_PYTHON names (or "
             "ship an environment with --archives)."
