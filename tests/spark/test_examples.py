@@ -1,0 +1,58 @@
+"""The examples of docs/spark.md, run as their readers run them: by spark-submit, and in a notebook on Spark Connect."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+import discreet
+from discreet.baskets.generate import groceries_rows
+from notebooks import notebook_kernel, run_cell
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+HERE = {
+    "PYTHONPATH": str(Path(discreet.__file__).parents[1]),
+    "PYSPARK_PYTHON": sys.executable,
+    "SPARK_LOCAL_IP": "127.0.0.1",
+}
+pytestmark = [
+    pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java here, which Spark runs on"),
+    pytest.mark.timeout(300),
+]
+
+
+def test_a_job_that_is_submitted(tmp_path: Path) -> None:
+    parquet.write_table(groceries_rows(500, seed=7), tmp_path / "sales.parquet")
+    discreet.Ledger.create(tmp_path / "budget.db", epsilon=4, name="sales")
+    submit = Path(sys.executable).with_name("spark-submit")
+    typed = [submit, "--master", "local[2]", "--conf", "spark.ui.enabled=false", EXAMPLES / "release_on_spark.py"]
+    asked = ["sales.parquet", "--person", "customer", "--item", "product", "--top", "5", "--ledger", "budget.db"]
+    done = subprocess.run(
+        [*map(str, typed), *asked, "--output", "report.html", "patterns.json"],
+        cwd=tmp_path,
+        env=os.environ | HERE | {"PYSPARK_DRIVER_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "epsilon = 1" in done.stdout
+    assert len(json.loads((tmp_path / "patterns.json").read_text())["patterns"]) == 5
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    assert len(discreet.Ledger.open(tmp_path / "budget.db").spends()) == 1
+
+
+def test_a_notebook_on_spark_connect(tmp_path: Path) -> None:
+    cells = json.loads((EXAMPLES / "spark_connect.ipynb").read_text())["cells"]
+    with notebook_kernel(tmp_path, HERE) as client:
+        shown = [run_cell(client, cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert any(one.get("text/plain", "").startswith("SparkBaskets(") for one in shown)
+    assert sum("<table" in one.get("text/html", "") for one in shown) == 2
+    assert (tmp_path / "report.html").exists()
