@@ -7,7 +7,8 @@
 Every row is a program of its own with so many cores: it reads Parquet with one basket per row, mines at a support of
 0.5 %, and makes a release of the top 100 with `auto`. Memory is that of all its processes together, Java included, as
 sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
-(Li et al. 2008), which shuffles baskets by the rank of their items. Nothing here is asserted.
+(Li et al. 2008), which shuffles baskets by the rank of their items. "Events" reads a table with one row per person and
+item, whose people meet in a shuffle, and tells how many bytes that was. Nothing here is asserted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SUPPORT = "0.005"
 _PIECE = 1_000_000
 _PATIENCE = 600
 _ITEMS = 1_000
-WAYS = ("local", "spark", "shards", "fpgrowth")
+WAYS = ("local", "spark", "events", "shards", "fpgrowth")
 
 
 def made(folder: Path, people: int) -> Path:
@@ -84,6 +85,15 @@ def one(way: str, place: str, cores: int) -> dict[str, Any]:
         return told
     import discreet
 
+    if way == "events":
+        from pyspark.sql import functions as sql
+
+        people = frame.withColumn("person", sql.monotonically_increasing_id())
+        rows = people.select("person", sql.explode("items").alias("item"))
+        baskets = timed("read", lambda: discreet.read(rows, person="person", item="item"))
+        executors = session.sparkContext._jsc.sc().statusStore().executorList(False)
+        told["shuffled"] = sum(executors.apply(place).totalShuffleWrite() for place in range(executors.size()))
+        return told | {"people": len(baskets)}
     baskets = timed("read", lambda: discreet.read(frame))
     if way == "shards":
         from . import spark_shards
@@ -157,8 +167,8 @@ def main() -> None:
         os._exit(0)
     with tempfile.TemporaryDirectory() as passing:
         folder = given.folder or Path(passing)
-        print("| people | cores | way | start s | read s | mine s | release s | patterns | GiB |")
-        print("|---|---|---|---|---|---|---|---|---|")
+        print("| people | cores | way | start s | read s | mine s | release s | patterns | GiB | shuffled GB |")
+        print("|---|---|---|---|---|---|---|---|---|---|")
         for people in map(int, given.people):
             place = made(folder, people)
             for cores in given.cores:
@@ -176,6 +186,7 @@ def row(people: int, cores: int, way: str, found: dict[str, Any]) -> str:
     elif "failed" in found:
         cells[5] = "failed"
     cells += [f"{found['patterns']:,}" if "patterns" in found else "", f"{found['gigabytes']:.1f}"]
+    cells.append(f"{found['shuffled'] / 1e9:.2f}" if "shuffled" in found else "")
     return "| " + " | ".join(cells) + " |"
 
 

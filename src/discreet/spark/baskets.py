@@ -137,7 +137,7 @@ class SparkBaskets(RemoteBaskets):
         """What most questions begin with, in one pass: who holds how many, how many hold each item, and a sample."""
         share = max(1, -(-self.blocks.people // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
         most = _SAMPLED_CODES // max(1, self.blocks.partitions)
-        part = partial(_surveyed, items=self.items, share=share, most=most)
+        part = partial(_surveyed, share=share, most=most)
         return reduced(self.cluster, self.blocks, self.view, part, _surveyed_together, "counting items")
 
     @property
@@ -231,13 +231,12 @@ class Survey:
         return sums[1:]
 
 
-def _surveyed(baskets: Baskets, _: Copies, items: int, share: int, most: int) -> Survey:
+def _surveyed(baskets: Baskets, _: Copies, share: int, most: int) -> Survey:
     kept = np.arange(0, len(baskets), share)
     some = baskets.rows(kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))])
-    counts = np.bincount(baskets.codes, minlength=items).astype(np.int64)
     people = np.bincount(baskets.sizes)
     lengths = np.flatnonzero(people)
-    return Survey(counts, lengths, people[lengths], some.sizes.astype(np.int32), some.codes)
+    return Survey(baskets.item_counts, lengths, people[lengths], some.sizes.astype(np.int32), some.codes)
 
 
 def _surveyed_together(one: Survey, other: Survey) -> Survey:

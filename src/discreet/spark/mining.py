@@ -43,7 +43,7 @@ _TOLD = 20
 _FURTHER = 2
 # A part may find so many times the patterns that may be found in all before there are fewer parts.
 _ROOM = 4
-# Pairs of so many of the most frequent items are counted with the first few pairs that are asked for.
+# Pairs of so many of the most frequent items are counted with what is asked for first.
 _AHEAD = 128
 # So many itemsets are looked up one by one among those that were listed; more are counted anew.
 _LOOKED_UP = 100_000
@@ -116,8 +116,7 @@ class Miner:
         keys = _keys(itemsets)
         missing = [place for place, key in enumerate(keys) if key not in listed and key not in self._ahead]
         if missing:
-            asked = self._with_pairs(itemsets.take(np.array(missing, np.int64)))
-            self._ahead |= zip(_keys(asked), self._counted(asked).tolist(), strict=True)
+            self._counted_ahead(itemsets.take(np.array(missing, np.int64)))
         return np.array([listed[key] if key in listed else self._ahead[key] for key in keys], np.int64)
 
     def _counted(self, itemsets: Itemsets) -> I64:
@@ -125,22 +124,30 @@ class Miner:
         part = partial(_supports_here, itemsets=itemsets)
         return reduced(held.cluster, held.blocks, held.view, part, np.add, "counting Supports")
 
-    def _with_pairs(self, itemsets: Itemsets) -> Itemsets:
-        """Add to a few pairs those of their items and of the most frequent ones: they are likely to be asked for next.
+    def _counted_ahead(self, itemsets: Itemsets) -> I64:
+        """Return how many people hold each itemset, and keep that, and the same of pairs that may be asked for next.
 
         A mechanism that picks one item after the other asks for its pairs with those picked before, each time. A job
-        takes as long for a few pairs as for thousands.
+        takes about as long for a few pairs as for those of all frequent items.
         """
-        if len(itemsets) > _AHEAD or (itemsets.sizes != 2).any():
-            return itemsets
+        keys = _keys(itemsets)
+        asked = itemsets
+        if not self._ahead or len(itemsets) <= _AHEAD:
+            pairs = self._pairs(itemsets)
+            known = self._ahead.keys() | set(keys)
+            new = [place for place, key in enumerate(_keys(pairs)) if key not in known]
+            asked = Itemsets.joined((itemsets, pairs.take(np.array(new, np.int64))))
+        self._ahead |= zip(_keys(asked), self._counted(asked).tolist(), strict=True)
+        return np.array([self._ahead[key] for key in keys], np.int64)
+
+    def _pairs(self, itemsets: Itemsets) -> Itemsets:
+        """Return all pairs of the most frequent items, and of those that pairs are asked for now."""
         frequent = np.argsort(-self.baskets.item_counts, kind="stable")[:_AHEAD]
-        items = np.union1d(frequent, itemsets.codes).astype(np.int32)
+        pairs = itemsets.take(np.flatnonzero(itemsets.sizes == 2)[:_AHEAD])
+        items = np.union1d(frequent, pairs.codes).astype(np.int32)
         first, second = np.triu_indices(len(items), 1)
-        pairs = Itemsets(
-            2 * np.arange(len(first) + 1, dtype=np.int64), np.stack((items[first], items[second]), 1).ravel()
-        )
-        new = [place for place, key in enumerate(_keys(pairs)) if key not in self._ahead]
-        return pairs.take(np.array(new, np.int64))
+        codes = np.stack((items[first], items[second]), 1).ravel()
+        return Itemsets(2 * np.arange(len(first) + 1, dtype=np.int64), codes)
 
     def search(
         self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
@@ -237,7 +244,7 @@ class Miner:
             return 0
         doubtful = np.union1d(*(known.undecided(rank, within) for rank, within in ranks))
         if len(doubtful):
-            known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
+            known.settle(doubtful, self._counted_ahead(known.itemsets.take(doubtful)))
         return max(known.rank(rank, within) for rank, within in ranks)
 
     def check_limit(self, count: int, most: int, wanted: SearchBounds, parts: int) -> None:

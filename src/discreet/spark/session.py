@@ -179,6 +179,7 @@ def _probe(batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     from ..kernels.jit import enabled
+    from .engine import SparkEngine  # noqa: F401  # what all tasks run: what it lacks shows here
 
     for _ in batches:
         pass
