@@ -115,13 +115,13 @@ def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, cap
     card = Card(driver=ShimDriver(library))
     monkeypatch.setattr(on_card, "_found", lambda process: card)
     lines = Lines()
-    measured(lines, card, 1e-4, {})
+    measured(lines, card, 2e-5, {})
     told = capsys.readouterr().out
     assert lines.bad == 0, told
-    assert told.count("the same, bit for bit") == len(checks(1e-4))
-    assert "simulated: 100,000 reports made and added" in told
+    assert told.count("the same, bit for bit") == len(checks(2e-5))
+    assert "simulated: 20,000 reports made and added" in told
     monkeypatch.setattr(Card, "counts", lambda *given: np.zeros(50, np.int64))
-    lines.checked(card, {}, 1e-4)
+    lines.checked(card, {}, 2e-5)
     assert lines.bad == 1
     assert "check: reports of any window" in (told := capsys.readouterr().out)
     assert told.count("DIFFERENT") == 1

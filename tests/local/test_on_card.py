@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import sys
 from dataclasses import replace
@@ -31,6 +32,7 @@ from discreet.local.oracle_steps.published import SeedTable
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 from gpu.shim import COMPILER, ShimDriver, compiled
+from running import run
 
 BEGINNING = "The cores of this machine count, as a card cannot: "
 
@@ -318,3 +320,104 @@ def test_a_card_that_fails_on_the_way_changes_nothing(card, tmp_path, monkeypatc
     with using("gpu"):
         assert report_files.add_up_files(tmp_path / "reports", ask).text() == wanted
     assert [one.getMessage() for one in caplog.records] == [f"{BEGINNING}The memory of NVIDIA T1 is full."]
+
+
+def test_the_command_line_says_why_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    (tmp_path / "baskets.dat").write_text("1 2 3\n2 3\n1 3\n" * 400)
+    typed = ["simulate", "baskets.dat", "--top", "2", "--epsilon", "4", "--seed", "7", "--protocol", "svim"]
+    typed += ["--set", "oracle=olh", "--format", "csv"]
+    wanted = run(*typed, cwd=tmp_path, check=True)
+    found = run(*typed, "--device", "gpu", cwd=tmp_path, check=True)
+    assert found.stdout == wanted.stdout
+    assert found.stderr.splitlines() == [f"discreet: {BEGINNING}CuPy is not installed: pip install 'discreet[gpu]'."]
+    by_variable = run(*typed, cwd=tmp_path, env={"DISCREET_DEVICE": "tpu"})
+    assert by_variable.returncode == 2
+    assert "'auto', 'gpu', 'cpu'" in " ".join(by_variable.stderr.split())
+
+
+def numbers_as_cupy(library):
+    """Return a CuPy whose card is a processor: all that the driver uses of it, with memory that only it can reach."""
+    made = fake_cupy(memGetInfo=lambda: (1 << 30, 1 << 31))
+
+    class Data:
+        def __init__(self, array):
+            self.array = array
+
+        def memset(self, value, size):
+            assert size == self.array.nbytes
+            self.array.reshape(-1).view(np.uint8)[:] = value
+
+        def copy_from_host_async(self, place, size, stream):
+            assert stream in streams
+            ctypes.memmove(self.array.ctypes.data, place, size)
+
+    class Array:
+        def __init__(self, array):
+            self.array, self.data, self.nbytes = array, Data(array), array.nbytes
+
+        def __getitem__(self, part):
+            return Array(self.array[part])
+
+        def __len__(self):
+            return len(self.array)
+
+        def set(self, given):
+            assert given.flags.c_contiguous
+            self.array[...] = given
+
+        def get(self):
+            return self.array.copy()
+
+    class Stream:
+        def __init__(self, non_blocking):
+            assert non_blocking
+            streams.append(self)
+
+        def synchronize(self):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    class RawModule:
+        def __init__(self, code, options):
+            assert (code, options) == (source(), ("--std=c++17", "--fmad=false"))
+
+        def get_function(self, name):
+            def launch(grid, block, arguments):
+                assert block == (256,)
+                given = [one.array if isinstance(one, Array) else one for one in arguments]
+                ShimDriver(library).launch(name, grid, given)
+
+            return launch
+
+    streams = []
+    made.empty = lambda shape, kind: Array(np.full(shape, 77, kind))
+    made.RawModule = RawModule
+    made.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 5)
+    made.cuda.Device = lambda: SimpleNamespace(synchronize=lambda: None)
+    made.cuda.Stream = Stream
+    made.cuda.alloc_pinned_memory = bytearray
+    return made
+
+
+def test_the_driver_of_cupy(library, monkeypatch, caplog):
+    cupy = numbers_as_cupy(library)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    driver = CupyDriver()
+    assert (driver.name, driver.free()) == ("NVIDIA T1", (1 << 30) + 5)
+    for seeds in (None, 1024):
+        ask = asked_of("olh", seeds)
+        words = pack(ask.oracle, reports(ask.oracle, 300))
+        wanted = add_up(ask, lambda words=words: [words]).text()
+        with using("gpu"):
+            assert add_up(ask, lambda words=words: [words]).text() == wanted
+    assert not caplog.records
+    cupy.empty = raising(FullError("out"))
+    for task in (lambda: driver.upload(np.zeros(3)), lambda: driver.zeros((3,), np.int64), lambda: driver.stage(64)):
+        with pytest.raises(CardError, match=r"^The memory of NVIDIA T1 is full\.$"):
+            task()
