@@ -3,6 +3,7 @@
     python -m benchmarks.billion                 print the table
     python -m benchmarks.billion --write FILE    put it into FILE, between its two marks
     python -m benchmarks.billion --most 7        with 10^7 reports at most
+    python -m benchmarks.billion --device gpu    add up and decode on a card (`benchmarks.gpu` has more of it)
 
 Reports of `olh` at an epsilon of 1, with the published seeds that are chosen for so many people, over items that fall
 off as 1 / rank. Every report is made, block by block; what is timed is adding and decoding, not making. What adding up
@@ -92,8 +93,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with the two marks")
     parser.add_argument("--most", type=int, default=8, help="reports, as a power of ten")
+    parser.add_argument("--device", choices=("auto", "gpu", "cpu"), help="what adds up and decodes")
     asked = parser.parse_args()
-    rows = [measured(10**power, 10**size) for power in range(6, asked.most + 1) for size in (3, 4, 5)]
+    from discreet.local.oracle_steps.on_card import using
+
+    with using(asked.device):
+        rows = [measured(10**power, 10**size) for power in range(6, asked.most + 1) for size in (3, 4, 5)]
     heads = list(rows[0])
     lines = [heads, ["--:"] * len(heads), *([row[head] for head in heads] for row in rows)]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -17,10 +17,10 @@ SOURCE = Path(discreet.__file__).parent
 ROOT = Path(__file__).parent.parent
 ROOMS = [
     "errors", "checks", "temporary", "atomic_write", "wording", "kernels", "baskets", "results", "exact", "privacy",
-    "report", "registry", "curator", "local", "publish", "planning", "auditing", "collector", "spark", "lab", "cli",
-    "__main__",
+    "report", "registry", "curator", "local", "publish", "planning", "auditing", "collector", "spark", "gpu", "lab",
+    "cli", "__main__",
 ]  # fmt: skip
-HEAVY = ["numpy", "numba", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
+HEAVY = ["numpy", "numba", "cupy", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 
 
 def imported(path: Path) -> set[str]:

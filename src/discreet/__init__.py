@@ -34,6 +34,7 @@ _HOMES = {
     "Ledger": "privacy.ledger.ledger",
     "Guarantee": "privacy.guarantee",
     "BudgetError": "errors",
+    "CardError": "errors",
     "ClusterError": "errors",
     "DiscreetError": "errors",
     "InputError": "errors",
@@ -45,6 +46,7 @@ _HOMES = {
 __all__ = [
     "Baskets",
     "BudgetError",
+    "CardError",
     "ClusterError",
     "DiscreetError",
     "Guarantee",
@@ -79,7 +81,16 @@ if TYPE_CHECKING:
     from .auditing import audit
     from .baskets.core import Baskets, Vocabulary
     from .baskets.read import read
-    from .errors import BudgetError, ClusterError, DiscreetError, InputError, LimitError, MisuseError, NobodyError
+    from .errors import (
+        BudgetError,
+        CardError,
+        ClusterError,
+        DiscreetError,
+        InputError,
+        LimitError,
+        MisuseError,
+        NobodyError,
+    )
     from .exact.mine import mine, rules
     from .local.study.outcome import Outcome
     from .local.study.simulate import simulate

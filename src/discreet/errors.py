@@ -6,6 +6,7 @@
     ├── MisuseError     the call or command itself is wrong (an option, a range)
     ├── LimitError      going on would take more memory or time than was allowed
     ├── ClusterError    Spark cannot be reached, or could not do what it was asked
+    ├── CardError       a graphics card cannot do what it was asked; the cores then do it
     └── BudgetError     a ledger has less left than was asked for
 
 A message says what was given, what is allowed and what to type instead. The command line ends with status 1 on any
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 # The parameters of the Python API that the command line has as options, and what they are called there.
 _SHARED = [
-    "anchor", "assume_malicious", "by", "contains", "counts", "delimiter", "delta", "encoding", "engine", "epsilon",
-    "excludes", "exponent", "frequencies", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
-    "limit", "max_items", "mechanism", "memory",
+    "anchor", "assume_malicious", "by", "contains", "counts", "delimiter", "delta", "device", "encoding", "engine",
+    "epsilon", "excludes", "exponent", "frequencies", "item", "items", "itemsets", "kind", "labels", "least", "ledger",
+    "lengths", "limit", "max_items", "mechanism", "memory",
     "min_confidence", "min_count", "min_lift", "min_support", "monotone", "most", "neighbours", "nulls", "ordered",
     "pair", "people", "person", "protocol", "query", "really", "runs", "same_data", "score", "screen", "seed",
     "segments", "sensitivity", "side", "sizes", "speed", "time", "top", "who",
@@ -166,6 +167,10 @@ class LimitError(DiscreetError):
 
 class ClusterError(DiscreetError):
     """Spark cannot be reached, or lacks what it needs, or could not do what it was asked: says what to do about it."""
+
+
+class CardError(DiscreetError):
+    """A graphics card cannot do what it was asked. Whoever asked does it on the cores, and says so once."""
 
 
 class BudgetError(DiscreetError):

@@ -164,6 +164,9 @@ def test_a_closed_round_goes_from_the_command_line_to_files_and_is_added_up(tmp_
         ("study", "add-up", str(tmp_path / "r"), "--master", "local"): "give --engine spark too",
         ("study", "close", "tea", *at, "--handover", "x"): "give --engine spark too",
         ("study", "close", "tea", *at, "--engine", "spark", "--master", "a", "--remote", "b"): "Give one of --master",
+        ("study", "add-up", str(tmp_path / "r"), "--engine", "spark", "--device", "gpu"): (
+            "--device gpu adds up reports on a card of this machine: leave --engine spark out."
+        ),
         ("study", "add-up", str(tmp_path)): "name its file with --question",
         ("study", "reports", "tea", "--at", "https://there", "-o", "x"): "hands out no reports",
         ("study", "reports", "tea", *at, "-o", "x", "--round", "9"): "The study has no such round",

@@ -1,7 +1,8 @@
-"""Options of commands that add up reports: on this machine, or in a cluster of Spark."""
+"""Options of commands that add up reports: on this machine, its cores or a card, or in a cluster of Spark."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -62,16 +63,38 @@ HandoverFolder = Annotated[
 ]
 
 
+DeviceOption = Annotated[
+    Literal["auto", "gpu", "cpu"] | None,
+    typer.Option(
+        "--device",
+        envvar="DISCREET_DEVICE",
+        help="Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
+        "the result is the same.  \\[default: auto]",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class AddingUp:
-    """Whether Spark adds up, and where it runs."""
+    """Whether Spark adds up, and where it runs; or which device of this machine does."""
 
     engine: AddingEngine = None
     master: AddingMaster = None
     remote: AddingRemote = None
+    device: DeviceOption = None
 
     def __post_init__(self) -> None:
         check_place(self.engine, self.master, self.remote)
+        if self.engine is not None and self.device == "gpu":
+            raise MisuseError("--device gpu adds up reports on a card of this machine: leave --engine spark out.")
+
+    def used(self) -> AbstractContextManager[None]:
+        """Return within what reports are added up on the device."""
+        from ..local.oracle_steps.on_card import using
+
+        return using(self.device)
 
 
 def check_place(engine: str | None, master: str | None, remote: str | None) -> None:

@@ -78,7 +78,8 @@ def serve(
         say(f"Serving {directory} at {address}. Stop it with Ctrl-C.", err=True)
 
     try:
-        run(directory, host=host, port=port, store=store, rate=rate, adder=adder, ready=ready)
+        with handing.used():
+            run(directory, host=host, port=port, store=store, rate=rate, adder=adder, ready=ready)
     except KeyboardInterrupt:
         if not served:
             raise

@@ -9,6 +9,7 @@ import typer
 
 from ..errors import MisuseError
 from . import options as given
+from .adding import DeviceOption
 from .groups import ReadingOptions, Writing, grouped
 from .numbers import whole
 from .progress import ProgressBar
@@ -129,6 +130,7 @@ def simulate(
         ),
     ] = True,
     assume_malicious: given.AssumeMalicious = None,
+    device: DeviceOption = None,
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
     *,
@@ -166,6 +168,7 @@ def simulate(
             score=score,
             screen=screen,
             assume_malicious=assume_malicious or 0,
+            device=device,
             progress=lines.progress,
             transcript=lines.heard,
         )

@@ -210,7 +210,8 @@ def close(
 
     A round that is closed already and could not be added up is tried again. A service elsewhere adds up as it was told.
     """
-    with _operator(place, token, store, adder=handing.adder(place)) as operator, ProgressBar("adding up"):
+    operating = _operator(place, token, store, adder=handing.adder(place))
+    with handing.used(), operating as operator, ProgressBar("adding up"):
         closed = operator.close(name)
     say(
         f"Closed {closed:,} {'round' if closed == 1 else 'rounds'} of {name}."

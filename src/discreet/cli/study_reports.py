@@ -46,6 +46,7 @@ def reports(
     "add-up",
     epilog="[bold]Examples[/bold]\n\n"
     "discreet study add-up reports\n\n"
+    "discreet study add-up reports --device gpu\n\n"
     "discreet study add-up 's3a://studies/reports/*.parquet' --question round.json --engine spark --remote sc://host",
 )
 @grouped
@@ -84,7 +85,7 @@ def add_up(
     ask = round_of(source, question)
     added: Any
     if adding.engine is None:
-        with ProgressBar("adding up"):
+        with ProgressBar("adding up"), adding.used():
             added = add_up_files(source, ask, screen=screen)
     else:
         with ProgressBar("starting Spark"):

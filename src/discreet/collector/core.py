@@ -23,11 +23,12 @@ from ..errors import InputError, MisuseError
 from ..local.device.loss import WORD
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle
+from ..local.oracle_steps.on_card import words_on_card
 from ..local.oracle_steps.packing import Words, unpack
 from ..local.oracle_steps.reading import ReportColumns
 from ..local.study.conversation import Ask, Conversation, Estimate
 from ..local.study.outcome import Outcome, Round, concluded, told_with
-from ..local.study.screening import Over, Sums, screened_over
+from ..local.study.screening import Over, Sums, counted, screened_over
 from .states import RoundState
 from .study_file import StudyPlan
 
@@ -303,9 +304,12 @@ def add_up(ask: Ask, blocks: Callable[[], Iterable[Words]], *, screen: bool = Tr
     screen
         Whether reports that no honest device is likely to have sent are left out.
     """
-    return added_over(
-        ask, lambda part: part(unpack(ask.oracle, words) for words in together_in(blocks())), screen=screen
-    )
+
+    def over(part: Callable[[Iterable[ReportColumns]], Sums]) -> Sums:
+        found = summed_on_card(part, ask.oracle, blocks)
+        return found[0] if found else part(unpack(ask.oracle, words) for words in together_in(blocks()))
+
+    return added_over(ask, over, screen=screen)
 
 
 def added_over(ask: Ask, over: Over, *, screen: bool = True) -> AddedUp:
@@ -329,6 +333,21 @@ def added(blocks: Iterable[ReportColumns], oracle: Oracle | MeanOracle) -> Sums:
         people += len(next(iter(columns.values())))
         oracle.add(aggregate, columns)
     return people, aggregate
+
+
+def summed_on_card(
+    part: Callable[[Iterable[ReportColumns]], Sums],
+    oracle: Oracle | MeanOracle,
+    words: Callable[[], Iterable[Words]],
+    many: int | None = None,
+) -> tuple[Sums, int] | None:
+    """Return what `added` or `counted` gives of packed reports, and how many are none; None where a card does not."""
+    walk = getattr(part, "func", None)
+    found = words_on_card(oracle, words, many) if walk in (added, counted) else None
+    if found is None:
+        return None
+    sums: Sums = (np.array([found.people], np.int64), found.aggregate)
+    return (sums if walk is added else (*sums, found.cells)), found.refused
 
 
 def together_in(blocks: Iterable[Words]) -> Iterable[Words]:

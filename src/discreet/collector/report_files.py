@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from ..local.oracle_steps.packing import Words, good, unpack, width
 from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.screening import Over
-from .core import AddedUp, added_over, together_in
+from .core import AddedUp, added_over, summed_on_card, together_in
 
 ROUND = "round.json"
 PACKED, SENT = "words", "report"
@@ -51,12 +52,13 @@ class ReportTable:
         return (some for some in found if len(next(iter(some.values()))))
 
     def _packed(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
-        for words in together_in(self._words(batches)):
+        for words in together_in(self.words(batches)):
             right = good(self.oracle, words)
             self.refused += int(len(words) - right.sum())
             yield unpack(self.oracle, words if right.all() else words[right])
 
-    def _words(self, batches: Iterable[Any]) -> Iterator[Words]:
+    def words(self, batches: Iterable[Any]) -> Iterator[Words]:
+        """Yield packed reports as they lie there, good or not; `torn` counts rows that are none."""
         wide = width(self.oracle)
         for batch in batches:
             for row in batch.column(self.column):
@@ -189,11 +191,17 @@ def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> AddedU
 
     def over(part: Any) -> Any:
         nonlocal refused
-        tables = [ReportTable(ask.oracle, column) for column in columns]
-        blocks = (some for file, one in zip(files, tables, strict=True) for some in one.columns(_batches(file)))
-        sums = part(blocks)
+        tables: list[ReportTable] = []
+
+        def each() -> Iterator[tuple[ReportTable, str]]:
+            tables[:] = [ReportTable(ask.oracle, column) for column in columns]
+            return zip(tables, files, strict=True)
+
+        packed = set(columns) == {PACKED}
+        found = summed_on_card(part, ask.oracle, lambda: _ahead(each()), _packed_in(files, ask)) if packed else None
+        sums, bad = found or (part(some for one, file in each() for some in one.columns(_batches(file))), 0)
         check_torn(sum(one.torn for one in tables), ask)
-        refused = sum(one.refused for one in tables)
+        refused = sum(one.refused for one in tables) + bad
         return sums
 
     walk: Over = over
@@ -209,6 +217,22 @@ def _names(file: str) -> list[str]:
         return list(pq.read_schema(file).names)
     except (pa.ArrowException, OSError):
         raise InputError(f"{file} is no Parquet file that can be read.") from None
+
+
+def _packed_in(files: list[str], ask: Ask) -> int:
+    """Return how many packed reports there are in files, about: hardly anything else is in there."""
+    return sum(Path(file).stat().st_size for file in files) // (4 * width(ask.oracle))
+
+
+def _ahead(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[Words]:
+    """Yield packed reports while the next ones are read, so that whoever takes them and the reading go side by side."""
+    with ThreadPoolExecutor(1) as reader:
+        for table, file in tables:
+            batches = _batches(file)
+            waiting = reader.submit(next, batches, None)
+            while (batch := waiting.result()) is not None:
+                waiting = reader.submit(next, batches, None)
+                yield from table.words([batch])
 
 
 def _batches(file: str) -> Iterator[Any]:

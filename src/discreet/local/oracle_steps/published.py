@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ...kernels.jit import in_threads, threads
 from ...kernels.tables import TILE, leftover, meet, published_seeds, share_cells, sum_cells
 from .adding import AggregateReading, Counts, SharedReports
+from .on_card import on_card
 
 Values = NDArray[np.float64]
 
@@ -217,11 +219,17 @@ class SeedTable:
             codes, watched = solving.astype(np.uint32), values.astype(np.uint32)
 
             rows = max(_ROWS, -(-len(self.table) // 16))
+            work = len(self.table) * len(codes)
+            taken = on_card(work, lambda card: card.leftover(self.table, codes, solved, self._slope, 1.0))
 
             def part(start: int) -> tuple[Counts, Values]:
                 table = self.table[start : start + rows]
-                cells, sums, spread = np.empty(table.shape, np.int32), np.zeros_like(left), np.zeros_like(noise)
-                leftover(start, table, codes, solved, self._slope, 1.0, cells)
+                sums, spread = np.zeros_like(left), np.zeros_like(noise)
+                if taken is not None:
+                    cells = taken[start : start + rows]
+                else:
+                    cells = np.empty(table.shape, np.int32)
+                    leftover(start, table, codes, solved, self._slope, 1.0, cells)
                 share_cells(start, cells, table, watched, sums, spread)
                 return sums, spread
 
@@ -269,7 +277,11 @@ class SeedTable:
             return out
 
         # Blocks do not depend on how many threads there are, and so neither does their sum.
-        total: Values = np.sum(in_threads(part, range(0, len(self.table), _ROWS)), axis=0)
+        work = 2 * len(self.table) * len(items)
+        parts: Any = on_card(work, lambda card: card.met(self.reports, buckets, codes, weights, _ROWS))
+        if parts is None:
+            parts = in_threads(part, range(0, len(self.table), _ROWS))
+        total: Values = np.sum(parts, axis=0)
         total /= self.people * (1 - 1 / buckets)
         return total
 
@@ -300,8 +312,15 @@ class SeedTable:
             in_threads(take, parts)
             in_threads(count, range(many))
 
-        for start in range(0, len(self.table), _BLOCK):
-            block(start)
+        work = len(self.table) * (self.symbols + len(items))
+        taken: Counts | None = on_card(
+            work, lambda card: card.table_sums(self.table, codes, solved, self._slope, fine, rows, self.symbols)
+        )
+        if taken is not None:
+            sums = taken
+        else:
+            for start in range(0, len(self.table), _BLOCK):
+                block(start)
         found: Values = sums / (fine * self.people * (self.own - 1 / buckets))
         return found
 

@@ -1,0 +1,127 @@
+"""Rounds that a card adds up: reports that are streamed to it, and reports that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.gpu.card import Card
+from discreet.gpu.rounds import CardRound, add_drawn, add_words, takes
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.oracle_steps.packing import good, pack, unpack, width
+from gpu.shim import ShimDriver
+
+FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+NAMES = ["olh", "blh", "wheel", "olh, published", "blh, published"]
+
+
+def made(name, size, pad, epsilon, seeds=64):
+    kind, _, published = name.partition(", ")
+    oracle = oracles()[kind].make(Fraction(epsilon), size, pad=pad)
+    return replace(oracle, seeds=seeds) if published else oracle
+
+
+def answered_by(generator, size, many):
+    rows = [np.sort(generator.choice(size, generator.integers(0, size + 1), replace=False)) for _ in range(many)]
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    people = generator.integers(0, 1 << 40, many)
+    return Answered(offsets=offsets, held=np.concatenate([[], *rows]).astype(np.int32), people=people)
+
+
+@pytest.mark.parametrize("name", ["olh", "wheel", "olh, published"])
+@FEW
+@given(st.sampled_from([1, 300]), st.sampled_from(["0.5", "4"]), st.integers(24, 400), st.integers(0, 99))
+def test_reports_are_streamed(driver, name, size, epsilon, hosted, seed):
+    generator = np.random.default_rng(seed)
+    oracle = made(name, size, 1, epsilon)
+    words = generator.integers(0, 1 << 32, (60, width(oracle)), dtype=np.uint32)
+    words[::2] |= np.uint32(1)
+    bounds = (oracle.seeds + 3, oracle.buckets + 1) if "published" in name else (1 << 32, 1 << 32, 1 << 32)
+    words %= np.array(bounds, np.uint64).astype(np.uint64)  # some are no reports
+    words = words.astype(np.uint32)
+    if name == "olh":
+        words[:, 2] %= oracle.buckets + 1
+    right = good(oracle, words)
+    columns, wanted = unpack(oracle, words[right]), oracle.empty()
+    oracle.add(wanted, columns)
+    running = CardRound(Card(driver=driver), oracle, hosted)
+    for part in np.array_split(words, 4):
+        running.add_words(part)
+    sums = running.total()
+    assert (sums.people, sums.refused) == (right.sum(), len(words) - right.sum())
+    assert (sums.aggregate == wanted).all()
+    assert sums.aggregate.shape == oracle.empty().shape
+    cells = oracle.cells(columns)
+    assert sums.cells.tolist() == ([] if cells is None else cells.tolist())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@FEW
+@given(
+    st.sampled_from([1, 5, 30]),
+    st.integers(1, 4),
+    st.sampled_from(["0.5", "4", "20"]),
+    st.integers(200, 900),
+    st.integers(0, 2**64 - 1),
+)
+def test_reports_are_made(driver, name, size, pad, epsilon, hosted, seed):
+    if "published" in name:
+        epsilon = str(min(int(float(epsilon)) or 1, 6))  # a table has a column per bucket
+    oracle = made(name, size, pad, epsilon)
+    answered = answered_by(np.random.default_rng(seed), size, 20)
+    columns, wanted = oracle.reports(answered, seed), oracle.empty()
+    oracle.add(wanted, columns)
+    running = CardRound(Card(driver=driver), oracle, hosted)
+    # A device of blh packs as one of olh does.
+    packed = pack(replace(made(name.replace("blh", "olh"), size, pad, epsilon)), columns)
+    assert (running.reports(answered, seed) == packed).all()
+    assert not running.total().aggregate.any()
+    running.add_drawn(answered, seed)
+    sums = running.total()
+    assert (sums.people, sums.refused) == (20, 0)
+    assert (sums.aggregate == wanted).all()
+
+
+def test_a_round_in_one_call(driver):
+    oracle = made("olh", 40, 2, "1")
+    answered = answered_by(np.random.default_rng(1), 40, 12)
+    columns, wanted = oracle.reports(answered, 7), oracle.empty()
+    oracle.add(wanted, columns)
+    card = Card(driver=driver)
+    assert (add_drawn(card, oracle, [answered], 7) == wanted).all()
+    assert (add_words(card, oracle, [pack(oracle, columns)]).aggregate == wanted).all()
+    assert add_words(card, oracle, []).people == 0
+
+
+@pytest.mark.parametrize("name", ["grr", "privset", "oue", "hr"])
+def test_other_oracles_stay_on_the_cores(driver, name):
+    oracle = oracles()[name].make(Fraction(1), 40)
+    assert not takes(oracle)
+    assert add_words(Card(driver=driver), oracle, []) is None
+    assert add_drawn(Card(driver=driver), oracle, [], 7) is None
+
+
+def test_the_benchmark_finds_what_is_wrong_with_a_card(library, monkeypatch, capsys):
+    from benchmarks.gpu import Lines, checks, measured
+
+    from discreet.local.oracle_steps import on_card
+
+    card = Card(driver=ShimDriver(library))
+    monkeypatch.setattr(on_card, "_found", lambda process: card)
+    lines = Lines()
+    measured(lines, card, 2e-5, {})
+    told = capsys.readouterr().out
+    assert lines.bad == 0, told
+    assert told.count("the same, bit for bit") == len(checks(2e-5))
+    assert "simulated: 20,000 reports made and added" in told
+    monkeypatch.setattr(Card, "counts", lambda *given: np.zeros(50, np.int64))
+    lines.checked(card, {}, 2e-5)
+    assert lines.bad == 1
+    assert "check: reports of any window" in (told := capsys.readouterr().out)
+    assert told.count("DIFFERENT") == 1

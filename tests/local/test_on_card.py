@@ -1,0 +1,423 @@
+"""Where reports are added up: what decides it, what is said, and that the answer is the same."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.baskets.generate import groceries
+from discreet.collector import report_files
+from discreet.collector.core import add_up
+from discreet.errors import CardError, MisuseError
+from discreet.gpu.card import Card
+from discreet.gpu.driver import CupyDriver, source
+from discreet.gpu.rounds import CardRound
+from discreet.local.device.loss import WORD
+from discreet.local.oracle import Answered
+from discreet.local.oracle_steps import on_card as deciding
+from discreet.local.oracle_steps.choice import make
+from discreet.local.oracle_steps.on_card import WORTH, device, on_card, using
+from discreet.local.oracle_steps.packing import pack
+from discreet.local.oracle_steps.published import SeedTable
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from gpu.shim import COMPILER, ShimDriver, compiled
+from running import run
+
+BEGINNING = "The cores of this machine count, as a card cannot: "
+
+
+@pytest.fixture(autouse=True)
+def _anew(monkeypatch):
+    """Forget what other tests counted and said, and which card they found."""
+    monkeypatch.delenv("DISCREET_DEVICE", raising=False)
+    monkeypatch.setattr(deciding, "_seen", 0)
+    monkeypatch.setattr(deciding, "_said", set())
+    monkeypatch.setattr(deciding, "_found", lru_cache(deciding._found.__wrapped__))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    if COMPILER is None:
+        pytest.skip("There is no C++ compiler.")
+    return compiled(tmp_path_factory.mktemp("kernels"), source())
+
+
+@pytest.fixture
+def card(library, monkeypatch):
+    """Put a card into this machine that runs the text of the kernels; return what it was asked to run."""
+    asked = []
+
+    class Watched(ShimDriver):
+        def launch(self, name, grid, arguments):
+            asked.append(name)
+            super().launch(name, grid, arguments)
+
+    monkeypatch.setattr(deciding, "_found", lambda process: Card(driver=Watched(library)))
+    return asked
+
+
+def reports(oracle, many, seed=7):
+    generator = np.random.default_rng(seed)
+    held = np.minimum(generator.geometric(0.2, many) - 1, oracle.size - 1).astype(np.int32)
+    return oracle.reports(Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many)), seed)
+
+
+def test_what_was_asked_for(monkeypatch):
+    assert device() == "auto"
+    monkeypatch.setenv("DISCREET_DEVICE", "cpu")
+    assert device() == "cpu"
+    with using("gpu"):
+        assert device() == "gpu"
+        with using(None):
+            assert device() == "gpu"
+        with using("auto"):
+            assert device() == "auto"
+    assert device() == "cpu"
+    monkeypatch.setenv("DISCREET_DEVICE", "tpu")
+    with pytest.raises(MisuseError, match=r"^DISCREET_DEVICE is 'auto', 'gpu' or 'cpu'; 'tpu' was given\.$"):
+        device()
+    with pytest.raises(MisuseError, match=r"^device is 'auto', 'gpu' or 'cpu'; 'tpu' was given\.$"):
+        discreet.simulate([{"tea"}], top=1, epsilon=1, seed=1, device="tpu")
+
+
+def test_auto_takes_a_card_when_enough_was_counted(card, monkeypatch):
+    monkeypatch.setattr(deciding, "find_spec", lambda name: ModuleSpec(name, None))
+    assert on_card(WORTH - 1, lambda card: "done") is None
+    assert on_card(1, lambda card: "done") == "done"
+    monkeypatch.setattr(deciding, "find_spec", lambda name: None)
+    assert on_card(WORTH, lambda card: "done") is None, "CuPy is not there: nobody wants a card"
+    with using("cpu"):
+        assert on_card(WORTH, lambda card: "done") is None
+    with using("gpu"):
+        assert on_card(1, lambda card: "done") == "done"
+
+
+def test_a_card_that_fails_is_said_once(card, caplog):
+    def fail(card):
+        raise CardError("The memory of the card is full.")
+
+    with using("gpu"):
+        assert on_card(1, fail) is None
+        assert on_card(1, fail) is None
+    assert [one.getMessage() for one in caplog.records] == [f"{BEGINNING}The memory of the card is full."]
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_mistakes_of_ours_are_not_hidden(card):
+    with using("gpu"), pytest.raises(ZeroDivisionError):
+        on_card(1, lambda card: 1 // 0)
+
+
+class FakeError(RuntimeError):
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+class FullError(MemoryError):
+    pass
+
+
+def fake_cupy(**runtime):
+    """Return a CuPy whose driver answers so."""
+    known = {
+        "CUDARuntimeError": FakeError,
+        "getDeviceCount": lambda: 1,
+        "getDevice": lambda: 0,
+        "getDeviceProperties": lambda number: {"name": b"NVIDIA T1", "major": 7, "minor": 5},
+        "driverGetVersion": lambda: 12040,
+        "runtimeGetVersion": lambda: 13020,
+    }
+    cuda = SimpleNamespace(
+        runtime=SimpleNamespace(**(known | runtime)), memory=SimpleNamespace(OutOfMemoryError=FullError)
+    )
+    made = ModuleType("cupy")
+    made.cuda = cuda
+    return made
+
+
+def raising(error):
+    def fail(*given, **more):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("cupy", "message"),
+    [
+        (None, "CuPy is not installed: pip install 'discreet[gpu]'."),
+        (fake_cupy(getDeviceCount=lambda: 0), "No NVIDIA card was found."),
+        (fake_cupy(getDeviceCount=raising(FakeError(100, "cudaErrorNoDevice"))), "No NVIDIA card was found."),
+        (
+            fake_cupy(getDeviceCount=raising(FakeError(35, "old")), driverGetVersion=lambda: 0),
+            "No driver of NVIDIA's was found.",
+        ),
+        (
+            fake_cupy(getDeviceCount=raising(FakeError(35, "old"))),
+            "The driver of the card is too old: it knows CUDA 12.4, and CuPy was made for CUDA 13.2. Install a newer "
+            "driver, or the CuPy for CUDA 12: pip install cupy-cuda12x.",
+        ),
+        (
+            fake_cupy(getDeviceCount=raising(FakeError(3, "cudaErrorInitializationError: no\nmore"))),
+            "CuPy could not do its work: FakeError: cudaErrorInitializationError: no",
+        ),
+        (
+            fake_cupy(getDeviceProperties=lambda number: {"name": b"Tesla M40", "major": 5, "minor": 2}),
+            "Tesla M40 has compute capability 5.2, and 6.0 or newer is needed.",
+        ),
+        (fake_cupy(getDeviceProperties=raising(FullError("x"))), "The memory of the card is full."),
+    ],
+)
+def test_no_card_an_old_driver_a_small_card(monkeypatch, caplog, cupy, message):
+    monkeypatch.setitem(sys.modules, "cupy", cupy)  # what is None there cannot be imported
+    oracle = make("olh", Fraction(1), 50)
+    columns = reports(oracle, 100)
+    with using("cpu"):
+        wanted = oracle.supports(columns)
+    with using("gpu"):
+        assert (oracle.supports(columns) == wanted).all()
+        assert (oracle.supports(columns) == wanted).all()
+    assert [one.getMessage() for one in caplog.records] == [BEGINNING + message]
+
+
+def test_a_cupy_that_cannot_be_loaded(monkeypatch):
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name == "cupy":
+                raise ImportError("libcudart.so.13: cannot open shared object file\nand more")
+
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    with pytest.raises(CardError) as caught:
+        CupyDriver()
+    assert str(caught.value) == ("CuPy cannot be loaded: ImportError: libcudart.so.13: cannot open shared object file")
+
+
+def test_a_card_without_room(library):
+    small = Card(driver=ShimDriver(library, free=1 << 20))
+    oracle = replace(make("olh", Fraction(1), 50), seeds=1024)
+    with pytest.raises(CardError) as caught:
+        small.counts(*(np.zeros(10, np.uint32) for _ in range(4)), 50)
+    assert str(caught.value) == "A card that is none has 1 MiB of memory free, and 1 MiB are needed."
+    with pytest.raises(CardError, match=r"1 MiB of memory free, and 128 MiB are needed\.$"):
+        CardRound(small, oracle)
+    for task in (
+        lambda: small.leftover(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0),
+        lambda: small.met(np.zeros(8, np.int64), 4, np.zeros(1, np.uint32), np.zeros(1), 4),
+        lambda: small.table_sums(np.zeros((8, 4), np.int64), np.zeros(1, np.uint32), np.zeros(1), 0.3, 1.0, 4, 9),
+    ):
+        with pytest.raises(CardError, match=r"are needed\.$"):
+            task()
+
+
+def test_somebody_who_holds_more_than_is_brought_at_a_time(library):
+    oracle = make("wheel", Fraction(1), 500, pad=3)
+    answered = Answered(offsets=np.array([0, 400]), held=np.arange(400, dtype=np.int32), people=np.arange(1))
+    with pytest.raises(CardError) as caught:
+        CardRound(Card(driver=ShimDriver(library)), oracle, 800).add_drawn(answered, 7)
+    assert str(caught.value) == "Somebody holds 400 values, more than are brought to it at a time."
+
+
+@pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
+def test_supports_are_the_same(card, name):
+    oracle = make(name, Fraction(2), 300)
+    columns = reports(oracle, 700)
+    wanted = oracle.supports(columns)
+    assert not card
+    with using("gpu"):
+        assert (oracle.supports(columns) == wanted).all()
+    assert card == ["count_reports"]
+
+
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+def test_tables_are_read_the_same(card, epsilon):
+    oracle = replace(make("olh", Fraction(epsilon), 60), seeds=1024)
+    aggregate = oracle.empty()
+    oracle.add(aggregate, reports(oracle, 60_000))
+
+    def table():
+        return SeedTable(table=aggregate, symbols=oracle.size + oracle.dummies, own=float(oracle.p_own))
+
+    plain = table()
+    values = np.arange(8)
+    wanted, shared = plain.frequencies(), plain.shared(values)
+    assert len(plain._found[1]) > 3, "several symbols are solved for"
+    assert not card
+    with using("gpu"):
+        there = table()
+        assert there.frequencies().tobytes() == wanted.tobytes()
+        assert [one.tobytes() for one in there.shared(values)] == [one.tobytes() for one in shared]
+    assert set(card) == {"weigh_rows", "take_off", "sum_cells", "meet_rows"}
+
+
+@pytest.mark.parametrize("screen", [True, False])
+def test_a_simulation_is_the_same(card, screen):
+    baskets = groceries(3000, seed=3)
+    settings = {"oracle": "wheel"}
+    asked = {"top": 8, "epsilon": 4, "seed": 7, "screen": screen, "settings": settings}
+    wanted = discreet.simulate(baskets, "svim", **asked, device="cpu")
+    assert not card
+    found = discreet.simulate(baskets, "svim", **asked, device="gpu")
+    assert found.patterns.to_arrow().equals(wanted.patterns.to_arrow())
+    assert ("make_points" in card) == (not screen)
+    assert "count_reports" in card
+
+
+def asked_of(name, seeds=None):
+    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=40)), name, Fraction(1))
+    return replace(ask, oracle=replace(ask.oracle, seeds=seeds)) if seeds else ask
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("olh", None), ("olh", 1024), ("wheel", None), ("grr", None)])
+@pytest.mark.parametrize("screen", [True, False])
+def test_a_collector_s_round_is_the_same(card, tmp_path, name, seeds, screen):
+    ask = asked_of(name, seeds)
+    words = pack(ask.oracle, reports(ask.oracle, 900))
+    blocks = np.array_split(words, 4)
+    report_files.save_reports(tmp_path / "reports", ask, blocks)
+    wanted = add_up(ask, lambda: blocks, screen=screen)
+    assert report_files.add_up_files(tmp_path / "reports", ask, screen=screen).text() == wanted.text()
+    assert not card
+    with using("gpu"):
+        assert add_up(ask, lambda: blocks, screen=screen).text() == wanted.text()
+        found = report_files.add_up_files(tmp_path / "reports", ask, screen=screen)
+    assert (found.text(), found.refused) == (wanted.text(), 0)
+    streamed = {"olh": {"tabulate"} if seeds else {"count_reports"}, "wheel": {"count_reports"}, "grr": set()}[name]
+    assert streamed <= set(card)
+
+
+def test_what_is_no_report_is_counted_the_same(card, tmp_path):
+    ask = asked_of("olh", 1024)
+    words = pack(ask.oracle, reports(ask.oracle, 300))
+    words[::7, 1] = 99
+    report_files.save_reports(tmp_path / "reports", ask, [words])
+    wanted = report_files.add_up_files(tmp_path / "reports", ask)
+    with using("gpu"):
+        found = report_files.add_up_files(tmp_path / "reports", ask)
+    assert found.refused == wanted.refused == 43
+    assert found.text() == wanted.text()
+
+
+def test_a_card_that_fails_on_the_way_changes_nothing(card, tmp_path, monkeypatch, caplog):
+    ask = asked_of("olh", 1024)
+    words = pack(ask.oracle, reports(ask.oracle, 300))
+    report_files.save_reports(tmp_path / "reports", ask, [words[:200], words[200:]])
+    wanted = report_files.add_up_files(tmp_path / "reports", ask).text()
+    monkeypatch.setattr(CardRound, "total", raising(CardError("The memory of NVIDIA T1 is full.")))
+    monkeypatch.setattr(Card, "table_sums", raising(CardError("The memory of NVIDIA T1 is full.")))
+    with using("gpu"):
+        assert report_files.add_up_files(tmp_path / "reports", ask).text() == wanted
+    assert [one.getMessage() for one in caplog.records] == [f"{BEGINNING}The memory of NVIDIA T1 is full."]
+
+
+def test_the_command_line_says_why_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    (tmp_path / "baskets.dat").write_text("1 2 3\n2 3\n1 3\n" * 400)
+    typed = ["simulate", "baskets.dat", "--top", "2", "--epsilon", "4", "--seed", "7", "--protocol", "svim"]
+    typed += ["--set", "oracle=olh", "--format", "csv"]
+    wanted = run(*typed, cwd=tmp_path, check=True)
+    found = run(*typed, "--device", "gpu", cwd=tmp_path, check=True)
+    assert found.stdout == wanted.stdout
+    assert found.stderr.splitlines() == [f"discreet: {BEGINNING}CuPy is not installed: pip install 'discreet[gpu]'."]
+    by_variable = run(*typed, cwd=tmp_path, env={"DISCREET_DEVICE": "tpu"})
+    assert by_variable.returncode == 2
+    assert "'auto', 'gpu', 'cpu'" in " ".join(by_variable.stderr.split())
+
+
+def numbers_as_cupy(library):
+    """Return a CuPy whose card is a processor: all that the driver uses of it, with memory that only it can reach."""
+    made = fake_cupy(memGetInfo=lambda: (1 << 30, 1 << 31))
+
+    class Data:
+        def __init__(self, array):
+            self.array = array
+
+        def memset(self, value, size):
+            assert size == self.array.nbytes
+            self.array.reshape(-1).view(np.uint8)[:] = value
+
+        def copy_from_host_async(self, place, size, stream):
+            assert stream in streams
+            ctypes.memmove(self.array.ctypes.data, place, size)
+
+    class Array:
+        def __init__(self, array):
+            self.array, self.data, self.nbytes = array, Data(array), array.nbytes
+
+        def __getitem__(self, part):
+            return Array(self.array[part])
+
+        def __len__(self):
+            return len(self.array)
+
+        def set(self, given):
+            assert given.flags.c_contiguous
+            self.array[...] = given
+
+        def get(self):
+            return self.array.copy()
+
+    class Stream:
+        def __init__(self, non_blocking):
+            assert non_blocking
+            streams.append(self)
+
+        def synchronize(self):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    class RawModule:
+        def __init__(self, code, options):
+            assert (code, options) == (source(), ("--std=c++17", "--fmad=false"))
+
+        def get_function(self, name):
+            def launch(grid, block, arguments):
+                assert block == (256,)
+                given = [one.array if isinstance(one, Array) else one for one in arguments]
+                ShimDriver(library).launch(name, grid, given)
+
+            return launch
+
+    streams = []
+    made.empty = lambda shape, kind: Array(np.full(shape, 77, kind))
+    made.RawModule = RawModule
+    made.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 5)
+    made.cuda.Device = lambda: SimpleNamespace(synchronize=lambda: None)
+    made.cuda.Stream = Stream
+    made.cuda.alloc_pinned_memory = bytearray
+    return made
+
+
+def test_the_driver_of_cupy(library, monkeypatch, caplog):
+    cupy = numbers_as_cupy(library)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    driver = CupyDriver()
+    assert (driver.name, driver.free()) == ("NVIDIA T1", (1 << 30) + 5)
+    for seeds in (None, 1024):
+        ask = asked_of("olh", seeds)
+        words = pack(ask.oracle, reports(ask.oracle, 300))
+        wanted = add_up(ask, lambda words=words: [words]).text()
+        with using("gpu"):
+            assert add_up(ask, lambda words=words: [words]).text() == wanted
+    assert not caplog.records
+    cupy.empty = raising(FullError("out"))
+    for task in (lambda: driver.upload(np.zeros(3)), lambda: driver.zeros((3,), np.int64), lambda: driver.stage(64)):
+        with pytest.raises(CardError, match=r"^The memory of NVIDIA T1 is full\.$"):
+            task()
