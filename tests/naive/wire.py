@@ -167,6 +167,36 @@ def wheel(oracle, own, seed, words):
     raise AssertionError
 
 
+def point_of(number, q, t):
+    if number == 0:
+        return [0] * (t - 1) + [1]
+    return [*point_of((number - 1) // q, q, t - 1), (number - 1) % q]
+
+
+def number_of(point, q):
+    if sum(point[:-1]) == 0:
+        return 0
+    return q * number_of(point[:-1], q) + 1 + point[-1]
+
+
+def geometry(oracle, own, words):
+    q, t = oracle["field"], oracle["coordinates"]
+    u = point_of(own, q, t)
+    zeros = next(at for at, one in enumerate(u) if one)
+    f = t - 1 - zeros
+    if words.chance(oracle["hit"]):
+        v, d = point_of(words.below((q ** (t - 1) - 1) // (q - 1)), q, t - 1), 0
+    else:
+        w = words.below(q ** (t - 1))
+        g, digits = w // q**zeros, []
+        for _ in range(zeros):
+            digits, w = [w % q, *digits], w // q
+        v, d = ([0] * f, 1) if g == 0 else (point_of((g - 1) // (q - 1), q, f), 1 + (g - 1) % (q - 1))
+        v += digits
+    x = (d - sum(u[t - 1 - i] * v[i] for i in range(f))) % q
+    return {"point": number_of([*v[:f], x, *v[f:]], q)}
+
+
 def number(oracle, n, words):
     if oracle["oracle"] == "hm":
         kind = "pm" if words.chance(oracle["choose"]) else "duchi"
@@ -193,6 +223,8 @@ def answer(oracle, values, words):
     own = symbol(oracle, values, words)
     if name == "subset":
         return subset(oracle, [own], words)
+    if name == "geometry":
+        return geometry(oracle, own, words)
     if name == "grr":
         return {"value": other_than(own, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1))}
     told = words.below(oracle["seeds"]) if "seeds" in oracle else words.seed()
@@ -346,6 +378,7 @@ FIELDS = {
     "subset": "size pad dummies many hit",
     "privset": "size pad dummies many hit",
     "wheel": "size pad dummies arc inside",
+    "geometry": "size pad dummies field coordinates hit",
     "duchi": "span slope",
     "pm": "span step window points inside",
     "hm": "span choose pm duchi",
@@ -382,6 +415,11 @@ def loss(oracle):
         return spread(inside, 1, oracle["buckets"] - 1, part)
     if name == "wheel":
         return spread(inside, pad * oracle["arc"], WORD - pad * oracle["arc"], Fraction(1))
+    if name == "geometry":
+        q, t = oracle["field"], oracle["coordinates"]
+        need(q >= 2 and 2 <= t <= 31)
+        need(size + dummies <= (q**t - 1) // (q - 1) <= 2_147_483_648)
+        return turned(odds(oracle["hit"]) * Fraction(q ** (t - 1) * (q - 1), q ** (t - 1) - 1))
     symbols, many, own = size + dummies, oracle["many"], pad if name == "privset" else 1
     need(12 + many * (len(str(symbols - 1)) + 1) <= 65_536)
     need(name == "subset" or dummies >= pad or (dummies == 0 and pad == 1))

@@ -25,6 +25,7 @@ from discreet.local.device.limits import (
     MOST_ITEM,
     MOST_MET,
     MOST_NUMBERS,
+    MOST_POINTS,
     MOST_QUESTION,
     MOST_RANGE,
     MOST_REPORT,
@@ -33,7 +34,7 @@ from discreet.local.device.limits import (
     MOST_SYMBOLS,
     MOST_WEIGHT,
 )
-from discreet.local.device.loss import WORD
+from discreet.local.device.loss import WORD, points
 from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracles.olh import OLH
 from discreet.local.study.conversation import Ask, Who
@@ -245,7 +246,7 @@ def edges() -> list[Case]:
         form = ask.form if ask else _with(questions("olh")[0].form, pad=pad)
         for words in ([last], [WORD - 1, last], [min(last + 1, WORD - 1), WORD - 1, last - 1, 0], [last, last, 0, 0]):
             cases.append(told(form, [1, 4], Recorded(f"below {pad} {words}", words)))
-    for name in ("grr", "subset", "privset", "wheel"):
+    for name in ("grr", "subset", "privset", "wheel", "geometry"):
         for size, pad in ((10, 3), (6, 2), (37, 5)):
             form = Ask.of("", WHO, Which(CandidateList(size)), name, Fraction(1), pad=pad).form
             for basket in ([], [1], range(size)):
@@ -265,6 +266,17 @@ def edges() -> list[Case]:
         for seed in ([0, 0], [WORD - 1, WORD - 1], [WORD - 2, 7]):
             drawn = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
             cases.append(told(form, basket, Recorded(f"circle {basket} {seed}", drawn)))
+    # Every leading coordinate of the own point, and of the one that is reported: with its first and last numbers.
+    for size, epsilon in ((30, "1/2"), (30, "1"), (300, "2")):
+        form = Ask.of("", WHO, Which(CandidateList(size)), "geometry", Fraction(epsilon)).form
+        field, many, hit = (form["oracle"][name] for name in ("field", "coordinates", "hit"))
+        for item in (0, 1, 2, field, field + 1, field + 2, size - 1):
+            for word in (hit - 1, hit):
+                bound = points(field, many - 1) if word < hit else field ** (many - 1)
+                for drawn in sorted({0, 1, field, field + 1, bound // 2, bound - 1}):
+                    if drawn < bound:
+                        what = f"point {size} {epsilon} {item} {word} {drawn}"
+                        cases.append(told(form, [item], Recorded(what, [word, drawn])))
     # Items, places, buckets and points whose products are long.
     most = (1 << 28) - 1
     for name, pad, epsilon in (
@@ -273,6 +285,9 @@ def edges() -> list[Case]:
         ("olh", 1, "20"),
         ("wheel", 3, "1"),
         ("grr", 1, "20"),
+        ("geometry", 2, "1"),
+        ("geometry", 1, "6"),
+        ("geometry", 1, "20"),
     ):
         form = Ask.of("", WHO, Which(CandidateList(most)), name, Fraction(epsilon), pad=pad).form
         for basket in ([], [most - 1], [1 << 21, (1 << 27) + 12_345, most - 1, most, MOST_ITEM]):
@@ -322,6 +337,7 @@ def limits() -> list[Case]:
     fewer = Ask.mean("", WHO, Folded(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)).form
     subset = Ask.of("", WHO, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
     privset = Ask.of("", WHO, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
+    space = Ask.of("", WHO, Which(CandidateList(9)), "geometry", Fraction(1)).form
     # 12 bytes around them, and 6 a symbol of five digits with its comma.
     longest = (MOST_REPORT - 12) // 6
     long = _loose(_with({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
@@ -399,6 +415,16 @@ def limits() -> list[Case]:
             {"question": subset},
             {"question": _with({**subset, "of": MOST_SUBSET}, size=MOST_SUBSET)},
         ),
+        (
+            "points of a space",
+            {"question": _with(_loose(space, field=MOST_POINTS - 1, coordinates=2), hit=4)},
+            {"question": _with(_loose(space, field=MOST_POINTS, coordinates=2), hit=4)},
+        ),
+        (
+            "coordinates of a space",
+            {"question": _loose(space, field=2, coordinates=31)},
+            {"question": _loose(space, field=2, coordinates=32)},
+        ),
         ("own values that a subset meets", {"question": met}, {"question": _with(met, many=MOST_MET * 30 // 10 + 1)}),
         ("bytes of a report", {"question": long}, {"question": _with(long, many=longest + 1)}),
     ]
@@ -458,6 +484,7 @@ def bad() -> list[Case]:
         "oracle": means()["duchi"].make(Fraction(grr["epsilon"])).form,
     }
     prefix = questions("subset")[5].form
+    space = questions("geometry")[0].form
     relations = Relations(Items((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
     valued = Ask.of("", WHO, Valued(relations), "grr", Fraction(1), pad=2).form
     cases: list[tuple[str, Case]] = [
@@ -489,6 +516,11 @@ def bad() -> list[Case]:
         ("pairs of a kind that is not known", {**number, "pairs": "own"}),
         ("more weights than a side has items", {**number, "left": [1, 2, 3, 4]}),
         ("an oracle kept for comparison", {**grr, "oracle": {**grr["oracle"], "oracle": "oue"}}),
+        ("more symbols than points", {**space, "oracle": {**space["oracle"], "coordinates": 2}}),
+        ("a field of one number", {**space, "oracle": {**space["oracle"], "field": 1}}),
+        ("points of one coordinate", {**space, "oracle": {**space["oracle"], "coordinates": 1}}),
+        ("more coordinates than any space has", {**space, "oracle": {**space["oracle"], "coordinates": WORD}}),
+        ("a point that meets too often", {**space, "oracle": {**space["oracle"], "hit": space["oracle"]["hit"] + 1}}),
         ("very many values that may meet", {**failing, "oracle": {**failing["oracle"], "share": 1 << 13}}),
         ("a delta the device does not give", failing),
         ("a delta that is hidden", {key: value for key, value in failing.items() if key != "delta"}),

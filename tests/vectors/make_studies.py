@@ -50,11 +50,13 @@ PLAN = StudyPlan(
 
 def packed_oracles() -> list[Any]:
     """Return an oracle of each kind that devices answer for, and those whose words are the largest."""
-    live = [kind for kind in oracles().values() if kind.live]
+    later = [oracles()["geometry"]]  # bytes go by the place in this list, so that what came later stands last
+    live = [kind for kind in oracles().values() if kind.live and kind not in later]
     made: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
     made += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
     made += [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
-    return made + [replace(OLH.make(Fraction(1), 10, pad=2), seeds=seeds) for seeds in (4096, 1 << 31)]
+    made += [replace(OLH.make(Fraction(1), 10, pad=2), seeds=seeds) for seeds in (4096, 1 << 31)]
+    return made + [kind.make(epsilon, 10, pad=2) for kind in later for epsilon in (Fraction(1), Fraction(3))]
 
 
 def bad_words(oracle: Any) -> Iterator[list[int]]:
@@ -76,8 +78,9 @@ def bad_words(oracle: Any) -> Iterator[list[int]]:
         if wide > 1:
             yield [1, 0, *range(2, wide)]
             yield [0, 0, *range(2, wide)]
-    if oracle.name in ("grr", "duchi", "pm"):
-        yield [{"grr": lambda: oracle.symbols_in_all, "duchi": lambda: 2, "pm": lambda: oracle.points}[oracle.name]()]
+    if oracle.name in ("grr", "duchi", "pm", "geometry"):
+        bounds = {"grr": lambda: oracle.symbols_in_all, "duchi": lambda: 2}
+        yield [bounds.get(oracle.name, lambda: oracle.points)()]
         yield [last]
 
 

@@ -8,10 +8,10 @@
  */
 
 import { held, type Pair, type Question } from "./answering.js";
-import { type Report, bucketOf, stretchesOf } from "./client.js";
+import { type Report, bucketOf, meets, stretchesOf } from "./client.js";
 import { mixed } from "./draws.js";
 import { type Fraction, choose } from "./fractions.js";
-import { type Oracle, WIDE, WORD, weightOf } from "./loss.js";
+import { type Oracle, WIDE, WORD, pointsOf, weightOf } from "./loss.js";
 
 type Chance = (oracle: Oracle, values: readonly number[], report: Report) => Fraction | undefined;
 
@@ -136,6 +136,18 @@ const wheel: Chance = (oracle, values, report) => {
   return [over, all * WIDE];
 };
 
+const point: Chance = (oracle, values, report) => {
+  if (!("point" in report)) return NEVER;
+  const { field, coordinates, hit } = oracle;
+  const [inside, outside] = [pointsOf(field, coordinates - 1), BigInt(field) ** BigInt(coordinates - 1)];
+  const { ways, all } = symbols(oracle, values);
+  let over = 0n;
+  for (const [symbol, many] of ways) {
+    over += BigInt(many) * (meets(oracle, symbol, report.point) ? BigInt(hit) * outside : BigInt(WORD - hit) * inside);
+  }
+  return [over, BigInt(all) * BigInt(WORD) * inside * outside];
+};
+
 /** Yield all ways to choose so many. */
 function* subsets(some: readonly number[], many: number, from = 0): Generator<number[]> {
   if (many === 0) yield [];
@@ -179,6 +191,7 @@ const CHANCES: ReadonlyMap<string, Chance> = new Map([
   ["subset", subset],
   ["privset", privset],
   ["wheel", wheel],
+  ["geometry", point],
   ["duchi", sign],
   ["pm", piece],
   ["hm", either],

@@ -12,7 +12,7 @@
 import { type Pair, held, wholeNumbers } from "./answering.js";
 import { Draws, type Seed, type Take, mixed, published, secure } from "./draws.js";
 import type { Fields } from "./json.js";
-import { type Oracle, WORD, weightOf } from "./loss.js";
+import { type Oracle, WORD, pointsOf, weightOf } from "./loss.js";
 import { type Limit, check, parsed } from "./trust.js";
 
 /** A report before it is written: its fields, in the order in which they are. */
@@ -107,6 +107,47 @@ const wheel: Answer = (oracle, values, draws) => {
   return { seed, point: missed };
 };
 
+/** Return the coordinates of the point of a number: the first that is not 0 is a 1, the last counts single. */
+function coordinatesOf(number: number, field: number, many: number): number[] {
+  const found: number[] = [];
+  for (let left = number; left > 0; left = Math.floor((left - 1) / field)) found.unshift((left - 1) % field);
+  return [...Array<number>(many - 1 - found.length).fill(0), 1, ...found];
+}
+
+/** Return the sum of products, the last of one with the first of the other: it has up to 67 bits. */
+function product(own: readonly number[], told: readonly number[], field: number): number {
+  const sum = told.reduce((total, one, at) => total + BigInt(one) * BigInt(own[own.length - 1 - at]!), 0n);
+  return Number(sum % BigInt(field));
+}
+
+/** Return whether the points of two numbers meet. */
+export function meets({ field, coordinates }: Oracle, one: number, other: number): boolean {
+  return product(coordinatesOf(one, field, coordinates), coordinatesOf(other, field, coordinates), field) === 0;
+}
+
+const point: Answer = (oracle, values, draws) => {
+  const { field, coordinates } = oracle;
+  const own = coordinatesOf(sampled(oracle, values, draws), field, coordinates);
+  const lead = own.indexOf(1);
+  // All coordinates are free but one, which says whether the point meets the own one. Those before it lead.
+  const free = coordinates - 1 - lead;
+  let [told, more]: [number[], number] = [[], 0];
+  if (draws.chance(oracle.hit)) {
+    told = coordinatesOf(draws.below(Number(pointsOf(field, coordinates - 1))), field, coordinates - 1);
+  } else {
+    let rest = draws.below(field ** (coordinates - 1));
+    for (let at = 0; at < lead; at++) {
+      told.unshift(rest % field);
+      rest = Math.floor(rest / field);
+    }
+    const front = rest === 0 ? Array<number>(free).fill(0) : coordinatesOf(Math.floor((rest - 1) / (field - 1)), field, free);
+    [told, more] = [[...front, ...told], rest === 0 ? 1 : 1 + ((rest - 1) % (field - 1))];
+  }
+  told.splice(free, 0, (more + field - product(own, told.slice(0, free), field)) % field);
+  const behind = told.slice(told.indexOf(1) + 1);
+  return { point: behind.reduce((number, one) => field * number + 1 + one, 0) };
+};
+
 const sign: Answer = (oracle, values, draws) => ({
   sign: Number(draws.chance(WORD / 2 + oracle.slope * clipped(oracle, values))),
 });
@@ -132,6 +173,7 @@ export const ANSWERS: ReadonlyMap<string, Answer> = new Map([
   ["subset", subset],
   ["privset", subset],
   ["wheel", wheel],
+  ["geometry", point],
   ["duchi", sign],
   ["pm", piece],
   ["hm", either],

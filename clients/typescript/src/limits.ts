@@ -42,6 +42,9 @@ export const MOST_SHARE = 2 ** 12;
 /** Candidates and dummies of an oracle that reports a subset: its loss is made of binomial coefficients. */
 export const MOST_SUBSET = 2 ** 17;
 
+/** Points of the projective space of `geometry`, of which one is reported. */
+export const MOST_POINTS = 2 ** 31;
+
 /** Of the own values of `privset`, a subset drawn at random may meet so many: about as often it is drawn anew. */
 export const MOST_MET = 4;
 

@@ -7,7 +7,7 @@
 
 import { type Fraction, ONE, both, choose, isOver } from "./fractions.js";
 import { type Fields, type Json, Refused, field, isFields } from "./json.js";
-import { MOST_MET, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS } from "./limits.js";
+import { MOST_MET, MOST_POINTS, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS } from "./limits.js";
 
 export const WORD = 2 ** 32; // chances are out of this many
 export const WIDE = 1n << 64n; // weights of places are out of this many
@@ -32,6 +32,8 @@ export interface Oracle {
   readonly many: number;
   readonly hit: number;
   readonly arc: number;
+  readonly field: number;
+  readonly coordinates: number;
   readonly span: number;
   readonly slope: number;
   readonly step: number;
@@ -161,6 +163,22 @@ function wheel(oracle: Oracle): Fraction {
   return placed(weightOf(oracle), arcs, BigInt(WORD) - arcs);
 }
 
+/** Return how many points a projective space has: vectors whose first coordinate that is not 0 is a 1. */
+export function pointsOf(field: number, coordinates: number): bigint {
+  return (BigInt(field) ** BigInt(coordinates) - 1n) / BigInt(field - 1);
+}
+
+function point({ size, dummies, field, coordinates, hit }: Oracle): Fraction {
+  // With two or more values of a coordinate, more coordinates make more points than that.
+  const most = BigInt(MOST_POINTS);
+  if (coordinates > Math.log2(MOST_POINTS) || (field > 1 && pointsOf(field, coordinates) > most)) throw new Refused(BEYOND);
+  if (Math.min(field, coordinates) < 2 || BigInt(size + dummies) > pointsOf(field, coordinates)) {
+    throw new Refused("The question's numbers are not those of a space.");
+  }
+  const [over, under] = odds(BigInt(hit));
+  return both([over * BigInt(field) ** BigInt(coordinates - 1), under * pointsOf(field, coordinates - 1)]);
+}
+
 function sign({ slope, span }: Oracle): Fraction {
   return both(odds(BigInt(WORD / 2) + BigInt(slope) * BigInt(span)));
 }
@@ -212,6 +230,7 @@ export const LOSSES: ReadonlyMap<string, Loss> = new Map([
   ["subset", loss(subset, "size pad dummies many hit", SUBSET)],
   ["privset", loss(subset, "size pad dummies many hit", SUBSET)],
   ["wheel", loss(wheel, "size pad dummies arc inside")],
+  ["geometry", loss(point, "size pad dummies field coordinates hit")],
   ["duchi", loss(sign, "span slope")],
   ["pm", loss(piece, "span step window points inside")],
   ["hm", loss(either, "span choose pm duchi")],

@@ -5,7 +5,7 @@
 
 import type { Question } from "./answering.js";
 import { chanceOf } from "./chances.js";
-import { type Report, bucketOf } from "./client.js";
+import { type Report, bucketOf, meets } from "./client.js";
 import { mixed } from "./draws.js";
 import { type Fraction, isOver } from "./fractions.js";
 import { WORD, ratio } from "./loss.js";
@@ -75,8 +75,10 @@ export function namedBy(question: Question, report: Report): number[] | undefine
   const { oracle } = question;
   if ("values" in report) return report.values;
   if ("value" in report && !("seed" in report)) return [report.value];
-  if (!("seed" in report) || oracle.size > MOST_NAMED) return undefined;
+  if (oracle.size > MOST_NAMED) return undefined;
   const all = Array.from({ length: oracle.size }, (_, at) => at);
+  if ("point" in report && oracle.oracle === "geometry") return all.filter((one) => meets(oracle, one, report.point));
+  if (!("seed" in report)) return undefined;
   if ("value" in report) return all.filter((one) => bucketOf(oracle, report.seed, one) === report.value);
   return all.filter((one) => (report.point - mixed(report.seed, one) + WORD) % WORD < oracle.arc);
 }

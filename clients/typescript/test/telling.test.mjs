@@ -13,7 +13,7 @@ const ITEMS = ["bread", "butter", "cheese", "tea", "milk", "jam", "eggs", "ham",
 const GRR = { format: 1, ask: "which", of: 10, epsilon: "1/2" };
 GRR.oracle = { oracle: "grr", size: 10, pad: 2, dummies: 2, inside: "3187104170844616126" };
 
-for (const name of ["grr", "olh", "subset", "privset", "wheel", "related", "further"]) {
+for (const name of ["grr", "olh", "subset", "privset", "wheel", "geometry", "related", "further"]) {
   test(`every report of ${name}.json has words and chances`, () => {
     for (const { question: form, report, basket, given = [], after = [], max_delta: delta } of cases(name)) {
       const question = check(form, 64, delta);

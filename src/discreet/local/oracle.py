@@ -116,6 +116,8 @@ class Oracle(ReportAdder):
     sets: ClassVar[bool] = False
     # Whether live devices answer for it; one kept for comparison is simulated only.
     live: ClassVar[bool] = True
+    # Whether it is used only where it is asked for by name, and never chosen.
+    by_name: ClassVar[bool] = False
     # Whether a report names each value by itself, so that how many it names has a law.
     each_alone: ClassVar[bool] = False
     # What a device does, and what that loses: declared by an oracle that `client` and `loss` do not know.

@@ -107,7 +107,7 @@ def test_every_limit_has_a_question_at_it_and_one_beyond():
     tried = {case["what"].partition(":")[0] for case in cases("limits")}
     assert len(cases("limits")) == 2 * len(tried)
     # Four are limits of the owner, or of a sign.
-    assert len(tried) == len([name for name in vars(limits) if name.startswith("MOST_")]) + 6
+    assert len(tried) == len([name for name in vars(limits) if name.startswith("MOST_")]) + 7
     for good, beyond in zip(cases("limits")[::2], cases("limits")[1::2], strict=True):
         assert "refused" not in good
         assert "refused" in beyond

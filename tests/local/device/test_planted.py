@@ -49,6 +49,14 @@ PLANTED = {
     "every set of a hit is kept": ("client", "draws.below(len(chosen & mine)) == 0", "True"),
     "arcs that do not go round": ("client", "end = max(starts[-1] + arc - WORD, 0) if starts else 0", "end = 0"),
     "arcs longer by one": ("client", "min(start + arc, WORD)", "min(start + arc + 1, WORD)"),
+    "points of other numbers": ("client", "divmod(number - 1, field)", "divmod(number, field)"),
+    "points that all meet": ("client", "(more - met) % field", "-met % field"),
+    "points that meet the other way round": ("client", "own[many - 1 - at] * told[at]", "own[at] * told[at]"),
+    "points that never meet by one alone": ("client", "+ behind, more + 1", "+ behind, 1"),
+    "digits the other way round": ("client", "for at in range(lead - 1, -1, -1)]", "for at in range(lead)]"),
+    "any number of symbols for a space": ("loss", ' or oracle["size"] + oracle["dummies"] > points(field, many)', ""),
+    "a space without a field": ("loss", "if min(field, many) < 2", "if many < 2"),
+    "a loss that leaves the space out": ("loss", 'both(odds(oracle["hit"]) * Fraction(field ** (many - 1), points(field, many - 1)))', 'both(odds(oracle["hit"]))'),
     "windows that do not move": ("client", '(_clipped(oracle, values) + oracle["span"]) * oracle["step"]', "0"),
     "a sign that leans the other way": ("client", 'oracle["slope"] * _clipped', '-oracle["slope"] * _clipped'),
     "pairs in time for those given": ("client", 'after if asked.get("pairs") == "after" else given', "given"),
@@ -88,6 +96,7 @@ UNLIMITED = {
     "any share": ("loss", 'or oracle.get("share", 0) > MOST_SHARE', "", "what may"),
     "reports of any length": ("loss", "loss.longest(oracle) > MOST_REPORT", "False", "bytes of"),
     "as many attempts as it takes": ("loss", "if many * own > MOST_MET * size:", "if False:", "own values"),
+    "any number of points": ("loss", "(field > 1 and points(field, many) > MOST_POINTS)", "False", "points of"),
     "lists within lists within lists": ("trust", "if level and depth == MOST_DEPTH:", "if False:", "lists within"),
     **{
         f"{name} is one more": ("limits", f"\n{name} = ", f"\n{name} = 1 + ", about)
@@ -104,6 +113,7 @@ UNLIMITED = {
             "MOST_RANGE": "low",
             "MOST_SHARE": "what may",
             "MOST_SUBSET": "symbols",
+            "MOST_POINTS": "points of",
             "MOST_MET": "own values",
             "MOST_REPORT": "bytes of",
         }.items()

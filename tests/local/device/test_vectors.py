@@ -35,7 +35,7 @@ STUDIES = [
 def test_every_oracle_of_the_format_has_its_vectors():
     assert {path.stem for path in FOLDER.iterdir()} == {*QUESTIONS, *means(), *STUDIES}
     assert {*make.LIVE, *means()} == set(ANSWERS) == set(LOSSES)
-    assert {*make.LIVE, *means()} == {"grr", "olh", "subset", "privset", "wheel", "duchi", "pm", "hm"}
+    assert {*make.LIVE, *means()} == {"grr", "olh", "subset", "privset", "wheel", "geometry", "duchi", "pm", "hm"}
 
 
 def test_the_script_writes_what_is_there():

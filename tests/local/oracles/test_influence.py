@@ -22,6 +22,8 @@ def every_report(oracle):
         return [{"value": value} for value in range(oracle.symbols_in_all)]
     if oracle.name in ("subset", "privset"):
         return [{"values": list(some)} for some in combinations(range(oracle.symbols_in_all), oracle.many)]
+    if oracle.name == "geometry":
+        return [{"point": point} for point in range(oracle.points)]
     if oracle.name == "hr":
         return [{"row": row, "sign": sign} for row, sign in product(range(oracle.rows), (0, 1))]
     if oracle.name == "pckv-ue":

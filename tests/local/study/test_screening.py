@@ -23,7 +23,7 @@ from discreet.local.study.questions import CandidateList, Which
 from discreet.local.study.screening import WATCHED, Alarm, Screen, counted, paired, screened, together
 from naive.enumerating import law
 
-ENUMERATED = ["grr", "subset", "privset", "oue", "sue", "hr", "pckv-ue"]
+ENUMERATED = ["grr", "subset", "privset", "geometry", "oue", "sue", "hr", "pckv-ue"]
 HASHING = ["olh", "blh", "wheel"]
 LIVE = [name for name, kind in oracles().items() if kind.live]
 

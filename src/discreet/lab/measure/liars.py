@@ -124,6 +124,7 @@ def crafted(
         "olh": _hashed,
         "blh": _hashed,
         "wheel": _points,
+        "geometry": _meeting,
         "oue": _bits,
         "sue": _bits,
     }
@@ -199,6 +200,14 @@ def _points(oracle: Any, wanted: list[int], many: int, generator: np.random.Gene
         most = np.maximum(most, here)
     chosen = np.argsort(-most, kind="stable")[:many]
     return {"first": firsts[chosen], "second": seconds[chosen], "point": best[chosen]}
+
+
+def _meeting(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:
+    every = np.arange(oracle.points) if oracle.points <= _TRIED else generator.integers(0, oracle.points, _TRIED)
+    most = oracle.named({"point": every}, np.array(wanted[:_AFTER])).sum(1)
+    # Each of the best as often as a few others, so that no point stands out.
+    best = every[np.argsort(-most, kind="stable")][: max(1, many // _SHARED)]
+    return {"point": np.resize(best, many)}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from .answering import held, whole_numbers
 from .draws import Draws, mixed, published
-from .loss import LOSSES, WORD, Loss
+from .loss import LOSSES, WORD, Loss, points
 from .trust import Limit, check, parsed
 
 Answer: TypeAlias = Callable[[Mapping[str, Any], list[int], Draws], dict[str, Any]]
@@ -84,6 +84,36 @@ def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
     return {"seed": list(seed), "point": missed}
 
 
+def coordinates(number: int, field: int, many: int) -> list[int]:
+    """Return the coordinates of the point of a number: the first that is not 0 is a 1, the last counts single."""
+    found: list[int] = []
+    while number > 0:
+        number, last = divmod(number - 1, field)
+        found.insert(0, last)
+    return [0] * (many - 1 - len(found)) + [1] + found
+
+
+def _point(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
+    field, many = oracle["field"], oracle["coordinates"]
+    own = coordinates(sampled(oracle, values, draws), field, many)
+    lead = own.index(1)
+    # All coordinates are free but one, which says whether the point meets the own one. Those before it lead.
+    free, more = many - 1 - lead, 0
+    if draws.chance(oracle["hit"]):
+        told = coordinates(draws.below(points(field, many - 1)), field, many - 1)
+    else:
+        front, rest = divmod(draws.below(field ** (many - 1)), field**lead)
+        behind = [rest // field**at % field for at in range(lead - 1, -1, -1)]
+        number, more = divmod(front - 1, field - 1) if front else (0, 0)
+        told, more = (coordinates(number, field, free) if front else [0] * free) + behind, more + 1
+    met = sum(own[many - 1 - at] * told[at] for at in range(free))
+    point = 0
+    told.insert(free, (more - met) % field)
+    for one in told[told.index(1) + 1 :]:
+        point = field * point + 1 + one
+    return {"point": point}
+
+
 def _sign(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     return {"sign": int(draws.chance(WORD // 2 + oracle["slope"] * _clipped(oracle, values)))}
 
@@ -110,6 +140,7 @@ ANSWERS: dict[str, Answer] = {
     "subset": _subset,
     "privset": _subset,
     "wheel": _wheel,
+    "geometry": _point,
     "duchi": _sign,
     "pm": _piece,
     "hm": _either,

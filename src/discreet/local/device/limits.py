@@ -44,6 +44,9 @@ MOST_SHARE = 1 << 12
 MOST_SUBSET = 1 << 17
 """Candidates and dummies of an oracle that reports a subset: its loss is made of binomial coefficients."""
 
+MOST_POINTS = 1 << 31
+"""Points of the projective space of `geometry`, of which one is reported."""
+
 MOST_MET = 4
 """Of the own values of `privset`, a subset drawn at random may meet so many: about as often it is drawn anew."""
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import comb
 from typing import Any
 
-from .limits import MOST_MET, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS
+from .limits import MOST_MET, MOST_POINTS, MOST_REPORT, MOST_SHARE, MOST_SUBSET, MOST_SYMBOLS
 
 WORD = 1 << 32  # chances are out of this many
 WIDE = 1 << 64  # weights of places are out of this many
@@ -150,6 +150,21 @@ def _wheel(oracle: Mapping[str, Any]) -> Fraction:
     return _placed(_weight(oracle), arcs, WORD - arcs)
 
 
+def points(field: int, coordinates: int) -> int:
+    """Return how many points a projective space has: vectors whose first coordinate that is not 0 is a 1."""
+    return (int(field**coordinates) - 1) // (field - 1)
+
+
+def _point(oracle: Mapping[str, Any]) -> Fraction:
+    field, many = oracle["field"], oracle["coordinates"]
+    # With two or more values of a coordinate, more coordinates make more points than that.
+    if many >= MOST_POINTS.bit_length() or (field > 1 and points(field, many) > MOST_POINTS):
+        raise ValueError(BEYOND)
+    if min(field, many) < 2 or oracle["size"] + oracle["dummies"] > points(field, many):
+        raise ValueError("The question's numbers are not those of a space.")
+    return both(odds(oracle["hit"]) * Fraction(field ** (many - 1), points(field, many - 1)))
+
+
 def _sign(oracle: Mapping[str, Any]) -> Fraction:
     return both(odds(WORD // 2 + oracle["slope"] * oracle["span"]))
 
@@ -214,6 +229,7 @@ LOSSES: dict[str, Loss] = {
     "subset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "privset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "wheel": Loss(_wheel, _SETS + "arc inside"),
+    "geometry": Loss(_point, _SETS + "field coordinates hit"),
     "duchi": Loss(_sign, "span slope"),
     "pm": Loss(_piece, "span step window points inside"),
     "hm": Loss(_either, "span choose pm duchi"),

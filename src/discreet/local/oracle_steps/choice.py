@@ -82,8 +82,8 @@ def adaptive(
     """
     made = []
     for kind in oracles().values():
-        if not kind.live:
-            continue  # kept for comparison: no device answers for it
+        if not kind.live or kind.by_name:
+            continue  # kept for comparison, as no device answers for it, or for whoever asks for it
         if single and kind.sets:
             continue  # a set of one value: its one-value twin says the same
         try:

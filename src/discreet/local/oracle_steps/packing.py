@@ -69,6 +69,7 @@ _LAYOUTS = {
     "subset": _SUBSETS,
     "privset": _SUBSETS,
     "wheel": _Layout(names=("first", "second", "point"), good=_hashed(None), narrow=_SEED | {"point"}),
+    "geometry": _Layout(names=("point",), good=_below("points")),
     "duchi": _Layout(names=("sign",), good=lambda oracle, words: words[:, 0] < 2),
     "pm": _Layout(names=("point",), good=_below("points")),
     "hm": _Layout(names=("kind", "value"), good=_either),

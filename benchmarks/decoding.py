@@ -1,0 +1,156 @@
+"""What reading a round costs where items are many: `geometry` beside published seeds, and the oracles around them.
+
+    python -m benchmarks.decoding                 print the tables
+    python -m benchmarks.decoding --write FILE    put them into FILE, between its two marks
+    python -m benchmarks.decoding --most 6        with 10^6 items at most
+
+Everybody answers for one item of a list, and items fall off as 1 / rank. Adding is timed over 262,144 reports, on one
+core. Reading `geometry` and `hr` is measured whole, as it does not depend on how many reports there are. Reading a
+table of published seeds is measured with 4,096 of them and 100,000 items, and worked out for as many as so many people
+are asked with: it is linear in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .mining import best, write_between
+
+MARKS = ("<!-- decoding: begin -->", "<!-- decoding: end -->")
+EPSILONS = ("0.5", "1", "2", "4", "5")
+NAMES = ("geometry", "olh", "hr", "subset", "grr")
+REPORTS, SEEDS, ITEMS = 1 << 18, 1 << 12, 10**5
+
+
+def made(name: str, epsilon: str, items: int) -> Any:
+    """Return an oracle, or None where it does not answer for so many items."""
+    from discreet.errors import MisuseError
+    from discreet.local.oracle_steps.choice import make
+
+    try:
+        return make(name, Fraction(epsilon), items)
+    except MisuseError:
+        return None
+
+
+def answered(items: int, many: int = REPORTS) -> Any:
+    """Return who answers for what."""
+    from discreet.local.oracle import Answered
+
+    law = np.cumsum(1 / np.arange(1, items + 1))
+    held = np.searchsorted(law, np.random.default_rng(items).random(many) * law[-1]).astype(np.int32)
+    return Answered(offsets=np.arange(many + 1), held=held, people=np.arange(many))
+
+
+def variances(largest: int) -> Iterator[list[str]]:
+    """Yield what estimates are worth and how long reports are, for every epsilon and list."""
+    for epsilon in EPSILONS:
+        for power in (3, 5, 6, 7):
+            if power > largest:
+                continue
+            oracles = [made(name, epsilon, 10**power) for name in NAMES]
+            yield [
+                epsilon,
+                f"{10**power:,}",
+                *("" if one is None else f"{one.variance(0.0):.4g}" for one in oracles),
+                *("" if one is None else f"{one.bits:,.0f}" for one in oracles[:4]),
+            ]
+
+
+def adding(oracle: Any, items: int) -> float:
+    """Return nanoseconds per report."""
+    columns, aggregate = oracle.reports(answered(items), 7), oracle.empty()
+    oracle.add(aggregate, {name: column[:10] for name, column in columns.items()})
+    return best(lambda: oracle.add(aggregate, columns)) / REPORTS * 1e9
+
+
+def reading(oracle: Any, items: int) -> float:
+    """Return seconds for reading an aggregate."""
+    aggregate = oracle.empty()
+    oracle.add(aggregate, oracle.reports(answered(items), 7))
+    begun = time.perf_counter()
+    oracle.decoded(aggregate)
+    return time.perf_counter() - begun
+
+
+def transformed(oracle: Any) -> float:
+    """Return seconds for the transform of `hr`."""
+    from discreet.kernels.supports import transform
+
+    sums = np.zeros(oracle.rows, np.int64)
+    begun = time.perf_counter()
+    transform(sums)
+    return time.perf_counter() - begun
+
+
+def shown(seconds: float) -> str:
+    """Return a time in words: to a millisecond, or to a second where that is three digits."""
+    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def times(largest: int) -> Iterator[list[str]]:
+    """Yield what adding and reading cost."""
+    for name in ("geometry", "olh", "hr"):  # compiled before
+        one = made(name, "1", 1000)
+        one = replace(one, seeds=SEEDS) if name == "olh" else one
+        transformed(one) if name == "hr" else reading(one, 1000)
+    for epsilon in EPSILONS:
+        hashed = made("olh", epsilon, ITEMS)
+        each = reading(replace(hashed, seeds=SEEDS), ITEMS) / (SEEDS * ITEMS)
+        for power in (3, 5, 6, 7):
+            items = 10**power
+            if power > largest:
+                continue
+            space, olh, hr = (made(name, epsilon, items) for name in ("geometry", "olh", "hr"))
+            seeds = [olh.expecting(10**people).seeds for people in (6, 9)]
+            table = replace(olh, seeds=seeds[1] or SEEDS)
+            yield [
+                epsilon,
+                f"{items:,}",
+                f"{space.field:,} × {space.coordinates}",
+                f"{space.points * 8 / 2**20:,.1f}",
+                f"{table.seeds * table.buckets * 8 / 2**20:,.1f}",
+                f"{adding(space, items):.1f}",
+                f"{adding(table, items):.1f}",
+                shown(reading(space, items)),
+                *("fresh seeds" if many is None else shown(each * many * items) for many in seeds),
+                shown(transformed(hr)),
+            ]
+
+
+def table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
+    """Return a table as lines, printing each as it comes."""
+    lines = []
+    for row in [head, ["--:"] * len(head), *rows]:
+        lines.append("| " + " | ".join(row) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    """Print the tables, or put them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=Path, help="a page with the two marks")
+    parser.add_argument("--most", type=int, default=7, help="items, as a power of ten")
+    asked = parser.parse_args()
+    head = ["ε", "items", *(f"`{name}`" for name in NAMES), *(f"bits: `{name}`" for name in NAMES[:4])]
+    lines = table(head, variances(asked.most))
+    head = ["ε", "items", "field × coordinates", "points, MiB", "table of `olh` at 10⁹, MiB"]
+    head += ["adding, ns: `geometry`", "`olh`", "reading: `geometry`", "`olh` at 10⁶", "`olh` at 10⁹", "`hr`"]
+    lines += ["", *table(head, times(asked.most))]
+    print(f"largest: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+    if asked.write:
+        write_between(asked.write, MARKS, "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
