@@ -287,8 +287,8 @@ def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
     unsure, found = VAGUE, []
     for size, level in enumerate(picture.levels, 1):
         if size == 1:
-            noise = picture.items.noise[[item for (item,) in level.sets]]
-            heard = float((1 / picture.items.noise).sum())
+            noise = picture.items.noise[picture.places(np.array([item for (item,) in level.sets], np.int64))]
+            heard = picture.heard_of_items
         else:
             noise = picture.measured.of(level.sets).noise
             heard = float((1 / noise).sum())
