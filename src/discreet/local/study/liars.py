@@ -20,10 +20,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device.answering import END
 from ..oracle import Oracle
 from .conversation import Estimate
 from .pair_questions import WhichRelations
-from .questions import BinnedCount, Which
+from .questions import BinnedCount, CandidateList, Question, Which
 
 # The two ends of an interval, as fractions of people.
 Ends: TypeAlias = tuple[float, float]
@@ -100,11 +101,13 @@ class LiarBounds:
         All that a conversation heard.
     share
         Of the reports of every round, the part that may be made up.
+    texts
+        What the items are, where no list has them: rounds that number texts otherwise are about something else.
     """
 
-    def __init__(self, heard: Iterable[Estimate], share: Fraction) -> None:
+    def __init__(self, heard: Iterable[Estimate], share: Fraction, texts: tuple[str, ...] | None = None) -> None:
         self.share = share
-        every = [one for one in heard if one.people]
+        every = [one for one in heard if one.people and _numbers_as(one.ask.question, texts)]
         sizes = {one.ask.question.of: one for one in every if isinstance(one.ask.question, BinnedCount)}
         self._rounds: list[tuple[DirectRound, Places]] = []
         for one in every:
@@ -150,6 +153,13 @@ def _every(found: Sequence[tuple[DirectRound, int]], cases: int) -> list[Ends]:
 @lru_cache(maxsize=256)
 def _deviations(cases: int) -> float:
     return NormalDist().inv_cdf(1 - RISK / 2 / cases)
+
+
+def _numbers_as(question: Question, texts: tuple[str, ...] | None) -> bool:
+    """Return whether a question's items are those of a list, or of these texts."""
+    of = getattr(question, "of", None)
+    numbers = of.texts if isinstance(of, CandidateList) else None
+    return numbers is None or (texts is not None and numbers.begin == tuple(text + END for text in texts))
 
 
 def _places(question: Which | WhichRelations) -> Places:

@@ -184,7 +184,8 @@ def simulate(
         )
     plan: Protocol = protocol_of(protocol, settings)
     malicious = part("assume_malicious", assume_malicious)
-    wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
+    listed = 0 if plan.unlisted else baskets.items  # how many different texts there are is nobody's to know
+    wanted = Wanted(items=listed, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):
         raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
     if not baskets.items:
