@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -42,12 +43,8 @@ def test_chances_are_those_of_the_law(many):
                 continue
             wanted = {text: likely for text, likely in found.single.items() if not text.startswith(("pm", "duchi"))}
             for rest, stretches in found.stretched.items():
-                for start, stop, _ in stretches:
-                    for point in {start, stop - 1}:
-                        likely = sum(each for begin, end, each in stretches if begin <= point < end)
-                        wanted[with_number(rest, point, "value" if oracle["oracle"] in ("grr", "olh") else "point")] = (
-                            likely
-                        )
+                name = "value" if oracle["oracle"] in ("grr", "olh") else "point"
+                wanted |= {with_number(rest, point, name): likely for point, likely in at_ends(stretches).items()}
             reports = [json.loads(text) for text in wanted]
             told = ask({"question": form, "basket": basket, "own": own, "reports": reports})
             for report, likely, there in zip(reports, wanted.values(), told, strict=True):
@@ -56,6 +53,19 @@ def test_chances_are_those_of_the_law(many):
                 compared[oracle["oracle"]] += 1
     print(compared)
     assert min(compared.values()) > 0
+
+
+def at_ends(stretches: list[tuple[int, int, Fraction]]) -> dict[int, Fraction]:
+    """Return how likely the first and the last number of each stretch are, by all stretches that have it."""
+    steps: dict[int, Fraction] = {}
+    for start, stop, likely in stretches:
+        steps[start] = steps.get(start, Fraction()) + likely
+        steps[stop] = steps.get(stop, Fraction()) - likely
+    ends, found, sum_here = sorted(steps), {}, Fraction()
+    for here, after in pairwise(ends):
+        sum_here += steps[here]
+        found |= {here: sum_here, after - 1: sum_here}
+    return {point: found[point] for start, stop, _ in stretches for point in (start, stop - 1)}
 
 
 def with_number(rest: str, number: int, name: str) -> str:

@@ -30,6 +30,12 @@ def test_a_study_stands(name):
     assert "as served to 150 devices" in attempt.tried
 
 
+def test_a_study_without_a_list_stands():
+    settings = {"alphabet": "0123456789", "length": 2, "oracle": "olh"}
+    attempt = served(replace(PLAN, protocol="prefixes", items=(), settings=settings), 1)
+    assert (attempt.why, attempt.stands) == ("", True)
+
+
 def planted(monkeypatch, change):
     def changed(ask, study, number, expires, signer):
         made = question_document(ask, study, number, expires, signer)

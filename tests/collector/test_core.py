@@ -42,9 +42,11 @@ ITEMS = tuple("abcdefghij")
 
 def plan_of(name: str = "adept", **more: object) -> StudyPlan:
     settings = {"items": 4, "support": 6} if "support" in registry.protocols()[name].kind.__dataclass_fields__ else {}
+    unlisted = registry.protocols()[name].kind.unlisted
+    settings |= {"alphabet": "abcdefghij", "length": 2} if unlisted else {}
     given = {
         "name": "study", "title": "A study", "asks": "What?", "protocol": name, "top": 3, "epsilon": "2",
-        "items": ITEMS, "settings": settings,
+        "items": () if unlisted else ITEMS, "settings": settings,
     }  # fmt: skip
     return StudyPlan(**{**given, **more})
 

@@ -60,6 +60,19 @@ def test_items_may_be_in_a_file_and_may_be_numbers(tmp_path):
     assert read(tmp_path, GOOD.replace('["tea", "bread", "milk", "jam"]', "[9, 100, 10]")).items == plan.items
 
 
+def test_a_protocol_that_finds_the_items_has_no_list(tmp_path):
+    unlisted = GOOD.replace('"svsm"', '"prefixes"')
+    plan = read(tmp_path, unlisted.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
+    assert (plan.items, plan.wanted.items) == ((), 0)
+    assert StudyPlan.from_json(plan.to_json()) == plan
+    with pytest.raises(
+        InputError, match="items is left out with the protocol prefixes, which finds out what the items"
+    ):
+        read(tmp_path, unlisted)
+    with pytest.raises(InputError, match="items is missing"):
+        read(tmp_path, GOOD.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
+
+
 def test_an_epsilon_may_be_a_whole_number(tmp_path):
     assert read(tmp_path, GOOD.replace('"1/2"', "1")).epsilon == "1"
 

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 import strategies
 from csr import csr
-from discreet.kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
+from discreet.kernels.membership import (
+    count_below,
+    count_held,
+    count_numbered,
+    find_prefixes,
+    gather_rows,
+    list_held,
+    list_numbered,
+    sum_rows,
+)
 from naive import membership as naive
 
 ITEMS = 7
@@ -38,6 +47,19 @@ def test_itemsets(baskets, itemsets, random):
     truth = [naive.held(baskets[person], itemsets) for person in people]
     assert [held[starts[row] : starts[row + 1]].tolist() for row in range(len(people))] == truth
     assert not marks.any()
+
+
+@given(BASKETS, st.lists(st.integers(-1, 4), min_size=ITEMS, max_size=ITEMS))
+def test_items_by_a_table(baskets, table):
+    people = np.arange(len(baskets))[::-1].copy()
+    rows = (*csr(baskets), people, np.array(table, np.int32), np.empty(ITEMS, np.int32))
+    sizes = np.empty(len(people), np.int64)
+    count_numbered(*rows, sizes)
+    starts = np.cumsum([0, *sizes])
+    held = np.empty(starts[-1], np.int32)
+    list_numbered(*rows, starts, held)
+    truth = [naive.numbered(baskets[person], table) for person in people]
+    assert [held[starts[row] : starts[row + 1]].tolist() for row in range(len(people))] == truth
 
 
 @given(BASKETS, st.integers(1, ITEMS + 2))

@@ -12,5 +12,9 @@ def prefix(basket, order, prefixes, length):
     return prefixes.index(mine) if mine in prefixes else len(prefixes)
 
 
+def numbered(basket, table):
+    return sorted({table[item] for item in basket if table[item] >= 0})
+
+
 def total(basket, worth):
     return sum(worth[item] for item in basket)

@@ -62,8 +62,26 @@ def family(number):
     return first if first % 2 else first + 1, second
 
 
+def number_of_text(told, begin, text):
+    """Return the number of a text that begins so, or None where it does not, or is no text of the alphabet."""
+    if not 1 <= len(text) <= told["length"] or any(symbol not in told["alphabet"] for symbol in text):
+        return None
+    symbols = ["\n", *told["alphabet"]]
+    padded = text + "\n"
+    if not padded.startswith(begin):
+        return None
+    padded = padded[len(begin) :].ljust(told["step"], "\n")[: told["step"]]
+    number = told["begin"].index(begin)
+    for symbol in padded:
+        number = number * len(symbols) + symbols.index(symbol)
+    return number
+
+
 def values_of(question, basket, own=()):
     of = question["of"]
+    if "texts" in question:
+        told = question["texts"]
+        basket = {number_of_text(told, begin, text) for begin in told["begin"] for text in basket} - {None}
     if question["ask"] == "cells":
         return [sum(2**place for place, item in enumerate(of) if item in basket)]
     if question["ask"] == "valued":
@@ -313,8 +331,24 @@ def items(some):
     need(all(is_whole(item) and 0 <= item <= 2_147_483_647 for item in some))
 
 
+def fits_texts(told):
+    need(isinstance(told, dict) and set(told) == {"begin", "alphabet", "step", "length"})
+    begin, alphabet, step, length = (told[name] for name in ("begin", "alphabet", "step", "length"))
+    need(is_whole(step) and is_whole(length) and 0 <= step <= 31 and 1 <= length <= 1024)
+    need(isinstance(alphabet, str) and alphabet and len(set(alphabet)) == len(alphabet))
+    need(all(symbol != "\n" and not 0xD800 <= ord(symbol) <= 0xDFFF for symbol in alphabet))
+    need(isinstance(begin, list) and begin and all(isinstance(one, str) for one in begin))
+    need(len(set(begin)) == len(begin))
+    for one in begin:
+        need(all(symbol in alphabet for symbol in (one[:-1] if one.endswith("\n") else one)))
+    need(len(begin) * (len(alphabet) + 1) ** step <= 2_147_483_648)
+
+
 def fits(question, oracle):
     ask, of, pairs = question["ask"], question["of"], question.get("pairs")
+    if "texts" in question:
+        need(ask in ("which", "how-many") and "pairs" not in question)
+        fits_texts(question["texts"])
     kinds = {"which": 3, "how-many": 3, "valued": 3, "projection": 4}.get(ask, 0)
     need("pairs" not in question or pairs in ("together", "given", "after", "folded")[:kinds])
     if ask == "projection":

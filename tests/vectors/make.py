@@ -32,6 +32,7 @@ from discreet.local.device.limits import (
     MOST_SHARE,
     MOST_SUBSET,
     MOST_SYMBOLS,
+    MOST_TEXT,
     MOST_WEIGHT,
 )
 from discreet.local.device.loss import WORD, points
@@ -49,6 +50,7 @@ from discreet.local.study.pair_questions import (
 )
 from discreet.local.study.questions import CandidateList, CellOfBlock, HowMany, Prefix, Question, Which
 from discreet.local.study.seeded_words import SeededWords, seed_of
+from discreet.local.study.texts import TextNumbers
 from vectors.reading import asked_in
 
 Case = dict[str, Any]
@@ -93,6 +95,8 @@ def told(
         "max_epsilon": MOST_EPSILON,
         **{name: more[name] for name in ("max_epsilon", "max_delta") if name in more},
     }
+    if "texts" in more:
+        pairs["texts"] = more["texts"]
     report = client(asked_in({"question": form, **more}), basket, **limits, **pairs, take=source.take)
     case = {"question": form, **more, "basket": basket, **own}
     return case | {"random": source.bytes.hex(), "report": report.decode()}
@@ -158,6 +162,77 @@ def published() -> list[Case]:
     for name in ("grr", "subset", "wheel"):
         cases.append(refused(f"published seeds of {name}", {"question": _with(questions(name)[0].form, seeds=4096)}))
     return cases
+
+
+HELD = (
+    [],
+    ["a"],
+    ["ab", "ba", "b"],
+    ["aaaaaaa", "x", "", "a b", "a\n", "A"],
+    ["ab", "abc", "abca", "bab", "c"],
+    ["é😀", "日", "日日é", "a😀", "\ud83d"],
+)
+
+
+def spelt() -> list[Ask]:
+    """Return questions about texts: from nothing on, from some beginnings on, and about whole ones."""
+    first, second = TextNumbers(("",), "ab", 3, 6), TextNumbers(("a", "ba", "b\n", "c"), "cab", 2, 5)
+    wide, whole = TextNumbers(("",), "aé日😀", 2, 3), TextNumbers.whole(("ab", "c", "abca", "日"), "abc日", 6)
+    some = CandidateList(itemsets=((0,), (0, 1), (1, 2, 3)), texts=whole)
+    asked = [
+        (Which(CandidateList(len(first), texts=first)), "grr", 1, "2"),
+        (Which(CandidateList(len(second), texts=second)), "olh", 2, "1"),
+        (Which(CandidateList(len(wide), texts=wide)), "wheel", 2, "1"),
+        (Which(CandidateList(len(whole), texts=whole)), "privset", 2, "1"),
+        (Which(some), "grr", 2, "1"),
+        (HowMany.up_to(CandidateList(len(second), texts=second), 3), "grr", 1, "1"),
+    ]
+    return [Ask.of("", WHO, one, name, Fraction(epsilon), pad=pad) for one, name, pad, epsilon in asked]
+
+
+def texts() -> list[Case]:
+    """Return cases about texts, and what they cannot be numbered by."""
+    cases = [
+        told(ask.form, [], Recorded(f"texts {number} {held}"), texts=held)
+        for number, ask in enumerate(spelt())
+        for held in HELD
+    ]
+    form = spelt()[1].form
+    # Beginnings of which one begins with another: a text is the item of each.
+    loose = {**form["texts"], "begin": ["a", "ab", "abc\n", "b"]}
+    cases += [told({**form, "texts": loose}, [], Recorded(f"begin {held}"), texts=held) for held in HELD]
+    flaws = {
+        "no alphabet": {"alphabet": ""},
+        "a symbol twice": {"alphabet": "caba"},
+        "an alphabet that is a list": {"alphabet": ["a", "b", "c"]},
+        "an end in the alphabet": {"alphabet": "ca\nb"},
+        "half of a character": {"alphabet": "cab\ud83d"},
+        "nothing to begin with": {"begin": []},
+        "a beginning twice": {"begin": ["a", "b", "a", "c"]},
+        "a beginning that is a number": {"begin": ["a", "b", "c", 1]},
+        "a beginning of other symbols": {"begin": ["a", "b", "c", "d"]},
+        "an end inside a beginning": {"begin": ["a", "b", "c", "b\na"]},
+        "beginnings that are a text": {"begin": "abca"},
+        "a step below none": {"step": -1},
+        "a step that is text": {"step": "2"},
+        "a step that is true": {"step": True},
+        "texts without symbols": {"length": 0},
+        "a field more": {"more": 1},
+    }
+    bad = [(what, {**form, "texts": {**form["texts"], **fields}}) for what, fields in flaws.items()]
+    fewer = {name: value for name, value in form["texts"].items() if name != "step"}
+    bad += [
+        ("a field less", {**form, "texts": fewer}),
+        ("texts that are a list", {**form, "texts": []}),
+        ("texts and pairs", {**spelt()[4].form, "pairs": "together"}),
+        ("texts of cells", {**Ask.of("", WHO, CellOfBlock((0, 1)), "grr", Fraction(1)).form, "texts": form["texts"]}),
+        ("texts that a device does not hold", form),
+    ]
+    cases += [refused(what, {"question": question}) for what, question in bad]
+    return [
+        *cases,
+        refused("items that a device does not hold", {"question": questions("grr")[0].form, "texts": ["a"]}),
+    ]
 
 
 def numbers(name: str) -> list[Case]:
@@ -427,6 +502,13 @@ def limits() -> list[Case]:
         ),
         ("own values that a subset meets", {"question": met}, {"question": _with(met, many=MOST_MET * 30 // 10 + 1)}),
         ("bytes of a report", {"question": long}, {"question": _with(long, many=longest + 1)}),
+        ("symbols of a text", _texts(wheel, length=MOST_TEXT), _texts(wheel, length=MOST_TEXT + 1)),
+        ("steps of a text", _texts(wheel, step=31), _texts(wheel, step=32)),
+        (
+            "numbers of texts",
+            _texts(wheel, begin=["a", "b"], alphabet="ab ", step=15),
+            _texts(wheel, begin=["a", "b", "c"], alphabet="abc", step=15),
+        ),
     ]
     cases = []
     for what, good, beyond in pairs:
@@ -441,6 +523,11 @@ def limits() -> list[Case]:
         cases.append({"what": f"{what}: at the limit", **case})
         cases.append(refused(f"{what}: beyond it", beyond))
     return cases
+
+
+def _texts(form: Case, **fields: Any) -> Case:
+    told = {"begin": [""], "alphabet": "a", "step": 1, "length": 9, **fields}
+    return {"question": {**form, "texts": told}, "texts": ["a"]}
 
 
 def _of(form: Case, item: int) -> Case:
@@ -459,7 +546,7 @@ def refused(what: str, case: Case) -> Case:
         **{name: case[name] for name in ("max_epsilon", "max_delta") if name in case},
     }
     try:
-        client(asked_in(case), [1], **limits)
+        client(asked_in(case), [1], texts=case.get("texts"), **limits)
     except ValueError as error:
         return {"what": what, **case, "refused": str(error)}
     raise AssertionError(f"not refused: {what}")
@@ -564,6 +651,7 @@ def files() -> dict[str, str]:
     cases["edges"] = edges()
     cases["limits"] = limits()
     cases["published"] = published()
+    cases["texts"] = texts()
     cases["refused"] = bad()
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}

@@ -175,6 +175,17 @@ def studies() -> list[Case]:
         shown = {"state": "open", "questions": [{"question": text, "signature": signature}]}
         return {"study": study, "questions": shown}
 
+    def unlisted(items: Any, **fields: Any) -> Case:
+        """Return a study with this list or none, and a question about texts or not."""
+        study = changed(items=items)
+        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        text, signature = signed(QUESTION, {**question, "question": {**question["question"], **fields}})
+        return {
+            "study": study,
+            "questions": {"state": "open", "questions": [{"question": text, "signature": signature}]},
+        }
+
+    spelt = {"begin": [""], "alphabet": "ab", "step": 1, "length": 4}
     first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
     seen = [0, 0, half, "00" * 32]
     cases: dict[str, Case] = {
@@ -252,6 +263,10 @@ def studies() -> list[Case]:
         "a square of items": about(ask="projection", of=3, pairs="folded"),
         "the relations of a study": related("after", "after"),
         "other relations than those of a study": related("after", "given"),
+        "a study without a list": {"study": changed(items=None)},
+        "texts of a study without a list": unlisted(None, texts=spelt),
+        "items of a study without a list": unlisted(None),
+        "texts of a study with a list": unlisted(["bread", "butter", "tea"], texts=spelt),
     }
     return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
 

@@ -66,6 +66,7 @@ def _told(client: Callable[..., bytes], case: Mapping[str, Any]) -> str:
     source = Bytes(case["random"]) if "random" in case else Bytes("00")
     take = {} if "most_bytes" in case else {"take": source.take}
     pairs = {name: [tuple(pair) for pair in case[name]] for name in ("given", "after") if name in case}
+    pairs |= {"texts": case["texts"]} if "texts" in case else {}
     limits = {"max_epsilon": case.get("max_epsilon", MOST), "max_delta": case.get("max_delta", FAIL)}
     try:
         report = client(asked_in(case), case.get("basket", [1]), **limits, **pairs, **take)

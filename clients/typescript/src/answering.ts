@@ -13,6 +13,14 @@ import type { Oracle } from "./loss.js";
 export type Pair = readonly [number, number];
 type Entry = number | readonly number[];
 
+/** How texts become items, where the study has no list of them. */
+export interface Texts {
+  readonly begin: readonly string[];
+  readonly alphabet: string;
+  readonly step: number;
+  readonly length: number;
+}
+
 /** A question, after `check` has looked at it: what one has not is undefined, and not used. */
 export interface Question {
   readonly ask: string;
@@ -21,6 +29,7 @@ export interface Question {
   readonly order: readonly number[];
   readonly length: number;
   readonly pairs?: string;
+  readonly texts?: Texts;
   readonly left: readonly number[];
   readonly right: readonly number[];
   readonly low: number;
@@ -30,6 +39,7 @@ export interface Question {
 }
 
 export const OWN = ["after", "given"]; // kinds of pairs that a device has beside its items
+export const END = "\n"; // what every text ends with, and none has inside
 
 /** Return items as a list, after all of them were looked at: what is no whole number is refused. */
 export function wholeNumbers(items: Iterable<number>): number[] {
@@ -42,9 +52,51 @@ export function wholeNumbers(items: Iterable<number>): number[] {
   return held;
 }
 
-/** Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for. */
-export function held(question: Question, basket: Iterable<number>, pairs: Iterable<Pair> = []): number[] {
-  const items = new Set(basket);
+/** Return texts as a list, after all of them were looked at: what is no text is refused. */
+export function plainTexts(texts: Iterable<string>): string[] {
+  const held = [...texts];
+  if (held.filter((text) => typeof text !== "string").length > 0) {
+    throw new TypeError("A study without a list of items asks for texts: this device holds other things.");
+  }
+  return held;
+}
+
+/**
+ * Return the items that texts are by what a question tells of them.
+ *
+ * A text that begins with one of `begin` is the number of that one and of the `step` symbols that follow: a digit each, 0 for
+ * the end and for what would follow it. Texts that are longer, empty or of other symbols are no items.
+ */
+export function numbered(told: Texts, texts: Iterable<string>): number[] {
+  const places = new Map(told.begin.map((one, at): [string, number] => [one, at]));
+  const digits = new Map([...told.alphabet].map((symbol, at): [string, number] => [symbol, at + 1]));
+  const lengths = new Set(told.begin.map((one) => [...one].length));
+  const found = new Set<number>();
+  for (const text of texts) {
+    const symbols = [...text];
+    const others = symbols.filter((symbol) => !digits.has(symbol)).length;
+    if (symbols.length === 0 || symbols.length > told.length || others > 0) continue;
+    const whole = [...symbols, END];
+    for (const length of lengths) {
+      let at = places.get(whole.slice(0, length).join(""));
+      if (at === undefined) continue;
+      for (let next = length; next < length + told.step; next++) {
+        at = at * (digits.size + 1) + (digits.get(whole[next] ?? END) ?? 0);
+      }
+      found.add(at);
+    }
+  }
+  return [...found];
+}
+
+/**
+ * Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for.
+ *
+ * The basket is of texts where the question tells how those become items.
+ */
+export function held(question: Question, basket: Iterable<number | string>, pairs: Iterable<Pair> = []): number[] {
+  const { texts } = question;
+  const items = new Set(texts ? numbered(texts, basket as Iterable<string>) : (basket as Iterable<number>));
   const { ask } = question;
   if (ask === "projection") return [onGrid(question, projected(question, items, pairs))];
   let found: number[];

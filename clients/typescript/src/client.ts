@@ -5,13 +5,13 @@
  * files of these names do: the same question, basket and random bytes give the same report. Probabilities are integers
  * over a power of two that come with the question; a device computes no exponentials to answer, and it refuses a question
  * whose numbers lose more than they claim, or that would keep it busy. Items are numbers: places in the study's public
- * list. What a basket holds beyond that list is ignored. A device with nothing to say answers too, and cannot be told
- * apart by it.
+ * list. What a basket holds beyond that list is ignored. In a study without a list a device holds texts, and the question
+ * tells how they become numbers. A device with nothing to say answers too, and cannot be told apart by it.
  */
 
-import { type Pair, held, wholeNumbers } from "./answering.js";
+import { type Pair, type Question, held, plainTexts, wholeNumbers } from "./answering.js";
 import { Draws, type Seed, type Take, mixed, published, secure } from "./draws.js";
-import type { Fields } from "./json.js";
+import { type Fields, Refused } from "./json.js";
 import { type Oracle, WORD, pointsOf, weightOf } from "./loss.js";
 import { type Limit, check, parsed } from "./trust.js";
 
@@ -188,6 +188,8 @@ export interface Options {
   readonly maxEpsilon: Limit;
   /** The largest probability (delta) of giving away more than that; by default only questions without one are answered. */
   readonly maxDelta?: Limit;
+  /** The texts held, where the study has no list of items: then there is no basket of numbers. */
+  readonly texts?: Iterable<string> | undefined;
   /** The relations that the device was given, as pairs of items. */
   readonly given?: Iterable<Pair>;
   /** The pairs (a, b) of items where b came later than a. */
@@ -204,12 +206,21 @@ export interface Options {
  */
 export function client(question: Fields | Uint8Array | string, basket: Iterable<number>, options: Options): Uint8Array {
   const asked = check(parsed(question), options.maxEpsilon, options.maxDelta);
+  checkKind(asked, options.texts);
   // Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
   const items = wholeNumbers(basket);
   const [given, after] = [pairsOf(options.given), pairsOf(options.after)];
-  const values = held(asked, items, asked.pairs === "after" ? after : given);
+  const mine = options.texts === undefined ? items : plainTexts(options.texts);
+  const values = held(asked, mine, asked.pairs === "after" ? after : given);
   const report = ANSWERS.get(asked.oracle.oracle)!(asked.oracle, values, new Draws(options.take ?? secure));
   return new TextEncoder().encode(JSON.stringify(report));
+}
+
+/** Refuse a question about texts where the device holds items, and the other way round. */
+export function checkKind(asked: Pick<Question, "texts">, texts: Iterable<string> | undefined): void {
+  if ((asked.texts === undefined) !== (texts === undefined)) {
+    throw new Refused("The question is about texts, and this device holds items; or the other way round.");
+  }
 }
 
 function pairsOf(pairs: Iterable<Pair> = []): Pair[] {

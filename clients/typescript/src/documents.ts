@@ -28,7 +28,8 @@ export interface StudyText {
   readonly name: string;
   readonly epsilon: Fraction;
   readonly delta: Fraction;
-  readonly items: readonly string[];
+  /** The names of the items; null where there is no list, and people hold texts. */
+  readonly items: readonly string[] | null;
   readonly told: Fields;
 }
 
@@ -75,7 +76,7 @@ export async function studyOf(
   const [epsilon, delta] = [numberOf(told, "epsilon"), numberOf(told, "delta", "0")];
   const fits = FIELDS.every(([name, fit]) => fit(field(told, name)));
   const items = field(told, "items");
-  if (!fits || !isTexts(items) || field(told, "name") !== checkedName(name) || field(told, "key") !== given) {
+  if (!fits || !isListed(items) || field(told, "name") !== checkedName(name) || field(told, "key") !== given) {
     throw new Refused(otherFormat("study"));
   }
   within("study", epsilon, delta, maxEpsilon, maxDelta);
@@ -127,7 +128,11 @@ async function questionOf(one: Json, study: StudyText, known: ReadonlySet<string
   if (!["folded", study.told["pairs"]].includes(pairs)) {
     throw new Refused("The question is about other relations than its study says.");
   }
-  if (named(question).some((one) => one >= study.items.length)) {
+  const { items } = study;
+  if ((items === null) !== Object.hasOwn(question, "texts")) {
+    throw new Refused("The question is about texts, and its study is about a list of items; or the other way round.");
+  }
+  if (items !== null && named(question).some((one) => one >= items.length)) {
     throw new Refused("The question is about items that are not on the list of its study.");
   }
   return { round, start, stop, expires, hash, text, question };
@@ -194,14 +199,14 @@ const FIELDS: [string, (value: Json | undefined) => boolean][] = [
   ["top", isCount],
   ["least", isCount],
   ["delta", isText],
-  ["items", isTexts],
+  ["items", isListed],
   ["pairs", isOneOf("none", "given", "after", "together")],
   ["rounds", (value) => value === null || isCount(value)],
   ["who", isOneOf("tokens", "anyone")],
 ];
 
-function isTexts(value: Json | undefined): value is string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "string");
+function isListed(value: Json | undefined): value is string[] | null {
+  return value === null || (Array.isArray(value) && value.every((one) => typeof one === "string"));
 }
 
 function textOf(answer: Json, name: string, what: string): string {

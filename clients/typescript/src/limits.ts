@@ -24,8 +24,11 @@ export const MOST_EPSILON = 64;
 /** An item, a bin, and the length of a prefix. */
 export const MOST_ITEM = 2 ** 31 - 1;
 
-/** Candidates and dummies together, and the padding. */
+/** Candidates and dummies together, and the padding; the numbers that texts become. */
 export const MOST_SYMBOLS = 2 ** 31;
+
+/** Symbols of a text. */
+export const MOST_TEXT = 2 ** 10;
 
 /** Items whose cells are asked for: each one more doubles them. */
 export const MOST_CELLS = 16;

@@ -6,8 +6,8 @@
  * sends these bytes and no others. `docs/wire.md` says the same in words.
  */
 
-import type { Pair } from "./answering.js";
-import { client } from "./client.js";
+import type { Pair, Question } from "./answering.js";
+import { checkKind, client } from "./client.js";
 import { type Limits, type QuestionText, type StudyText, checkedName, hexOf, questionsOf, studyOf } from "./documents.js";
 import { type Take, secure } from "./draws.js";
 import { type Fields, type Json, Refused, field } from "./json.js";
@@ -75,11 +75,12 @@ export class Participant {
    * Do the next thing there is to do, and return how this device stands; call it again while it waits.
    *
    * A `Refused` says why the device does not answer what is asked, or that the service does not know its token: then the
-   * same report goes with another. An `Unreached` says that the service was not reached, or that what answered is none.
+   * same report goes with another. In a study without a list of items, what is held are `texts`, and the basket is empty.
+   * An `Unreached` says that the service was not reached, or that what answered is none.
    */
   async takePart(
     basket: Iterable<number>,
-    pairs: { given?: Iterable<Pair>; after?: Iterable<Pair> } = {},
+    own: { texts?: Iterable<string>; given?: Iterable<Pair>; after?: Iterable<Pair> } = {},
   ): Promise<Standing> {
     return this.memory.held(async (known) => {
       if (known.number === undefined) {
@@ -92,10 +93,11 @@ export class Participant {
         if (typeof asked === "string") return asked;
         // Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
         check(asked.question, this.options.maxEpsilon, this.options.maxDelta);
+        checkKind(asked.question as Pick<Question, "texts">, own.texts);
         const token = await this.token(known);
         await this.spending.charge(this.name, asked.question["epsilon"] as string, this.options.maxTotalEpsilon);
         const ready = new Promise((resolve) => setTimeout(resolve, this.options.pause ?? 1000));
-        const report = client(asked.question, basket, { ...this.options, ...pairs, take: this.take });
+        const report = client(asked.question, basket, { ...this.options, ...own, take: this.take });
         const key = hexOf(this.take(16));
         const told = JSON.parse(new TextDecoder().decode(report)) as Json;
         // The body as it travels, so that what is sent again is what was sent before.

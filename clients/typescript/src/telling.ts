@@ -3,7 +3,7 @@
  * it would have come too. Everything here is for showing; nothing is decided by it.
  */
 
-import type { Question } from "./answering.js";
+import { END, type Question, type Texts } from "./answering.js";
 import { chanceOf } from "./chances.js";
 import { type Report, bucketOf, meets } from "./client.js";
 import { mixed } from "./draws.js";
@@ -41,7 +41,11 @@ export function mostRatio(question: Question): number {
 
 /** Return what was asked, in words. */
 export function askedInWords(question: Question): string {
-  const { ask, of } = question;
+  const { ask, of, texts } = question;
+  if (texts !== undefined && texts.step > 0) {
+    const many = texts.begin.length.toLocaleString("en");
+    return ask === "which" ? `how your texts go on from ${many} beginnings` : `how many of your texts begin in one of ${many} ways`;
+  }
   const many = (typeof of === "number" ? of : of.length).toLocaleString("en");
   if (ask === "which") return `which of ${many} things or combinations you hold`;
   if (ask === "how-many") return `how many of ${many} things or combinations you hold`;
@@ -51,9 +55,22 @@ export function askedInWords(question: Question): string {
   return "one number that is made of what you hold";
 }
 
+/** Return the text that a number stands for, with an ellipsis where it goes on. */
+function spelt({ begin, alphabet, step }: Texts, item: number): string {
+  const symbols = [...alphabet];
+  let [rest, after] = [item, ""];
+  for (let digit = 0; digit < step; digit++) {
+    after = (symbols[(rest % (symbols.length + 1)) - 1] ?? END) + after;
+    rest = Math.floor(rest / (symbols.length + 1));
+  }
+  const whole = (begin[rest] ?? "") + after;
+  return whole.includes(END) ? whole.slice(0, whole.indexOf(END)) : `${whole}…`;
+}
+
 /** Return what a value of a question stands for, in words; `items` are the names on the study's list. */
-export function valueInWords(question: Question, value: number, items: readonly string[]): string {
-  const name = (item: number): string => items[item] ?? `item ${item}`;
+export function valueInWords(question: Question, value: number, items: readonly string[] | null): string {
+  const { texts } = question;
+  const name = (item: number): string => (texts ? spelt(texts, item) : items?.[item]) ?? `item ${item}`;
   const together = (some: readonly number[]): string => some.map(name).join(" + ") || "nothing";
   const { ask, of, bins } = question;
   if (value >= question.oracle.size) return "none of them (a stand-in)";
@@ -105,7 +122,8 @@ export function othersOf(question: Question, report: Report, size: number, own: 
   };
   if (own.length > 0) add("own", own);
   add("nothing", []);
-  for (const item of itemsOf(question, size).slice(0, MOST_CHANGED)) {
+  // Of texts there are too many others to tell.
+  for (const item of question.texts === undefined ? itemsOf(question, size).slice(0, MOST_CHANGED) : []) {
     if (!own.includes(item) && own.length > 0) add("with", [...own, item], item);
     if (own.includes(item) && own.length > 1) add("without", own.filter((one) => one !== item), item);
     if (own.length !== 1 || own[0] !== item) add("alone", [item], item);

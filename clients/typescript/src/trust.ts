@@ -5,7 +5,7 @@
  * could go wrong is looked for here, in the question alone, before the basket is.
  */
 
-import { OWN, type Question } from "./answering.js";
+import { END, OWN, type Question } from "./answering.js";
 import { type Fraction, isOver, plus, shown, written } from "./fractions.js";
 import { type Fields, type Json, Refused, decoded, field, isFields, parse } from "./json.js";
 import {
@@ -18,6 +18,7 @@ import {
   MOST_QUESTION,
   MOST_RANGE,
   MOST_SYMBOLS,
+  MOST_TEXT,
   MOST_WEIGHT,
 } from "./limits.js";
 import { BEYOND, UNWHOLE, UNWRITTEN, checkLoss, isWhole } from "./loss.js";
@@ -156,6 +157,10 @@ function checkAnswers(question: Fields): void {
   const kind = KINDS.get(ask);
   if (kind === undefined) throw new Refused(`This device does not know the question '${ask.slice(0, 38)}'.`);
   if (Object.hasOwn(question, "pairs") && !kind.pairs.includes(question["pairs"]!)) throw new Refused(UNWRITTEN);
+  if (Object.hasOwn(question, "texts")) {
+    if (!OF_TEXTS.includes(ask) || Object.hasOwn(question, "pairs")) throw new Refused(UNWRITTEN);
+    checkTexts(question["texts"]!);
+  }
   const values = kind.values(question);
   let fits: boolean;
   if (ask === "projection") {
@@ -168,6 +173,26 @@ function checkAnswers(question: Fields): void {
   }
   if (!fits) throw new Refused(OTHERWISE);
 }
+
+/** Refuse what texts cannot be numbered by: all there is to say, and nothing that takes long. */
+function checkTexts(told: Json): void {
+  if (!isFields(told) || Object.keys(told).sort().join() !== "alphabet,begin,length,step") throw new Refused(UNWRITTEN);
+  const [begin, alphabet] = [list(told["begin"]!), told["alphabet"]];
+  const [step, length] = items([told["step"]!, told["length"]!]) as [number, number];
+  if (2 ** step > MOST_SYMBOLS || length < 1 || length > MOST_TEXT) throw new Refused(BEYOND);
+  if (typeof alphabet !== "string" || !begin.every((one) => typeof one === "string")) throw new Refused(UNWRITTEN);
+  const every = [...alphabet];
+  const symbols = new Set(every);
+  // Half of a character is none: languages cut such texts otherwise.
+  const halves = every.some((one) => one.length === 1 && "\ud800" <= one && one <= "\udfff");
+  if (every.length === 0 || symbols.size !== every.length || symbols.has(END) || halves) throw new Refused(UNWRITTEN);
+  const other = (one: string): boolean => [...one.replace(/\n$/, "")].some((symbol) => !symbols.has(symbol));
+  const different = new Set(begin).size === begin.length && begin.length > 0;
+  if (!different || (begin as string[]).some(other)) throw new Refused(UNWRITTEN);
+  if (begin.length * (symbols.size + 1) ** step > MOST_SYMBOLS) throw new Refused(BEYOND);
+}
+
+const OF_TEXTS = ["which", "how-many"];
 
 function needed(fields: Fields, name: string): Json {
   const value = field(fields, name);

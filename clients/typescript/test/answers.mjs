@@ -18,6 +18,7 @@ function told(asked) {
     const report = client(Buffer.from(asked.question, "base64"), asked.basket, {
       maxEpsilon: asked.max_epsilon,
       maxDelta: asked.max_delta,
+      texts: asked.texts ?? undefined,
       given: asked.given,
       after: asked.after,
       take,

@@ -38,7 +38,7 @@ function askedIn(given) {
 function told(given) {
   const bytes = source(given.random ?? "");
   const options = { maxEpsilon: given.max_epsilon ?? 64, maxDelta: given.max_delta ?? 0 };
-  for (const name of ["given", "after"]) if (name in given) options[name] = given[name];
+  for (const name of ["texts", "given", "after"]) if (name in given) options[name] = given[name];
   if (!("most_bytes" in given)) options.take = bytes.take;
   const report = new TextDecoder().decode(client(askedIn(given), given.basket ?? [1], options));
   assert.equal(bytes.left(), 0, "bytes are left over");

@@ -29,6 +29,11 @@ class Holding:
     events: tuple[int, ...] = ()
     given: tuple[Pair, ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The items as texts, for questions that no list of items stands behind."""
+        return tuple(map(str, self.items))
+
     @cached_property
     def after(self) -> tuple[Pair, ...]:
         """The pairs (a, b) of different items where some b came later than some a."""
@@ -41,7 +46,7 @@ class Holding:
 
     def values(self, form: Mapping[str, Any]) -> list[int]:
         """Return what a device with this answers a question with."""
-        return held(form, self.items, self.own(form))
+        return held(form, self.texts if "texts" in form else self.items, self.own(form))
 
     def shown(self, form: Mapping[str, Any]) -> str:
         """Return in words what of it a question is about."""

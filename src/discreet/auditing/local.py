@@ -131,6 +131,7 @@ def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> An
             form,
             person.items,
             max_epsilon=epsilon,
+            texts=person.texts if "texts" in form else None,
             given=person.given,
             after=person.after,
             answers=_With(draws),

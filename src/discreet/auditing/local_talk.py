@@ -40,6 +40,7 @@ _COMPARED = 60  # people of each round whose reports are made once more, by the 
 # ask thousands at once that differ in their weights alone; all are asked, and all of their claims are checked.
 _ALIKE = 40
 _RELATED = 24  # items that are related at most: rounds grow with their square, and are of the same kinds
+_SPELT = {"alphabet": "01234", "length": 2}  # of texts, for the same reason
 
 
 class Broken(Exception):  # noqa: N818
@@ -65,7 +66,7 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
     cases: dict[str, DeviceCase] = {}
     tried, worst, why, where = 0, Fraction(0), "", ""
     for items, top in _WANTED:
-        wanted = Wanted(items=items, top=top, epsilon=epsilon)
+        wanted = Wanted(items=0 if protocol.unlisted else items, top=top, epsilon=epsilon)
         protocol.check(wanted)
         people, several = small(items) if items <= _SMALL else [], _Crowd(items, seed)
         for answers, hear in _answers(several, seed):
@@ -100,7 +101,9 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
 
 
 def _narrowed(protocol: Protocol) -> Protocol:
-    """Return a protocol about relations with fewer items, where it has many; any other as it is."""
+    """Return a protocol about relations with fewer items, where it has many, and one about texts with shorter ones."""
+    if protocol.unlisted:
+        return replace(protocol, **_SPELT)  # type: ignore[type-var]
     smaller = {
         name: _RELATED
         for name in ("items", "cascade")

@@ -34,6 +34,7 @@ from .study_file import StudyPlan
 from .uploads import Upload, hashed, key_hash
 
 _PEOPLE = 150
+_TEXTS = 12  # different ones that people hold, where no list has them
 _ROUNDS = 2000  # a conversation of more questions than this is not led to its end
 
 
@@ -55,8 +56,9 @@ def served(plan: StudyPlan, seed: int) -> Attempt:
     """Lead the study with a crowd and with a neighbour of it, and compare what is served."""
     begun = perf_counter()
     plan = replace(plan, close="hand", who="tokens")
-    people = crowd(len(plan.items), _PEOPLE, seed=seed)
-    other = [crowd(len(plan.items), 1, seed=seed + 1)[0], *people[1:]]
+    many = len(plan.items) or _TEXTS
+    people = crowd(many, _PEOPLE, seed=seed)
+    other = [crowd(many, 1, seed=seed + 1)[0], *people[1:]]
     first, second = (_Led(plan, some, seed) for some in (people, other))
     why = first.why or second.why or _differs(first, second)
     return Attempt(
@@ -134,7 +136,10 @@ class _Led:
         words = []
         for at in who:
             holds, stream = self.people[at], SeededWords(seed_of(self.seed, f"round {asked.round}"), at)
-            told = client(asked.question, holds.items, given=holds.given, after=holds.after, take=stream.take, **limits)
+            own: dict[str, Any] = {"given": holds.given, "after": holds.after}
+            if self.plan.led.unlisted:
+                own["texts"] = holds.texts
+            told = client(asked.question, holds.items, take=stream.take, **own, **limits)
             words.append(flat(json.loads(told)))
         if not words:
             return

@@ -32,8 +32,13 @@ from .uploads import ReportBatch
 _TOGETHER = 4000  # reports of one batch
 
 
-def save_people(path: Path, baskets: Baskets, people: NDArray[np.int64], tokens: list[str], how: str) -> None:
-    """Write some people to a file: what each holds, their own pairs of the kind asked for, and their tokens."""
+def save_people(
+    path: Path, baskets: Baskets, people: NDArray[np.int64], tokens: list[str], how: str, *, texts: bool = False
+) -> None:
+    """Write some people to a file: what each holds, their own pairs of the kind asked for, and their tokens.
+
+    Where there is no list of items they hold `texts`, and the file has those.
+    """
     kept = [baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]] for one in people.tolist()]
     pairs: dict[str, NDArray[Any]] = {}
     if how in ("given", "after"):
@@ -47,6 +52,8 @@ def save_people(path: Path, baskets: Baskets, people: NDArray[np.int64], tokens:
         "items": np.array(baskets.items),
         **pairs,
     }
+    if texts:
+        held_by["texts"] = np.array(list(map(str, baskets.vocabulary)))
     np.savez(path, **held_by)
 
 
@@ -110,6 +117,9 @@ class SimulatedDevices:
             held = self.people["pairs"][starts[person] : starts[person + 1]].tolist()
             pairs = [divmod(one, items) for one in held]
         limits: dict[str, Any] = {"max_epsilon": study.epsilon, "max_delta": study.delta}
+        if "texts" in self.people:
+            texts = self.people["texts"][basket].tolist()
+            return flat(json.loads(client(asked.question, (), texts=texts, **limits)))
         return flat(json.loads(client(asked.question, basket, given=pairs, after=pairs, **limits)))
 
 

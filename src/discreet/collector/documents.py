@@ -49,7 +49,7 @@ def study_document(plan: StudyPlan, signer: Signer) -> SignedText:
         "least": plan.least,
         "epsilon": plan.epsilon,
         "delta": plan.delta,
-        "items": list(plan.items),
+        "items": None if plan.led.unlisted else list(plan.items),
         "pairs": plan.pairs,
         "rounds": None,
         "who": plan.who,

@@ -93,7 +93,8 @@ def tried(
     crowd = baskets if people is None else resample(baskets, people, seed)
     if plan.pairs != "none":
         checked_how(plan.pairs, crowd)
-    crowd = onto(crowd, plan.vocabulary)
+    if not plan.led.unlisted:
+        crowd = onto(crowd, plan.vocabulary)
     if plan.pairs in ("given", "after"):
         checked_how(plan.pairs, crowd)  # a list of other items than the data have loses order and pairs
     plan = replace(plan, close="hand", simulated=True)
@@ -115,7 +116,8 @@ def tried(
         clients = []
         for at, share in enumerate(np.array_split(np.arange(len(crowd)), many)):
             path = scratch / f"people-{at}.npz"
-            save_people(path, crowd, share, tokens[share[0] : share[-1] + 1] if len(share) else [], plan.pairs)
+            some = tokens[share[0] : share[-1] + 1] if len(share) else []
+            save_people(path, crowd, share, some, plan.pairs, texts=plan.led.unlisted)
             clients.append(stack.enter_context(_client(address, plan.name, path)))
         outcomes: Counter[str] = Counter()
         while operator.status(plan.name)["state"] != "released":

@@ -20,6 +20,7 @@ from ..checks import is_whole
 from ..errors import DiscreetError, InputError, MisuseError
 from ..local.study.conversation import Wanted
 from ..registry import protocol as protocol_of
+from ..registry import protocols
 
 if TYPE_CHECKING:
     from ..baskets.core import Vocabulary
@@ -84,7 +85,7 @@ class StudyPlan:
     epsilon, delta
         What one report may give away, and the probability with which that may fail, as they were written.
     items
-        The public list, in the order of the numbers that travel.
+        The public list, in the order of the numbers that travel; empty where the protocol finds out what there is.
     who
         Who may take part: holders of a token, or anyone.
     close, people, hours
@@ -103,7 +104,7 @@ class StudyPlan:
     protocol: str
     top: int
     epsilon: str
-    items: tuple[str, ...]
+    items: tuple[str, ...] = ()
     least: int = 1
     delta: str = "0"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -118,13 +119,14 @@ class StudyPlan:
     def __post_init__(self) -> None:
         for name, flaw in _FLAWS.items():
             told = flaw(getattr(self, name))
-            if told:
+            if told and (name, self.items) != ("items", ()):
                 raise MisuseError(f"{name} {told}")
         if self.close == "quota" and self.people is None:
             raise MisuseError('The field people is missing: with close = "quota", say people = 20000.')
         if self.close == "deadline" and self.hours is None:
             raise MisuseError('The field hours is missing: with close = "deadline", say hours = 24.')
-        _ = self.led  # a protocol or a setting that there is not
+        if self.led.unlisted is bool(self.items):
+            raise MisuseError("items " + (_FOUND.format(self.protocol) if self.items else _items(self.items)))
         self.led.check(self.wanted)
         if not self.led.live or self.led.reports != 1:
             raise MisuseError(
@@ -225,6 +227,14 @@ def _items(value: Any) -> str:
     return ""
 
 
+_FOUND = "is left out with the protocol {}, which finds out what the items are."
+
+
+def _unlisted(protocol: Any) -> bool:
+    """Return whether a protocol of that name has no list of items."""
+    return isinstance(protocol, str) and protocol in protocols() and bool(protocols()[protocol].kind.unlisted)
+
+
 def _hours(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None or (number and 0 < value <= MOST_HOURS):
@@ -301,7 +311,10 @@ class _Reading:
         given: dict[str, Any] = {
             name: value for name, value in self.found.items() if name not in ("rounds", "settings")
         }
-        for name in ("name", "title", "asks", "protocol", "top", "epsilon", "items"):
+        needed = ["name", "title", "asks", "protocol", "top", "epsilon", "items"]
+        if "items" not in given and _unlisted(given.get("protocol")):
+            needed.remove("items")
+        for name in needed:
             if name not in given:
                 # Asked with nothing, a check says what is allowed.
                 allowed = _FLAWS[name](None).removesuffix("; None was given.").rstrip(".")
@@ -309,7 +322,8 @@ class _Reading:
         for name in ("epsilon", "delta"):
             if is_whole(given.get(name)):
                 given[name] = str(given[name])  # a whole number has one meaning, with quotes or without
-        given["items"] = self._items(given["items"])
+        if "items" in given:
+            given["items"] = self._items(given["items"])
         given |= rounds
         for name, value in given.items():
             told = _FLAWS[name](value)

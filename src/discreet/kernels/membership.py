@@ -147,3 +147,37 @@ def find_prefixes(
             node = children[where]
         if node >= 0:
             out[row] = node
+
+
+@helper
+def _numbered(codes: I32, low: int, high: int, table: I32, scratch: I32) -> int:
+    """Write the numbers of a row's items to `scratch`, ascending and each once, and return how many there are."""
+    many = 0
+    for at in range(low, high):
+        number = table[codes[at]]
+        place = many
+        while place > 0 and scratch[place - 1] > number:
+            place -= 1
+        if number < 0 or (place > 0 and scratch[place - 1] == number):
+            continue
+        for other in range(many, place, -1):
+            scratch[other] = scratch[other - 1]
+        scratch[place] = number
+        many += 1
+    return many
+
+
+@kernel
+def count_numbered(offsets: I64, codes: I32, people: I64, table: I32, scratch: I32, sizes: I64) -> None:
+    """Write how many different numbers the items of each person have by a table; those of -1 have none."""
+    for row in range(len(people)):
+        sizes[row] = _numbered(codes, offsets[people[row]], offsets[people[row] + 1], table, scratch)
+
+
+@kernel
+def list_numbered(offsets: I64, codes: I32, people: I64, table: I32, scratch: I32, starts: I64, held: I32) -> None:
+    """Write those numbers, ascending, at `starts`, which `count_numbered` gave."""
+    for row in range(len(people)):
+        many = _numbered(codes, offsets[people[row]], offsets[people[row] + 1], table, scratch)
+        for at in range(many):
+            held[starts[row] + at] = scratch[at]

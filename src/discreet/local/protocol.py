@@ -25,6 +25,8 @@ class Protocol(ABC):
     live: ClassVar[bool] = True
     # How many questions one person is asked; more than one is for comparison only (X4).
     reports: ClassVar[int] = 1
+    # Whether it finds out what the items are: people hold texts, and there is no list of them.
+    unlisted: ClassVar[bool] = False
     # What the promise takes for public knowledge.
     public: ClassVar[tuple[str, ...]] = ("the items",)
     # The setting of protocols that split the people: how many of them go to each part, as fractions.

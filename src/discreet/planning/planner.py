@@ -283,9 +283,18 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
         for one in found:
             if one.what == "oracle":
                 raise MisuseError(f"{one.name} is an oracle: name a mechanism or a protocol that uses it.")
+            if _unlisted(one):
+                raise MisuseError(
+                    f"{one.name} is about texts that no list has, and a forecast imagines a list: simulate."
+                )
         return found
     every = [*(mechanisms().values() if side != "local" else ()), *(protocols().values() if side != "curator" else ())]
-    return [one for one in every if not one.unproven and not _long(one)]
+    return [one for one in every if not one.unproven and not _long(one) and not _unlisted(one)]
+
+
+def _unlisted(one: Entry) -> bool:
+    """Say whether it finds out what the items are: an imagined crowd has items by number, and no texts."""
+    return bool(getattr(one.kind, "unlisted", False))
 
 
 def _long(one: Entry) -> bool:

@@ -18,7 +18,7 @@ from vectors.reading import failures
 HOME = Path(discreet.local.__file__).parent / "device"
 # ruff: noqa: E501
 FILES = ("client", "answering", "draws", "trust", "loss", "limits")
-CASES = ["edges", *means(), "refused", *make.LIVE, "published", "further", "related"]
+CASES = ["edges", *means(), "refused", *make.LIVE, "published", "further", "related", "texts"]
 
 PLANTED = {
     "words are not drawn again": ("draws", "if word < WORD - WORD % bound:", "if True:"),
@@ -71,6 +71,22 @@ PLANTED = {
     "cells the other way round": ("answering", "1 << at for at, item in enumerate(of)", "1 << at for at, item in enumerate(reversed(of))"),
     "relations whatever their order": ("answering", "_all(pairwise(chain), related)", "_all(map(tuple, map(sorted, pairwise(chain))), related)"),
     "keys that are absent": ("answering", 'question["absent"] and one[0] in items', "one[0] in items"),
+    "texts without their end": ("answering", "whole = text + END", "whole = text"),
+    "texts of any length": ("answering", 'not 0 < len(text) <= told["length"] or', "not text or"),
+    "texts that are empty": ("answering", "not 0 < len(text) <=", "not len(text) <="),
+    "texts of any symbols": ("answering", " or sum([symbol not in digits for symbol in text])", ""),
+    "ends that are symbols": ("answering", 'enumerate(told["alphabet"], start=1)', 'enumerate(told["alphabet"])'),
+    "steps of one symbol": ("answering", "whole[length : length + step]", "whole[length : length + 1]"),
+    "the first beginning alone": ("answering", "found.add(at * base ** (step - len(follows)))", "return [at * base ** (step - len(follows))]"),
+    "ends that are cut off": ("answering", "base ** (step - len(follows))", "1"),
+    "items in the place of texts": ("client", '("texts" in asked) is (texts is None)', '"texts" in asked and texts is None'),
+    "texts in the place of items": ("client", '("texts" in asked) is (texts is None)', 'texts is not None and "texts" not in asked'),
+    "an alphabet with an end": ("trust", "or END in symbols", ""),
+    "symbols that are there twice": ("trust", "0 < len(symbols) == len(alphabet)", "0 < len(symbols)"),
+    "halves of characters": ("trust", ' or any("\\ud800" <= one <= "\\udfff" for one in symbols)', ""),
+    "beginnings that are there twice": ("trust", "0 < len(set(begin)) == len(begin)", "0 < len(set(begin))"),
+    "beginnings of any symbols": ("trust", "or any(set(one.removesuffix(END)) - symbols for one in begin)", ""),
+    "texts of anything": ("trust", 'if ask not in _OF_TEXTS or "pairs" in question:', "if False:"),
     "any epsilon": ("trust", "if epsilon > allowed:", "if False:"),
     "any delta": ("trust", "if delta > failing_allowed:", "if False:"),
     "probabilities that are not looked at": ("trust", "if lost > grown_at_least(epsilon) or failed > delta:", "if False:"),
@@ -98,6 +114,7 @@ UNLIMITED = {
     "as many attempts as it takes": ("loss", "if many * own > MOST_MET * size:", "if False:", "own values"),
     "any number of points": ("loss", "(field > 1 and points(field, many) > MOST_POINTS)", "False", "points of"),
     "lists within lists within lists": ("trust", "if level and depth == MOST_DEPTH:", "if False:", "lists within"),
+    "any number of texts": ("trust", 'if len(begin) * (len(symbols) + 1) ** told["step"] > MOST_SYMBOLS:', "if False:", "numbers of"),
     **{
         f"{name} is one more": ("limits", f"\n{name} = ", f"\n{name} = 1 + ", about)
         for name, about in {
@@ -108,6 +125,7 @@ UNLIMITED = {
             "MOST_EPSILON": "epsilon",
             "MOST_ITEM": "an item",
             "MOST_SYMBOLS": "candidates:",
+            "MOST_TEXT": "symbols of a text",
             "MOST_CELLS": "cells",
             "MOST_WEIGHT": "weights",
             "MOST_RANGE": "low",

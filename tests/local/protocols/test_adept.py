@@ -395,6 +395,22 @@ class TestPicture:
     def test_nothing_is_asked_where_everything_is_known(self):
         assert self.picture([0.6, 0.5, 0.4, 1e-5, 1e-5], 1e-12, largest=1).uncertain(0.01, 100) == []
 
+    def test_of_very_many_items_those_are_kept_that_may_matter(self, monkeypatch):
+        """What is believed and asked for is the same as if all were kept, also after a round about some of them."""
+        noise = np.random.default_rng(3).normal(0, 0.003, 5000)
+        told = evidence(np.maximum(0.3 / np.arange(1, 5001), 1e-4) + noise, 9e-6)
+        seen = []
+        for most in (candidates.MOST_KEPT, 600):
+            monkeypatch.setattr(candidates, "MOST_KEPT", most)
+            picture = PatternBeliefs(told, 0.1, top=20, least=1, largest=2)
+            asked = picture.uncertain(0.01, 50)
+            picture.add(asked, evidence(np.linspace(0.02, 0.001, len(asked)), 1e-6), 0.1)
+            assert len(picture.items.values) == min(most, 5000)
+            levels = [(level.sets, level.means.tolist()) for level in picture.levels]
+            seen.append((asked, levels, picture.best(20), picture.near, picture.heard_of_items))
+        assert seen[0][:4] == seen[1][:4]
+        assert seen[0][4] == pytest.approx(seen[1][4], rel=0.05)
+
     def test_then_the_top_is_asked_for_its_counts(self):
         assert self.picture([0.4, 1e-5, 0.6, 0.5, 1e-5], 1e-12, largest=1).best(3) == [(0,), (2,), (3,)]
         assert len(simulate([{"a"}] * 900, "adept", top=1, epsilon=8, seed=1).rounds) == 8

@@ -91,8 +91,8 @@ def test_the_last_bin_takes_the_rest():
 
 
 def test_candidates_as_they_travel():
-    assert CandidateList(items=7).form() == 7
-    assert CandidateList(itemsets=((3,), (1, 4))).form() == [3, [1, 4]]
+    assert CandidateList(items=7).form() == {"of": 7}
+    assert CandidateList(itemsets=((3,), (1, 4))).form() == {"of": [3, [1, 4]]}
     assert (CandidateList(items=7)[5], CandidateList(itemsets=((3,), (1, 4)))[1]) == ((5,), (1, 4))
     assert len(CandidateList(itemsets=((3,), (1, 4)))) == 2
 

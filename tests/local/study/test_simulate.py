@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -95,6 +96,16 @@ def test_many_people_are_asked_with_published_seeds_at_both_speeds():
     assert found[0].patterns.to_dict() == found[1].patterns.to_dict()
     true = {pattern.items for pattern in discreet.mine(few, top=5, lengths=1)}
     assert len(true & set(found[0].patterns.to_dict())) >= 4
+
+
+def test_sums_over_very_many_items_are_drawn_once_for_as_many_people(baskets):
+    """Otherwise drawing would cost people × items; reports that are made come in blocks that stay in a cache."""
+    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(100_000)), "olh", Fraction(1))
+    published = replace(ask, oracle=replace(ask.frequencies, seeds=1024))
+    for speed, many in (("person", 1 << 15), ("aggregated", 100_000)):
+        crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
+        assert crowd._at_once(ask) == many
+        assert crowd._at_once(published) == 1 << 15
 
 
 def test_marginal_where_counts_were_drawn_one_by_one(baskets):

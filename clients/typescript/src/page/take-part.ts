@@ -75,7 +75,9 @@ function form(
   if (pairs === "given" || pairs === "after") {
     return element("p", {}, "This study is about how things follow each other, which cannot be ticked: it needs an app.");
   }
-  const ticks = study.items.map((item, at) => {
+  const written = element("textarea", { rows: 6, cols: 40, autocomplete: "off" });
+  const listed = study.items;
+  const ticks = (listed ?? []).map((item, at) => {
     const box = element("input", { type: "checkbox", name: "item", value: at, autocomplete: "off" });
     return { box, label: element("label", { class: "take-part-item" }, box, ` ${item}`), item: item.toLowerCase() };
   });
@@ -99,7 +101,8 @@ function form(
     say("Making your report …");
     const participant = participantOf(study.name, { ...joining, token: given, maxEpsilon: epsilon.value.trim() });
     try {
-      const standing = await participant.takePart(basket);
+      const texts = written.value.split("\n").map((text) => text.trim()).filter((text) => text !== "");
+      const standing = await participant.takePart(basket, listed === null ? { texts } : {});
       const known = await participant.known();
       say(STANDINGS[standing] + (standing === "refused" ? ` It says: ${known.reason ?? ""}.` : ""));
       if (known.report !== undefined) shown(place, study, known, say, basket);
@@ -116,15 +119,19 @@ function form(
       {},
       element("legend", {}, String(study.told["asks"] ?? "What do you hold?")),
       ...(ticks.length > MOST_TICKS ? [element("label", { class: "take-part-look" }, "Look for ", look)] : []),
-      element("div", { class: "take-part-items" }, ...ticks.map(({ label }) => label)),
+      listed === null
+        ? element("label", { class: "take-part-texts" }, "One in each line: ", written)
+        : element("div", { class: "take-part-items" }, ...ticks.map(({ label }) => label)),
     ),
-    element("p", {}, "Tick nothing if you hold none of them, and send it all the same: silence would tell."),
+    listed === null
+      ? element("p", {}, "Write nothing if there is none, and send it all the same: silence would tell.")
+      : element("p", {}, "Tick nothing if you hold none of them, and send it all the same: silence would tell."),
     element("p", {}, element("label", {}, "The most epsilon I give away: ", epsilon)),
     ...(asksToken ? [element("p", {}, element("label", {}, "My token: ", token))] : []),
     element(
       "p",
       {},
-      "What you tick stays in this browser. It sends one report that chance has changed, once, and keeps no ticks. " +
+      "What you tick or write stays in this browser. It sends one report that chance has changed, once, and keeps no ticks. " +
         "This page comes from the service itself: whoever does not trust it can take part with a client of their own.",
     ),
     element("p", {}, button),
@@ -217,10 +224,11 @@ function revealed(study: StudyText, question: Question, report: Report, basket?:
     const which = names.length > 0 ? names.join(", ") + more : "none of what was asked about";
     told.push(element("p", {}, `The report names: ${which}. It may do so whether or not you hold them.`));
   }
-  const others = othersOf(question, report, study.items.length, basket);
+  const names = study.items ?? [];
+  const others = othersOf(question, report, names.length, study.items === null ? undefined : basket);
   const own = others.find(({ what }) => what === (basket?.length ? "own" : "nothing"));
   const rows = others.map(({ what, items, chance }) => [
-    WORDS[what] + some(items.map((item) => study.items[item] ?? `item ${item}`)),
+    WORDS[what] + some(items.map((item) => names[item] ?? `item ${item}`)),
     chanceInWords(near(chance)),
     own === undefined ? "" : `× ${timesAs(chance, own.chance).toFixed(2)}`,
   ]);

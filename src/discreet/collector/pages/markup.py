@@ -246,6 +246,8 @@ def _wide(drawn: str) -> str:
 
 
 def _items(items: Sequence[str]) -> str:
+    if not items:
+        return "<p>There is no list: people hold texts, and the study finds out which are frequent.</p>\n"
     more = f", and {len(items) - _ITEMS:,} more" if len(items) > _ITEMS else ""
     return f"<p>{number_of(len(items), 'item')}: {', '.join(map(_text, items[:_ITEMS]))}{more}.</p>\n"
 

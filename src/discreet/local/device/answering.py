@@ -15,6 +15,7 @@ from operator import index
 from typing import Any
 
 OWN = ("after", "given")  # kinds of pairs that a device has beside its items
+END = "\n"  # what every text ends with, and none has inside
 
 
 def whole_numbers(items: Iterable[Any]) -> list[int]:
@@ -30,9 +31,43 @@ def whole_numbers(items: Iterable[Any]) -> list[int]:
         ) from None
 
 
-def held(question: Mapping[str, Any], basket: Iterable[int], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:
-    """Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for."""
-    items, of = set(basket), question["of"]
+def plain_texts(texts: Iterable[Any]) -> list[str]:
+    """Return texts as a list, after all of them were looked at: what is no text is refused."""
+    held_texts = list(texts)
+    if sum([not isinstance(text, str) for text in held_texts]):
+        raise ValueError("A study without a list of items asks for texts: this device holds other things.")
+    return held_texts
+
+
+def numbered(told: Mapping[str, Any], texts: Iterable[str]) -> list[int]:
+    """Return the items that texts are by what a question tells of them.
+
+    A text that begins with one of `begin` is the number of that one and of the `step` symbols that follow: a digit
+    each, 0 for the end and for what would follow it. Texts that are longer, empty or of other symbols are no items.
+    """
+    places = {one: at for at, one in enumerate(told["begin"])}
+    digits = {symbol: at for at, symbol in enumerate(told["alphabet"], start=1)}
+    lengths, base, step = sorted({len(one) for one in places}), len(digits) + 1, told["step"]
+    found = set()
+    for text in texts:
+        if not 0 < len(text) <= told["length"] or sum([symbol not in digits for symbol in text]):
+            continue
+        whole = text + END
+        for length in lengths:
+            at, follows = places.get(whole[:length]), whole[length : length + step]
+            if at is not None:
+                for symbol in follows:
+                    at = at * base + digits.get(symbol, 0)
+                found.add(at * base ** (step - len(follows)))
+    return sorted(found)
+
+
+def held(question: Mapping[str, Any], basket: Iterable[Any], pairs: Iterable[tuple[int, int]] = ()) -> list[int]:
+    """Return the values a basket answers a question with, ascending; `pairs` are its own ones of the kind asked for.
+
+    The basket is of texts where the question tells how those become items.
+    """
+    items, of = set(numbered(question["texts"], basket) if "texts" in question else basket), question["of"]
     if question["ask"] == "prefix":
         mine = [item for item in question["order"] if item in items][: question["length"]]
         places = {tuple(one): len(of) - back for back, one in enumerate(reversed(of), start=1)}

@@ -5,7 +5,8 @@ follow, so it is short and plain, and every random choice is made from bytes in 
 basket and bytes give the same report. Probabilities are integers over a power of two that come with the question; a
 device computes no exponentials to answer, and it refuses a question whose numbers lose more than they claim, or that
 would keep it busy. Items are numbers: places in the study's public list. What a basket holds beyond that list is
-ignored. A device with nothing to say answers too, and cannot be told apart by it (errata A7, X3).
+ignored. In a study without a list a device holds texts, and the question tells how they become numbers. A device with
+nothing to say answers too, and cannot be told apart by it (errata A7, X3).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeAlias
 
-from .answering import held, whole_numbers
+from .answering import held, plain_texts, whole_numbers
 from .draws import Draws, mixed, published
 from .loss import LOSSES, WORD, Loss, points
 from .trust import Limit, check, parsed
@@ -147,12 +148,19 @@ ANSWERS: dict[str, Answer] = {
 }
 
 
+def check_kind(asked: Mapping[str, Any], texts: Iterable[str] | None) -> None:
+    """Refuse a question about texts where the device holds items, and the other way round."""
+    if ("texts" in asked) is (texts is None):
+        raise ValueError("The question is about texts, and this device holds items; or the other way round.")
+
+
 def client(
     question: Mapping[str, Any] | bytes | str,
     basket: Iterable[int],
     *,
     max_epsilon: Limit,
     max_delta: Limit = 0,
+    texts: Iterable[str] | None = None,
     given: Iterable[tuple[int, int]] = (),
     after: Iterable[tuple[int, int]] = (),
     take: Callable[[int], bytes] = token_bytes,
@@ -174,6 +182,8 @@ def client(
     max_delta
         The largest probability (delta) of giving away more than that; by default only questions without one are
         answered.
+    texts
+        The texts held, where the study has no list of items: then there is no basket of numbers.
     given, after
         The relations held, as pairs of items: those the device was given, and the pairs (a, b) where b came later than
         a. The question says which of them it is about.
@@ -184,9 +194,11 @@ def client(
     """
     asked = parsed(question)
     check(asked, max_epsilon, max_delta, losses)
+    check_kind(asked, texts)
     # Looked at whole, whatever is asked: a report that shows of what kind a number was, or stops at it, would tell.
     basket = whole_numbers(basket)
     given, after = ([(one, other) for one, other in map(whole_numbers, pairs)] for pairs in (given, after))
-    values = held(asked, basket, after if asked.get("pairs") == "after" else given)
+    mine = basket if texts is None else plain_texts(texts)
+    values = held(asked, mine, after if asked.get("pairs") == "after" else given)
     report = answers[asked["oracle"]["oracle"]](asked["oracle"], values, Draws(take))
     return json.dumps(report, separators=(",", ":")).encode("ascii")

@@ -142,7 +142,10 @@ def _question(one: Any, study: StudyText, known: set[str]) -> QuestionText:
         raise ValueError("The question asks for more than its study says.")
     if asked.get("pairs", "folded") not in ("folded", study.told["pairs"]):
         raise ValueError("The question is about other relations than its study says.")
-    if any(one >= len(study.told["items"]) for one in _named(asked)):
+    listed = study.told["items"]
+    if (listed is None) is not ("texts" in asked):
+        raise ValueError("The question is about texts, and its study is about a list of items; or the other way round.")
+    if listed is not None and any(one >= len(listed) for one in _named(asked)):
         raise ValueError("The question is about items that are not on the list of its study.")
     return QuestionText(number, who[0], who[1], expires, digest, text, asked)
 
@@ -187,7 +190,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "top": _is_count,
     "least": _is_count,
     "delta": _is_text,
-    "items": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "items": lambda value: value is None or (isinstance(value, list) and all(map(_is_text, value))),
     "pairs": lambda value: value in ("none", "given", "after", "together"),
     "rounds": lambda value: value is None or _is_count(value),
     "who": lambda value: value in ("tokens", "anyone"),

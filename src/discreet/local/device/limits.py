@@ -27,7 +27,10 @@ MOST_ITEM = (1 << 31) - 1
 """An item, a bin, and the length of a prefix."""
 
 MOST_SYMBOLS = 1 << 31
-"""Candidates and dummies together, and the padding."""
+"""Candidates and dummies together, and the padding; the numbers that texts become."""
+
+MOST_TEXT = 1 << 10
+"""Symbols of a text."""
 
 MOST_CELLS = 16
 """Items whose cells are asked for: each one more doubles them."""

@@ -17,7 +17,7 @@ from time import monotonic, sleep, time
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from .client import client
+from .client import check_kind, client
 from .documents import QuestionText, StudyText, checked_name, questions_of, study_of
 from .memory import Memory, Spending
 from .sending import ANOTHER_TOKEN, Send, fate_of, over_http, problem_of, told_in
@@ -81,13 +81,20 @@ class Participant:
         self.memory, self.spending = Memory(folder, study), Spending(folder)
 
     def take_part(
-        self, basket: Iterable[int], *, given: Iterable[tuple[int, int]] = (), after: Iterable[tuple[int, int]] = ()
+        self,
+        basket: Iterable[int],
+        *,
+        texts: Iterable[str] | None = None,
+        given: Iterable[tuple[int, int]] = (),
+        after: Iterable[tuple[int, int]] = (),
     ) -> Standing:
         """Do the next thing there is to do, and return how this device stands; call it again while it waits.
 
         ``"counted"`` and ``"already-counted"``: its one report was taken, now or before. ``"waiting"``: the study goes
         on, and this device has not been asked yet. ``"not-asked"``: the study is over, and nobody asked. ``"refused"``:
         its one report was not taken, and no other will be made; :attr:`reason` says why.
+
+        In a study without a list of items, what is held are `texts`, and the basket is empty.
 
         A `ValueError` says why the device does not answer what is asked, or that the service does not know its token:
         then the same report goes with another. An `OSError` says that the service was not reached, or that what
@@ -104,10 +111,12 @@ class Participant:
                     return asked
                 # Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
                 check(asked.question, **self.limits)
+                check_kind(asked.question, texts)
                 token = self._token(known)
                 self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
                 ready = monotonic() + self.pause
-                report = client(asked.question, basket, given=given, after=after, take=self.take, **self.limits)
+                own: dict[str, Any] = {"texts": texts, "given": given, "after": after}
+                report = client(asked.question, basket, take=self.take, **own, **self.limits)
                 body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
                 # The body as it travels, so that what is sent again is what was sent before.
                 known |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}

@@ -14,7 +14,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
-from .answering import OWN
+from .answering import END, OWN
 from .limits import (
     MOST_CELLS,
     MOST_DEPTH,
@@ -25,6 +25,7 @@ from .limits import (
     MOST_QUESTION,
     MOST_RANGE,
     MOST_SYMBOLS,
+    MOST_TEXT,
     MOST_WEIGHT,
 )
 from .loss import BEYOND, Loss, failing, grown_at_least, ratio, whole
@@ -225,6 +226,10 @@ def _check_answers(question: Mapping[str, Any]) -> None:
         raise ValueError(f"This device does not know the question {ask!r:.40}.")
     if "pairs" in question and question["pairs"] not in _PAIRS.get(ask, ()):
         raise ValueError(UNWRITTEN)
+    if "texts" in question:
+        if ask not in _OF_TEXTS or "pairs" in question:
+            raise ValueError(UNWRITTEN)
+        _check_texts(question["texts"])
     values = _KINDS[ask](question)
     fits = oracle["oracle"] in MEANS if ask == "projection" else values == oracle["size"]
     if ask in ("which", "valued"):
@@ -234,6 +239,26 @@ def _check_answers(question: Mapping[str, Any]) -> None:
         fits = fits and oracle["pad"] == 1
     if not fits:
         raise ValueError(OTHERWISE)
+
+
+def _check_texts(told: Mapping[str, Any]) -> None:
+    """Refuse what texts cannot be numbered by: all there is to say, and nothing that takes long."""
+    if not isinstance(told, Mapping) or told.keys() != {"begin", "alphabet", "step", "length"}:
+        raise ValueError(UNWRITTEN)
+    begin, alphabet = _list(told["begin"]), told["alphabet"]
+    _items([told["step"], told["length"]])
+    if told["step"] >= MOST_SYMBOLS.bit_length() or not 0 < told["length"] <= MOST_TEXT:
+        raise ValueError(BEYOND)
+    if not isinstance(alphabet, str) or not all(isinstance(one, str) for one in begin):
+        raise ValueError(UNWRITTEN)
+    # Half of a character is none: languages cut such texts otherwise.
+    symbols = set(alphabet)
+    if not 0 < len(symbols) == len(alphabet) or END in symbols or any("\ud800" <= one <= "\udfff" for one in symbols):
+        raise ValueError(UNWRITTEN)
+    if not 0 < len(set(begin)) == len(begin) or any(set(one.removesuffix(END)) - symbols for one in begin):
+        raise ValueError(UNWRITTEN)
+    if len(begin) * (len(symbols) + 1) ** told["step"] > MOST_SYMBOLS:
+        raise ValueError(BEYOND)
 
 
 def _candidates(question: Mapping[str, Any]) -> int:
@@ -327,6 +352,7 @@ def _items(items: Any) -> None:
         raise ValueError(BEYOND)
 
 
+_OF_TEXTS = ("which", "how-many")
 _PAIRS = {
     "which": ("together", *OWN),
     "how-many": ("together", *OWN),

@@ -28,6 +28,9 @@ POOL, MOST_POOL = 200, 400
 """How many of them are paired at least and at most."""
 MOST_ITEMS = 20_000
 """How many are looked at at most; never fewer than are wanted."""
+MOST_KEPT = 1 << 17
+"""How many items are kept after the first round, those with the largest estimates: more than are ever looked at. Of
+millions of others all that counts is the law that they follow."""
 PLAUSIBLE = 0.003
 """How likely the parts of a larger set are to be among the top, for it to be looked at."""
 MOST_JOINED = 1500
@@ -120,11 +123,14 @@ class PatternLevel:
         return np.array([self.place[one] for one in sets], np.int64)
 
 
-def items_of(law: ItemLaw | None, known: Evidence, many: int) -> PatternLevel:
-    """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told."""
+def items_of(law: ItemLaw | None, known: Evidence, many: int, numbers: NDArray[np.int64] | None = None) -> PatternLevel:
+    """Return the items that are believed to be the most frequent, the most frequent first; without a law, as told.
+
+    `numbers` are those of the items that something is known of, where that is not all.
+    """
     best = np.argsort(-(law.expected(known) if law else known.values), kind="stable")[:many]
-    of_best = known.take(best)
-    return PatternLevel.of([(int(item),) for item in best], law.believed(of_best) if law else as_measured(of_best))
+    of_best, sets = known.take(best), best if numbers is None else numbers[best]
+    return PatternLevel.of([(int(item),) for item in sets], law.believed(of_best) if law else as_measured(of_best))
 
 
 def pairs_of(items: PatternLevel, measured: Measured, most: int = MOST_POOL) -> PatternLevel:
@@ -225,17 +231,30 @@ class PatternBeliefs:
         prior: bool = True,
         merged: bool = True,
     ) -> None:
-        self.items = lowered(items, _too_much(items, doubt, follows), follows)
+        # One estimate has as much noise as another, so the largest stay the largest whatever the law says of them.
+        self.numbers = np.sort(np.argsort(-items.values, kind="stable")[:MOST_KEPT])
+        kept = items.take(self.numbers)
+        self.heard_of_others = float((1 / items.noise).sum() - (1 / kept.noise).sum())
+        self.items = lowered(kept, _too_much(kept, doubt, follows), follows)
         self.doubt, self.follows = doubt, follows
         self.top, self.least, self.largest = top, least, largest
         self.law = ItemLaw.learnt(items) if prior else None
         self.measured = Measured(prior=prior, merged=merged)
         self.look()
 
+    def places(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of items among those that are kept."""
+        return np.searchsorted(self.numbers, items)
+
+    @property
+    def heard_of_items(self) -> float:
+        """How much was heard of all items together: the sum of one over the variance of each estimate."""
+        return float((1 / self.items.noise).sum()) + self.heard_of_others
+
     def look(self) -> None:
         """Believe everything anew: items, pairs of the most frequent, and larger sets whose parts may be of the top."""
         many = max(POOL, FOR_EACH * self.top)
-        self.levels = [items_of(self.law, self.items, max(self.top, min(many, MOST_ITEMS)))]
+        self.levels = [items_of(self.law, self.items, max(self.top, min(many, MOST_ITEMS)), self.numbers)]
         if self.largest > 1 and len(self.levels[0].sets) > 1:
             self.levels.append(pairs_of(self.levels[0], self.measured, min(many, MOST_POOL)))
         self.threshold = _threshold(self.levels[self.least - 1 :], self.top, _LEAST_THRESHOLD)
@@ -334,8 +353,9 @@ class PatternBeliefs:
             self.law = self.law.scaled(1 - scales.before * self.follows(self.law.centres))
         far = follows(np.clip(told.values, 0.0, 1.0))
         told = told.scaled(1 / (1 + scales.new * far), scales.spare * far**2)
-        both = self.measured.together(self.items.take(items), told.take(single), means[single])
-        self.items = self.items.put(items, both)
+        kept = self.places(items)
+        both = self.measured.together(self.items.take(kept), told.take(single), means[single])
+        self.items = self.items.put(kept, both)
         self.measured.add(sets, told.take(~single), means[~single])
         self.look()
 

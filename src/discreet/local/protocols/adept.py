@@ -121,9 +121,12 @@ class Adept(Protocol):
 
     def talk(self, wanted: Wanted) -> Talk:
         """Lead the conversation."""
-        line, (share, *later) = Partition(), self.parts
+        return (yield from self.patterns(CandidateList(items=wanted.items), wanted, Partition(), Fraction(1)))
+
+    def patterns(self, of: CandidateList, wanted: Wanted, line: Partition, scale: Fraction) -> Talk:
+        """Ask a part of the people, `scale`, for the most frequent itemsets of all items below a number."""
+        texts, (share, *later) = of.texts, [part * scale for part in self.parts]
         near = (FIRST_NEAR, FIRST_FREQUENCY)
-        of = CandidateList(items=wanted.items)
         told = yield from self.ask_round(of, line, share, wanted, near, "items", self.first_lengths(wanted.items))
         largest = longest(wanted.top, wanted.least)
         picture = PatternBeliefs(
@@ -140,7 +143,7 @@ class Adept(Protocol):
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):
             asked = self._asked(picture, chance)
             near, about = (picture.near, picture.near), f"patterns {number}"
-            of, expected = CandidateList(itemsets=tuple(asked)), picture.expected(asked)
+            of, expected = CandidateList(itemsets=tuple(asked), texts=texts), picture.expected(asked)
             told = yield from self.ask_round(of, line, share, wanted, near, about, expected=expected)
             picture.add(asked, told.evidence, told.doubt, told.follows)
             facts |= told.facts(about)
@@ -287,8 +290,8 @@ def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
     unsure, found = VAGUE, []
     for size, level in enumerate(picture.levels, 1):
         if size == 1:
-            noise = picture.items.noise[[item for (item,) in level.sets]]
-            heard = float((1 / picture.items.noise).sum())
+            noise = picture.items.noise[picture.places(np.array([item for (item,) in level.sets], np.int64))]
+            heard = picture.heard_of_items
         else:
             noise = picture.measured.of(level.sets).noise
             heard = float((1 / noise).sum())

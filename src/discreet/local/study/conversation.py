@@ -173,7 +173,7 @@ class Wanted:
     Parameters
     ----------
     items
-        How many items the public list has; patterns are of numbers below it.
+        How many items the public list has; patterns are of numbers below it. 0 where there is no list.
     top
         How many patterns.
     epsilon
@@ -229,6 +229,8 @@ class Learnt:
         Numbers learnt on the way, by name in plain words, and sentences for the reader.
     related
         The relations wanted, the most reliable first, where the protocol is about relations.
+    texts
+        What the items are, by number, where no list has them.
     kept, guessed
         The relations that a protocol kept for their support before it asked about each, and those that the independence
         guess alone would have kept, where there was such a step.
@@ -240,6 +242,7 @@ class Learnt:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     related: Related | None = None
+    texts: tuple[str, ...] | None = None
     kept: tuple[tuple[int, ...], ...] = ()
     guessed: tuple[tuple[int, ...], ...] = ()
 

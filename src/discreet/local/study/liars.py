@@ -9,7 +9,7 @@ asks anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,15 +20,18 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device.answering import END
 from ..oracle import Oracle
 from .conversation import Estimate
 from .pair_questions import WhichRelations
-from .questions import BinnedCount, Which
+from .questions import BinnedCount, CandidateList, Question, Which
 
 # The two ends of an interval, as fractions of people.
 Ends: TypeAlias = tuple[float, float]
 # What a round asks about: an itemset, or a relation, of which the order of its items counts unless they are together.
 Asked: TypeAlias = tuple[str, tuple[int, ...]]
+# Where that stands among the values of a round; None where the round is not about it.
+Places: TypeAlias = Callable[[Asked], int | None]
 
 RISK = 0.05
 """In how many of all cases an interval may miss the truth: half of that for either end."""
@@ -62,8 +65,10 @@ class DirectRound:
         """Return what a round says where up to this share of its reports, and of those about sizes, is made up."""
         oracle = heard.ask.frequencies
         falls, rises = reach(oracle, share)
-        tried = np.linspace(heard.values - falls, heard.values + rises, _TRIED)
-        noise = np.sqrt(np.max([oracle.spread(some, heard.people) for some in tried], axis=0))
+        noise = np.zeros(len(heard.values))
+        for step in np.linspace(-falls, rises, _TRIED):
+            np.maximum(noise, oracle.spread(heard.values + step, heard.people), out=noise)
+        np.sqrt(noise, out=noise)
         cut, cut_noise = _cut_off(oracle, sizes, share)
         return cls(values=heard.values, noise=noise, falls=falls, rises=rises, cut=cut, cut_noise=cut_noise)
 
@@ -96,18 +101,19 @@ class LiarBounds:
         All that a conversation heard.
     share
         Of the reports of every round, the part that may be made up.
+    texts
+        What the items are, where no list has them: rounds that number texts otherwise are about something else.
     """
 
-    def __init__(self, heard: Iterable[Estimate], share: Fraction) -> None:
+    def __init__(self, heard: Iterable[Estimate], share: Fraction, texts: tuple[str, ...] | None = None) -> None:
         self.share = share
-        every = [one for one in heard if one.people]
+        every = [one for one in heard if one.people and _numbers_as(one.ask.question, texts)]
         sizes = {one.ask.question.of: one for one in every if isinstance(one.ask.question, BinnedCount)}
-        self._rounds: list[tuple[DirectRound, dict[Asked, int]]] = []
+        self._rounds: list[tuple[DirectRound, Places]] = []
         for one in every:
             question = one.ask.question
             if isinstance(question, Which | WhichRelations):
-                places = {asked: place for place, asked in enumerate(_asked(question))}
-                self._rounds.append((DirectRound.of(one, sizes.get(question.of), float(share)), places))
+                self._rounds.append((DirectRound.of(one, sizes.get(question.of), float(share)), _places(question)))
 
     def itemset(self, items: tuple[int, ...], cases: int = 1) -> Ends:
         """Return the ends for an itemset, where it is one of so many cases that all have to hold."""
@@ -134,7 +140,8 @@ class LiarBounds:
         return 0.0, min([1.0, *(high for _, high in ends)])
 
     def _places(self, wanted: Sequence[Asked]) -> list[tuple[DirectRound, int]]:
-        return [(one, places[asked]) for one, places in self._rounds for asked in wanted if asked in places]
+        found = [(one, places(asked)) for one, places in self._rounds for asked in wanted]
+        return [(one, place) for one, place in found if place is not None]
 
 
 def _every(found: Sequence[tuple[DirectRound, int]], cases: int) -> list[Ends]:
@@ -148,13 +155,28 @@ def _deviations(cases: int) -> float:
     return NormalDist().inv_cdf(1 - RISK / 2 / cases)
 
 
-def _asked(question: Which | WhichRelations) -> list[Asked]:
-    """Return what each value of a round is."""
-    if isinstance(question, Which):
-        return [("itemset", question.of[place]) for place in range(len(question.of))]
-    if question.of.items.how == "together":
-        return [("together", tuple(sorted(chain))) for chain in question.of.of]
-    return [("ordered", chain) for chain in question.of.of]
+def _numbers_as(question: Question, texts: tuple[str, ...] | None) -> bool:
+    """Return whether a question's items are those of a list, or of these texts."""
+    of = getattr(question, "of", None)
+    numbers = of.texts if isinstance(of, CandidateList) else None
+    return numbers is None or (texts is not None and numbers.begin == tuple(text + END for text in texts))
+
+
+def _places(question: Which | WhichRelations) -> Places:
+    """Return what tells the place of an itemset or a relation among the values of a round, or None where it is none."""
+    asked: list[Asked]
+    if isinstance(question, WhichRelations):
+        if question.of.items.how == "together":
+            asked = [("together", tuple(sorted(chain))) for chain in question.of.of]
+        else:
+            asked = [("ordered", chain) for chain in question.of.of]
+    elif question.of.items:
+        # Every item below a number is at its own place: millions of them need no table.
+        items = question.of.items
+        return lambda one: one[1][0] if one[0] == "itemset" and len(one[1]) == 1 and one[1][0] < items else None
+    else:
+        asked = [("itemset", itemset) for itemset in question.of.itemsets]
+    return {one: place for place, one in enumerate(asked)}.get
 
 
 def _cut_off(oracle: Oracle, sizes: Estimate | None, share: float) -> Ends:

@@ -261,7 +261,7 @@ def concluded(
     learnt, heard
         What it ended with, and all that was heard.
     vocabulary, people
-        The items, and how many people counts are out of.
+        The items, where there is a list of them, and how many people counts are out of.
     asked
         What was asked for beside what was wanted.
     simulated
@@ -271,7 +271,9 @@ def concluded(
     malicious
         Which part of the reports of each round may be made up: intervals hold whatever is in those.
     """
-    liars = LiarBounds(heard, malicious) if malicious else None
+    if learnt.texts is not None:
+        vocabulary = Vocabulary(learnt.texts)
+    liars = LiarBounds(heard, malicious, learnt.texts) if malicious else None
     everything = as_patterns(learnt, vocabulary, people, liars)
     notes, related, found = list(learnt.notes), None, "patterns"
     if learnt.related is None:

@@ -16,10 +16,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...baskets.core import Baskets, Offsets, starts
+from ...baskets.core import Baskets, Offsets, Vocabulary, starts
 from ...errors import MisuseError
 from ...kernels.membership import count_below, count_held, find_prefixes, gather_rows, list_held, sum_rows
 from ..device.limits import MOST_CELLS
+from .texts import TextNumbers
 
 PersonNumbers: TypeAlias = NDArray[np.int64]
 HeldValues: TypeAlias = tuple[Offsets, NDArray[np.int32]]
@@ -35,10 +36,13 @@ class CandidateList:
         All items from 0 to before it, where `itemsets` is empty.
     itemsets
         The itemsets, each a tuple of ascending item numbers.
+    texts
+        How texts become items, where no list has them.
     """
 
     items: int = 0
     itemsets: tuple[tuple[int, ...], ...] = ()
+    texts: TextNumbers | None = None
 
     def __post_init__(self) -> None:
         if bool(self.items) == bool(self.itemsets) or self.items < 0:
@@ -54,12 +58,19 @@ class CandidateList:
     def __getitem__(self, place: int) -> tuple[int, ...]:
         return self.itemsets[place] if self.itemsets else (place,)
 
-    def form(self) -> int | list[int | list[int]]:
-        """Return the candidates as they travel: a number, or a list of items and of lists of items."""
-        return self.items or [list(one) if len(one) > 1 else one[0] for one in self.itemsets]
+    def form(self) -> dict[str, Any]:
+        """Return the candidates as they travel: a number, or a list of items and of lists of items; and the texts."""
+        of = self.items or [list(one) if len(one) > 1 else one[0] for one in self.itemsets]
+        return {"of": of} if self.texts is None else {"of": of, "texts": self.texts.form()}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the candidates that each of these people holds, ascending, row by row."""
+        if self.texts is not None:
+            offsets, held = self.texts.answers(baskets, people)
+            if self.items == len(self.texts):
+                return offsets, held
+            rows = Baskets(offsets, held, Vocabulary(range(len(self.texts))))
+            return CandidateList(self.items, self.itemsets).answers(rows, np.arange(len(people)))
         if self.items:
             sizes = np.empty(len(people), np.int64)
             count_below(baskets.offsets, baskets.codes, people, self.items, sizes)
@@ -138,7 +149,7 @@ class Which(Question):
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
-        return {"ask": self.ask, "of": self.of.form()}
+        return {"ask": self.ask, **self.of.form()}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the candidates held."""
@@ -185,7 +196,7 @@ class HowMany(BinnedCount):
 
     def form(self) -> dict[str, Any]:
         """Return the question as it travels."""
-        return {"ask": self.ask, "of": self.of.form(), "bins": list(self.bins)}
+        return {"ask": self.ask, **self.of.form(), "bins": list(self.bins)}
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,12 @@ class SimulatedPeople:
         tickets(np.uint64(seed_of(self.seed, "number")), drawn)
         return drawn
 
+    def _at_once(self, ask: Ask) -> int:
+        """Return how many people make a block; where sums are drawn, as many as there are sums."""
+        oracle = ask.oracle
+        made = self.speed == "person" or not isinstance(oracle, Oracle) or (oracle.drawn_together and not oracle.joint)
+        return _BLOCK if made else max(_BLOCK, oracle.kept)
+
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Put a question to those whose number it names."""
         return self.heard(ask, numbers)[0]
@@ -63,7 +69,7 @@ class SimulatedPeople:
         """Put a question to those whose number it names; with what screening said, where reports were made."""
         asked = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
         seed = seed_of(self.seed, f"{ask.name}:{ask.who.start}")
-        edges = starts([len(part) for part in np.array_split(asked, max(1, -(-len(asked) // _BLOCK)))])
+        edges = starts([len(part) for part in np.array_split(asked, max(1, -(-len(asked) // self._at_once(ask))))])
 
         def answered(block: int) -> Answered:
             people = asked[edges[block] : edges[block + 1]]
@@ -197,7 +203,8 @@ def simulate(
         )
     plan: Protocol = protocol_of(protocol, settings)
     malicious = part("assume_malicious", assume_malicious)
-    wanted = Wanted(items=baskets.items, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
+    listed = 0 if plan.unlisted else baskets.items  # how many different texts there are is nobody's to know
+    wanted = Wanted(items=listed, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
     if speed not in ("person", "aggregated"):
         raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
     if not baskets.items:
