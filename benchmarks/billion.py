@@ -2,23 +2,28 @@
 
     python -m benchmarks.billion                 print the table
     python -m benchmarks.billion --write FILE    put it into FILE, between its two marks
-    python -m benchmarks.billion --most 7        with 10^7 reports at most
+    python -m benchmarks.billion --most 9        with 10^9 reports at most: 8 GB of files, and some minutes
     python -m benchmarks.billion --device gpu    add up and decode on a card (`benchmarks.gpu` has more of it)
+    python -m benchmarks.billion --study 8       simulated studies of up to 10^8 people with `adept` instead
+    python -m benchmarks.billion --peer          beside fast local hashing of pure-LDP instead (pip install pure-ldp)
 
-Reports of `olh` at an epsilon of 1, with the published seeds that are chosen for so many people, over items that fall
-off as 1 / rank. Every report is made, block by block; what is timed is adding and decoding, not making. What adding up
-reports with fresh seeds would take is worked out from a part of them, added up just before.
+Reports at an epsilon of 1 over items that fall off as 1 / rank: of `olh`, with the published seeds that are chosen for
+so many people, and of `geometry` where items are a million or more. Every report is made and written to Parquet files,
+which is not timed. Then the files are added up (*adding*, which is reading them, above all) and decoded. What adding up
+reports with fresh seeds would take is worked out from a part of them. Nothing here is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import numpy as np
@@ -26,8 +31,11 @@ import numpy as np
 from .mining import write_between
 
 MARKS = ("<!-- billion: begin -->", "<!-- billion: end -->")
+STUDY = ("<!-- billion-study: begin -->", "<!-- billion-study: end -->")
 BLOCK = 1 << 18
 PART = 2 * 10**9  # evaluations with fresh seeds that are timed
+ITEMS = (3, 4, 5, 6, 7)  # powers of ten
+MANY = 6  # from this one on, `geometry`
 
 
 def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
@@ -48,44 +56,136 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
         yield from in_threads(block, starts[at : at + threads()])
 
 
-def measured(reports: int, items: int) -> dict[str, Any]:
-    """Return a row of the table."""
+def fresh_seeds(items: int, reports: int) -> float:
+    """Return how long reports of `olh` with fresh seeds would take to add up."""
     from discreet.local.oracle_steps.choice import make
 
     plain = make("olh", Fraction(1), items)
-    oracle = plain.expecting(reports)
-    for warm in (plain, replace(oracle, seeds=oracle.seeds or 1024)):
-        columns = next(blocks(warm, 1000, items))[0]
-        aggregate = warm.empty()
-        warm.add(aggregate, columns)
-        warm.decoded(aggregate)
     columns = next(blocks(plain, max(1000, PART // items), items))[0]
-    begun, some = time.perf_counter(), len(columns["value"])
+    plain.supports({name: one[:100] for name, one in columns.items()})
+    begun = time.perf_counter()
     plain.supports(columns)
-    fresh = (time.perf_counter() - begun) * reports / some
-    aggregate, adding, counts = oracle.empty(), 0.0, np.zeros(items, np.int64)
-    for columns, held in blocks(oracle, reports, items):
-        begun = time.perf_counter()
-        oracle.add(aggregate, columns)
-        adding += time.perf_counter() - begun
-        counts += held
+    return (time.perf_counter() - begun) * reports / len(columns["value"])
+
+
+def measured(reports: int, items: int, folder: Path) -> dict[str, str]:
+    """Return a row of the table."""
+    from discreet.collector.core import added
+    from discreet.collector.report_files import add_up_files, files_of, save_reports, sums_of_files
+    from discreet.local.oracle_steps.choice import make
+    from discreet.local.oracle_steps.packing import pack
+    from discreet.local.study.conversation import Ask, Who
+    from discreet.local.study.questions import CandidateList, Which
+
+    name = "olh" if items < 10**MANY else "geometry"
+    plain = make(name, Fraction(1), items)
+    oracle = plain.expecting(reports)
+    seeds = getattr(oracle, "seeds", None)
+    counts = np.zeros(items, np.int64)
+    # Kernels are compiled beforehand.
+    warm = oracle if name == "geometry" else replace(oracle, seeds=seeds or 1024)
+    aggregate = warm.empty()
+    warm.add(aggregate, next(blocks(warm, 1000, items))[0])
+    warm.decoded(aggregate)
+
+    def packed() -> Iterator[Any]:
+        nonlocal counts
+        for columns, held in blocks(oracle, reports, items):
+            counts += held
+            yield pack(oracle, columns)
+
+    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
+    save_reports(folder, ask, packed())
+    size = sum(Path(file).stat().st_size for file in files_of(folder))
+    begun = time.perf_counter()
+    (_, aggregate), _ = sums_of_files(folder, ask, partial(added, oracle=oracle))
+    adding = time.perf_counter() - begun
     begun = time.perf_counter()
     supports = oracle.decoded(aggregate)
     decoding = time.perf_counter() - begun
-    row = {
-        "reports": f"{reports:,}",
-        "items": f"{items:,}",
-        "seeds": "fresh" if oracle.seeds is None else f"{oracle.seeds:,}",
-        "adding": f"{adding:.2f} s",
-        "decoding": f"{decoding:.2f} s",
-        "of it decoding": f"{decoding / (adding + decoding):.2f}",
-        "fresh seeds, about": f"{fresh:,.1f} s",
-        "table, MiB": "" if oracle.seeds is None else f"{aggregate.nbytes / 2**20:.1f}",
-        "largest so far, GiB": f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
-    }
+    begun = time.perf_counter()
+    add_up_files(folder, ask)
+    whole = time.perf_counter() - begun
     truth = counts / reports
     error = ((oracle.estimate(supports, reports) - truth) ** 2).mean() / plain.variance(truth, reports).mean()
-    return {**row, "square error, of fresh seeds": f"{error:.2f}"}
+    return {
+        "reports": f"{reports:,}",
+        "items": f"{items:,}",
+        "oracle": name if seeds is None else f"{name}, {seeds:,} seeds",
+        "files, GB": f"{size / 1e9:.2f}",
+        "adding": f"{adding:.2f} s",
+        "decoding": f"{decoding:.2f} s",
+        "with screening": f"{whole:.2f} s",
+        "`olh`, fresh seeds": f"{fresh_seeds(items, reports):,.0f} s",
+        "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
+        "square error": f"{error:.2f}",
+    }
+
+
+def study(people: int) -> dict[str, str]:
+    """Return how long a whole simulated study takes: made-up baskets of a shop, over and over, `adept` at epsilon 2."""
+    import discreet
+    from discreet.baskets.generate import groceries
+    from discreet.baskets.resample import resample
+
+    begun = time.perf_counter()
+    crowd = resample(groceries(100_000, seed=3), people, seed=3)
+    making = time.perf_counter() - begun
+    begun = time.perf_counter()
+    outcome = discreet.simulate(crowd, "adept", top=64, epsilon=2, seed=7, speed="aggregated")
+    taken = time.perf_counter() - begun
+    true = {one.items for one in discreet.mine(crowd, top=64)}
+    return {
+        "people": f"{people:,}",
+        "making them": f"{making:.1f} s",
+        "study": f"{taken:.1f} s",
+        "rounds": str(len(outcome.rounds)),
+        "found of 64": str(len(true & {one.items for one in outcome.patterns})),
+        "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
+    }
+
+
+def peer(items: int = 1_000) -> dict[str, str]:
+    """Return reports times items per second: ours, fresh and published, beside fast local hashing of pure-LDP."""
+    from pure_ldp.frequency_oracles.local_hashing import FastLHServer, LHClient
+
+    from discreet.local.oracle_steps.choice import make
+
+    matrix_seeds, many = 1_000, 200_000
+    client, server = LHClient(1.0, items, use_olh=True), FastLHServer(1.0, items, matrix_seeds, use_olh=True)
+    some = [client.privatise(number % items + 1) for number in range(2_000)]
+    reports = [(value, seed % matrix_seeds) for value, seed in some] * (many // len(some))
+    begun = time.perf_counter()
+    server.aggregate_all(reports)
+    server.estimate_all(range(1, items + 1))
+    theirs = many * items / (time.perf_counter() - begun)
+    plain = make("olh", Fraction(1), items)
+    ours = items * 10**7 / fresh_seeds(items, 10**7)
+    table = plain.expecting(10**7)
+    made = [columns for columns, _ in blocks(table, 10**7, items)]
+    aggregate = table.empty()
+    table.add(aggregate, made[0], 0)
+    begun = time.perf_counter()
+    for columns in made:
+        table.add(aggregate, columns)
+    table.decoded(aggregate)
+    published = items * 10**7 / (time.perf_counter() - begun)
+    return {
+        "items": f"{items:,}",
+        "pure-LDP, fast local hashing": f"{theirs:.1e}",
+        "`olh`, fresh seeds": f"{ours:.1e}",
+        "ratio": f"{ours / theirs:,.0f}",
+        "`olh`, published seeds": f"{published:.1e}",
+        "its ratio": f"{published / theirs:,.0f}",
+    }
+
+
+def rows_of(most: int) -> Iterator[dict[str, str]]:
+    """Yield the rows of the table."""
+    for power in range(6, most + 1):
+        for size in ITEMS:
+            with tempfile.TemporaryDirectory() as folder:
+                yield measured(10**power, 10**size, Path(folder, "reports"))
 
 
 def main() -> None:
@@ -94,17 +194,22 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page with the two marks")
     parser.add_argument("--most", type=int, default=8, help="reports, as a power of ten")
     parser.add_argument("--device", choices=("auto", "gpu", "cpu"), help="what adds up and decodes")
+    parser.add_argument("--study", type=int, help="simulated studies of so many people, as a power of ten")
+    parser.add_argument("--peer", action="store_true", help="beside pure-LDP")
     asked = parser.parse_args()
     from discreet.local.oracle_steps.on_card import using
 
+    marks, lines = (STUDY if asked.study else MARKS), []
     with using(asked.device):
-        rows = [measured(10**power, 10**size) for power in range(6, asked.most + 1) for size in (3, 4, 5)]
-    heads = list(rows[0])
-    lines = [heads, ["--:"] * len(heads), *([row[head] for head in heads] for row in rows)]
-    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    print(text)
+        found = iter([peer()]) if asked.peer else map(study, (10**power for power in range(6, (asked.study or 0) + 1)))
+        for row in found if asked.peer or asked.study else rows_of(asked.most):
+            if not lines:
+                lines = ["| " + " | ".join(row) + " |", "| " + " | ".join(["--:"] * len(row)) + " |"]
+                print(*lines, sep="\n", flush=True)
+            lines.append("| " + " | ".join(row.values()) + " |")
+            print(lines[-1], flush=True)
     if asked.write:
-        write_between(asked.write, MARKS, text)
+        write_between(asked.write, marks, "\n".join(lines))
 
 
 if __name__ == "__main__":

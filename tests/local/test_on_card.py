@@ -158,6 +158,10 @@ def raising(error):
     ("cupy", "message"),
     [
         (None, "CuPy is not installed: pip install 'discreet[gpu]'."),
+        (
+            ModuleType("cupy"),
+            "CuPy cannot be loaded: a folder of that name stands where Python looks first.",
+        ),
         (fake_cupy(getDeviceCount=lambda: 0), "No NVIDIA card was found."),
         (fake_cupy(getDeviceCount=raising(FakeError(100, "cudaErrorNoDevice"))), "No NVIDIA card was found."),
         (

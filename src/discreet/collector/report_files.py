@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -19,12 +19,13 @@ import numpy as np
 
 from ..atomic_write import written
 from ..errors import InputError, MisuseError
+from ..kernels.jit import in_threads, threads
 from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle, ReportColumns
 from ..local.oracle_steps.packing import Words, good, unpack, width
 from ..local.study.asked import asked
 from ..local.study.conversation import Ask
-from ..local.study.screening import Over
+from ..local.study.screening import Over, Sums
 from .core import AddedUp, added_over, summed_on_card, together_in
 
 ROUND = "round.json"
@@ -185,28 +186,45 @@ def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> AddedU
     """
     from dataclasses import replace
 
-    files = files_of(source)
-    columns = [column_of(_names(one), one) for one in files]
     refused = 0
 
     def over(part: Any) -> Any:
         nonlocal refused
-        tables: list[ReportTable] = []
-
-        def each() -> Iterator[tuple[ReportTable, str]]:
-            tables[:] = [ReportTable(ask.oracle, column) for column in columns]
-            return zip(tables, files, strict=True)
-
-        packed = set(columns) == {PACKED}
-        found = summed_on_card(part, ask.oracle, lambda: _ahead(each()), _packed_in(files, ask)) if packed else None
-        sums, bad = found or (part(some for one, file in each() for some in one.columns(_batches(file))), 0)
-        check_torn(sum(one.torn for one in tables), ask)
-        refused = sum(one.refused for one in tables) + bad
+        sums, refused = sums_of_files(source, ask, part)
         return sums
 
     walk: Over = over
     added = added_over(ask, walk, screen=screen)
     return replace(added, refused=refused)
+
+
+def sums_of_files(source: Path | str, ask: Ask, part: Callable[[Iterable[ReportColumns]], Sums]) -> tuple[Sums, int]:
+    """Go through the reports in files: the sums of what `part` gives, and how many are no reports of the round."""
+    files = files_of(source)
+    columns = [column_of(_names(one), one) for one in files]
+    tables: list[ReportTable] = []
+
+    def each() -> Iterator[tuple[ReportTable, str]]:
+        tables[:] = [ReportTable(ask.oracle, column) for column in columns]
+        return zip(tables, files, strict=True)
+
+    packed = set(columns) == {PACKED}
+    found = summed_on_card(part, ask.oracle, lambda: _ahead(each()), _packed_in(files, ask)) if packed else None
+    sums, bad = found or (_summed(part, list(each())), 0)
+    check_torn(sum(one.torn for one in tables), ask)
+    return sums, sum(one.refused for one in tables) + bad
+
+
+def _summed(part: Callable[[Iterable[ReportColumns]], Sums], tables: list[tuple[ReportTable, str]]) -> Sums:
+    """Return what `part` makes of all files: a share of them to each thread, where there are as many."""
+
+    def share(first: int) -> Sums:
+        return part(some for one, file in tables[first::shares] for some in one.columns(_batches(file)))
+
+    shares = threads() if len(tables) >= threads() else 1
+    if shares == 1:
+        return share(0)  # its blocks are shared out instead
+    return tuple(np.sum(several, axis=0) for several in zip(*in_threads(share, range(shares)), strict=True))
 
 
 def _names(file: str) -> list[str]:

@@ -99,6 +99,8 @@ class CupyDriver:
             import cupy
         except Exception as error:  # CuPy raises ImportError, and others where a part of it cannot be loaded
             raise CardError(_not_imported(error)) from None
+        if not hasattr(cupy, "cuda"):
+            raise CardError("CuPy cannot be loaded: a folder of that name stands where Python looks first.")
         self._cupy = cupy
         with self._told():
             self._check_driver()

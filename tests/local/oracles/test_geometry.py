@@ -17,9 +17,9 @@ from discreet.local.device.loss import points
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps import hyperplanes
 from discreet.local.oracle_steps.choice import adaptive, oracles
-from discreet.local.oracle_steps.hyperplanes import met
+from discreet.local.oracle_steps.hyperplanes import coordinates_of, met, numbers_of
 from discreet.local.oracles.geometry import ROOM, Geometry
-from discreet.local.study.screening import screened
+from discreet.local.study.screening import screened, together
 from naive import geometry
 from naive.enumerating import law
 
@@ -153,3 +153,17 @@ def test_crafted_reports_are_seen_where_epsilon_is_large():
     assert (seen.alarms[0].sign, set(targets.tolist()) <= set(seen.alarms[0].values)) == ("together", True)
     plain = oracle.supports({"point": np.concatenate((honest["point"], lies["point"]))})
     assert (seen.supports[targets] < plain[targets] - 1500).all()
+
+
+@pytest.mark.parametrize(("field", "many"), SPACES)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_who_meets_two_is_told_by_the_points_that_were_counted(field, many, data):
+    size = points(field, many)
+    oracle = replace(Geometry.make(Fraction(1), 3), field=field, coordinates=many, size=size)
+    drawn = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=40)), np.int64)
+    values = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=9, unique=True)), np.int64)
+    cells = np.bincount(drawn, minlength=size).astype(np.int64)
+    assert numbers_of(coordinates_of(np.arange(size), field, many), field).tolist() == list(range(size))
+    expected = together(oracle.named({"point": drawn}, values)).tolist()
+    assert oracle.reading(cells).together(values).tolist() == expected

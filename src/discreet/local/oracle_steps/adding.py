@@ -63,6 +63,10 @@ class AggregateReading:
         """Return how often every two of some values come together, where an aggregate tells; None where it does not."""
         return None
 
+    def together(self, values: NDArray[np.int64]) -> Counts | None:
+        """Return how many reports name both of every two values, where an aggregate tells; None where it does not."""
+        return None
+
 
 class ReportAdder(ReportReader):
     """How reports of an oracle are added up. Subclasses say what a report supports."""

@@ -9,6 +9,7 @@ numbers: a step turns one coordinate of the reports into one of the symbols, and
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.geometry import fold
 from ...kernels.jit import in_threads, threads
@@ -30,6 +31,45 @@ def met(cells: Counts, field: int, coordinates: int, wanted: int) -> Counts:
         found = _extended(found, cells[points(field, many - 1) : points(field, many)], field, needed.pop(), before)
         before += int(cells[points(field, many - 1) : points(field, many)].sum())
     return found
+
+
+def coordinates_of(numbers: NDArray[np.int64], field: int, coordinates: int) -> NDArray[np.int64]:
+    """Return the coordinates of points, a row per point: the first that is not 0 is 1."""
+    found = np.zeros((len(numbers), coordinates), np.int64)
+    left = numbers.copy()
+    for at in range(coordinates - 1, -1, -1):
+        # The 1 that leads has the number 0 left of it, and the zeros before it none.
+        found[:, at] = np.where(left > 0, (left - 1) % field, left == 0)
+        left = np.where(left > 0, (left - 1) // field, -1)
+    return found
+
+
+def numbers_of(places: NDArray[np.int64], field: int) -> NDArray[np.int64]:
+    """Return the numbers of points by any coordinates of theirs, a row per point: multiples are one point."""
+    inverse = np.array([0, *(pow(value, -1, field) for value in range(1, field))], np.int64)
+    first = places[np.arange(len(places)), (places != 0).argmax(1)]
+    scaled = places * inverse[first][:, None] % field
+    found = np.full(len(places), -1, np.int64)
+    for column in scaled.T:
+        found = np.where(found < 0, np.where(column > 0, 0, -1), found * field + column + 1)
+    return found
+
+
+def met_together(cells: Counts, field: int, coordinates: int, values: NDArray[np.int64]) -> Counts:
+    """Return how many reports meet both of every two points, from how many there are of every point.
+
+    The two span a line of `field` + 1 points. A report that meets both meets all of these, and any other meets just
+    one. So the reports of all points of the line add up to all reports, and `field` times those that meet both.
+    """
+    each = met(cells, field, coordinates, points(field, coordinates))
+    places = coordinates_of(values, field, coordinates)
+    one, other = np.triu_indices(len(values), 1)
+    sums = each[values[other]] - int(cells.sum())
+    for times in range(field):
+        sums += each[numbers_of((places[one] + times * places[other]) % field, field)]
+    both = np.diag(each[values])
+    both[one, other] = both[other, one] = sums // field
+    return both
 
 
 def _extended(shorter: Counts, group: Counts, field: int, wanted: int, before: int) -> Counts:

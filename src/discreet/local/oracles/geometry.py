@@ -23,7 +23,7 @@ from ..device.loss import WORD, points
 from ..oracle import Answered, Counts, OneValue, Report, ReportColumns, chance, check_ranges, grown
 from ..oracle_steps.adding import AggregateReading
 from ..oracle_steps.honest import HonestLaw, Together
-from ..oracle_steps.hyperplanes import met
+from ..oracle_steps.hyperplanes import coordinates_of, met, met_together
 from ..oracle_steps.reading import fields, number, whole
 
 ROOM = 1 << 25
@@ -140,7 +140,8 @@ class Geometry(OneValue):
 
     def reading(self, aggregate: Counts) -> AggregateReading:
         """Return how many reports meet each candidate."""
-        return AggregateReading(supports=met(aggregate, self.field, self.coordinates, self.size))
+        supports = met(aggregate, self.field, self.coordinates, self.size)
+        return PointReading(supports=supports, cells=aggregate, field=self.field, coordinates=self.coordinates)
 
     def supports(self, columns: ReportColumns) -> Counts:
         """Count the points, and sum all hyperplanes."""
@@ -150,21 +151,24 @@ class Geometry(OneValue):
 
     def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the values each report meets."""
-        places = self._coordinates(columns["point"])[:, ::-1]
+        places = coordinates_of(columns["point"], self.field, self.coordinates)[:, ::-1]
         named = np.empty((len(places), len(values)), bool)
-        for at, one in enumerate(self._coordinates(values)):
+        for at, one in enumerate(coordinates_of(values, self.field, self.coordinates)):
             named[:, at] = (places * one % self.field).sum(1) % self.field == 0
         return named
 
-    def _coordinates(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the coordinates of points, a row per point."""
-        found = np.zeros((len(numbers), self.coordinates), np.int64)
-        left = numbers.copy()
-        for at in range(self.coordinates - 1, -1, -1):
-            # The 1 that leads has the number 0 left of it, and the zeros before it none.
-            found[:, at] = np.where(left > 0, (left - 1) % self.field, left == 0)
-            left = np.where(left > 0, (left - 1) // self.field, -1)
-        return found
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PointReading(AggregateReading):
+    """Points that were counted, and what else they tell."""
+
+    cells: Counts
+    field: int
+    coordinates: int
+
+    def together(self, values: NDArray[np.int64]) -> Counts:
+        """Return how many reports meet both of every two values."""
+        return met_together(self.cells, self.field, self.coordinates, values)
 
 
 def _other(field: int, many: int, own: Fraction) -> Fraction:

@@ -355,7 +355,8 @@ def screened_over(oracle: Oracle, over: Over) -> Screened:
     """Screen a round that is gone through by `over`, wherever its reports lie."""
     screen = Screen(oracle, over(partial(counted, oracle=oracle)))
     if screen.pairs:
-        screen.pair(over(partial(paired, oracle=oracle, watched=screen.watched)))
+        known = screen.reading.together(screen.watched)
+        screen.pair(over(partial(paired, oracle=oracle, watched=screen.watched)) if known is None else (known,))
     flagged, alarms, crowded = screen.flagged(), screen.alarms(), screen.crowded
     sieve = Sieve(
         oracle=oracle,
