@@ -5,10 +5,9 @@
 
 import type { Question } from "./answering.js";
 import { chanceOf } from "./chances.js";
-import { type Report, bucketOf } from "./client.js";
-import { mixed } from "./draws.js";
+import { type Report, placeOf, pointsOf } from "./client.js";
 import { type Fraction, isOver } from "./fractions.js";
-import { WORD, ratio } from "./loss.js";
+import { ratio } from "./loss.js";
 import type { Fields } from "./json.js";
 
 const MOST_NAMED = 200_000; // candidates that are hashed to see which a report names
@@ -77,8 +76,9 @@ export function namedBy(question: Question, report: Report): number[] | undefine
   if ("value" in report && !("seed" in report)) return [report.value];
   if (!("seed" in report) || oracle.size > MOST_NAMED) return undefined;
   const all = Array.from({ length: oracle.size }, (_, at) => at);
-  if ("value" in report) return all.filter((one) => bucketOf(oracle, report.seed, one) === report.value);
-  return all.filter((one) => (report.point - mixed(report.seed, one) + WORD) % WORD < oracle.arc);
+  if ("value" in report) return all.filter((one) => placeOf(oracle.buckets, report.seed, one) === report.value);
+  const points = pointsOf(oracle);
+  return all.filter((one) => (report.point - placeOf(points, report.seed, one) + points) % points < oracle.arc);
 }
 
 /** Return the items that a question is about, of a list of so many. */
