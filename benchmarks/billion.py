@@ -3,10 +3,12 @@
     python -m benchmarks.billion                 print the table
     python -m benchmarks.billion --write FILE    put it into FILE, between its two marks
     python -m benchmarks.billion --most 7        with 10^7 reports at most
+    python -m benchmarks.billion --oracle wheel  of sets of up to five items
 
 Reports of `olh` at an epsilon of 1, with the published seeds that are chosen for so many people, over items that fall
-off as 1 / rank. Every report is made, block by block; what is timed is adding and decoding, not making. What adding up
-reports with fresh seeds would take is worked out from a part of them, added up just before.
+off as 1 / rank. Through `wheel` everybody draws five of them, some more than once. Every report is made, block by
+block; what is timed is adding and decoding, not making. What adding up reports with fresh seeds would take is worked
+out from a part of them, added up just before.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ import argparse
 import resource
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,11 @@ import numpy as np
 
 from .mining import write_between
 
-MARKS = ("<!-- billion: begin -->", "<!-- billion: end -->")
+MARKS = {
+    "olh": ("<!-- billion: begin -->", "<!-- billion: end -->"),
+    "wheel": ("<!-- sets: begin -->", "<!-- sets: end -->"),
+}
+PADS = {"olh": 1, "wheel": 5}
 BLOCK = 1 << 18
 PART = 2 * 10**9  # evaluations with fresh seeds that are timed
 
@@ -38,8 +43,12 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
 
     def block(start: int) -> tuple[Any, Any]:
         many = min(BLOCK, people - start)
-        held = np.searchsorted(law, np.random.default_rng(start).random(many) * law[-1]).astype(np.int32)
-        answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(start, start + many))
+        drawn = np.searchsorted(law, np.random.default_rng(start).random((many, oracle.pad)) * law[-1])
+        rows = np.sort(drawn.astype(np.int32), axis=1)
+        new = np.ones(rows.shape, bool)
+        new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        offsets, held = np.concatenate(([0], np.cumsum(new.sum(1)))), rows[new]
+        answered = Answered(offsets=offsets, held=held, people=np.arange(start, start + many))
         return oracle.reports(answered, 7), np.bincount(held, minlength=items)
 
     starts = range(0, people, BLOCK)
@@ -47,19 +56,19 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
         yield from in_threads(block, starts[at : at + threads()])
 
 
-def measured(reports: int, items: int) -> dict[str, Any]:
+def measured(reports: int, items: int, name: str) -> dict[str, Any]:
     """Return a row of the table."""
     from discreet.local.oracle_steps.choice import make
 
-    plain = make("olh", Fraction(1), items)
+    plain: Any = make(name, Fraction(1), items, pad=PADS[name])
     oracle = plain.expecting(reports)
-    for warm in (plain, replace(oracle, seeds=oracle.seeds or 1024)):
+    for warm in (plain, plain.numbered(1024)):
         columns = next(blocks(warm, 1000, items))[0]
         aggregate = warm.empty()
         warm.add(aggregate, columns)
         warm.decoded(aggregate)
     columns = next(blocks(plain, max(1000, PART // items), items))[0]
-    begun, some = time.perf_counter(), len(columns["value"])
+    begun, some = time.perf_counter(), len(columns["first"])
     plain.supports(columns)
     fresh = (time.perf_counter() - begun) * reports / some
     aggregate, adding, counts = oracle.empty(), 0.0, np.zeros(items, np.int64)
@@ -92,14 +101,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with the two marks")
     parser.add_argument("--most", type=int, default=8, help="reports, as a power of ten")
+    parser.add_argument("--oracle", choices=[*PADS], default="olh")
     asked = parser.parse_args()
-    rows = [measured(10**power, 10**size) for power in range(6, asked.most + 1) for size in (3, 4, 5)]
+    rows = [measured(10**power, 10**size, asked.oracle) for power in range(6, asked.most + 1) for size in (3, 4, 5)]
     heads = list(rows[0])
     lines = [heads, ["--:"] * len(heads), *([row[head] for head in heads] for row in rows)]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     print(text)
     if asked.write:
-        write_between(asked.write, MARKS, text)
+        write_between(asked.write, MARKS[asked.oracle], text)
 
 
 if __name__ == "__main__":
