@@ -3,12 +3,14 @@
     python -m benchmarks.billion                 print the table
     python -m benchmarks.billion --write FILE    put it into FILE, between its two marks
     python -m benchmarks.billion --most 9        with 10^9 reports at most: 8 GB of files, and some minutes
+    python -m benchmarks.billion --oracle wheel  of sets of up to five items, through `wheel`
     python -m benchmarks.billion --device gpu    add up and decode on a card (`benchmarks.gpu` has more of it)
     python -m benchmarks.billion --study 8       simulated studies of up to 10^8 people with `adept` instead
     python -m benchmarks.billion --peer          beside fast local hashing of pure-LDP instead (pip install pure-ldp)
 
 Reports at an epsilon of 1 over items that fall off as 1 / rank: of `olh`, with the published seeds that are chosen for
-so many people, and of `geometry` where items are a million or more. Every report is made and written to Parquet files,
+so many people, and of `geometry` where items are a million or more. Through `wheel` everybody draws five items, some
+more than once. Every report is made and written to Parquet files,
 which is not timed. Then the files are added up (*adding*, which is reading them, above all) and decoded. What adding up
 reports with fresh seeds would take is worked out from a part of them. Nothing here is asserted.
 """
@@ -19,7 +21,6 @@ import argparse
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,11 @@ import numpy as np
 
 from .mining import write_between
 
-MARKS = ("<!-- billion: begin -->", "<!-- billion: end -->")
+MARKS = {
+    "olh": ("<!-- billion: begin -->", "<!-- billion: end -->"),
+    "wheel": ("<!-- sets: begin -->", "<!-- sets: end -->"),
+}
+PADS = {"olh": 1, "wheel": 5, "geometry": 1}
 STUDY = ("<!-- billion-study: begin -->", "<!-- billion-study: end -->")
 BLOCK = 1 << 18
 PART = 2 * 10**9  # evaluations with fresh seeds that are timed
@@ -47,8 +52,12 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
 
     def block(start: int) -> tuple[Any, Any]:
         many = min(BLOCK, people - start)
-        held = np.searchsorted(law, np.random.default_rng(start).random(many) * law[-1]).astype(np.int32)
-        answered = Answered(offsets=np.arange(many + 1), held=held, people=np.arange(start, start + many))
+        drawn = np.searchsorted(law, np.random.default_rng(start).random((many, oracle.pad)) * law[-1])
+        rows = np.sort(drawn.astype(np.int32), axis=1)
+        new = np.ones(rows.shape, bool)
+        new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        offsets, held = np.concatenate(([0], np.cumsum(new.sum(1)))), rows[new]
+        answered = Answered(offsets=offsets, held=held, people=np.arange(start, start + many))
         return oracle.reports(answered, 7), np.bincount(held, minlength=items)
 
     starts = range(0, people, BLOCK)
@@ -56,19 +65,19 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
         yield from in_threads(block, starts[at : at + threads()])
 
 
-def fresh_seeds(items: int, reports: int) -> float:
-    """Return how long reports of `olh` with fresh seeds would take to add up."""
+def fresh_seeds(items: int, reports: int, name: str = "olh") -> float:
+    """Return how long reports with fresh seeds would take to add up."""
     from discreet.local.oracle_steps.choice import make
 
-    plain = make("olh", Fraction(1), items)
+    plain = make(name, Fraction(1), items, pad=PADS[name])
     columns = next(blocks(plain, max(1000, PART // items), items))[0]
     plain.supports({name: one[:100] for name, one in columns.items()})
     begun = time.perf_counter()
     plain.supports(columns)
-    return (time.perf_counter() - begun) * reports / len(columns["value"])
+    return (time.perf_counter() - begun) * reports / len(columns["first"])
 
 
-def measured(reports: int, items: int, folder: Path) -> dict[str, str]:
+def measured(reports: int, items: int, folder: Path, hashed: str) -> dict[str, str]:
     """Return a row of the table."""
     from discreet.collector.core import added
     from discreet.collector.report_files import add_up_files, files_of, save_reports, sums_of_files
@@ -77,13 +86,13 @@ def measured(reports: int, items: int, folder: Path) -> dict[str, str]:
     from discreet.local.study.conversation import Ask, Who
     from discreet.local.study.questions import CandidateList, Which
 
-    name = "olh" if items < 10**MANY else "geometry"
-    plain = make(name, Fraction(1), items)
+    name = hashed if items < 10**MANY else "geometry"
+    plain: Any = make(name, Fraction(1), items, pad=PADS[name])
     oracle = plain.expecting(reports)
     seeds = getattr(oracle, "seeds", None)
     counts = np.zeros(items, np.int64)
     # Kernels are compiled beforehand.
-    warm = oracle if name == "geometry" else replace(oracle, seeds=seeds or 1024)
+    warm = oracle if name == "geometry" else plain.numbered(seeds or 1024)
     aggregate = warm.empty()
     warm.add(aggregate, next(blocks(warm, 1000, items))[0])
     warm.decoded(aggregate)
@@ -116,7 +125,7 @@ def measured(reports: int, items: int, folder: Path) -> dict[str, str]:
         "adding": f"{adding:.2f} s",
         "decoding": f"{decoding:.2f} s",
         "with screening": f"{whole:.2f} s",
-        "`olh`, fresh seeds": f"{fresh_seeds(items, reports):,.0f} s",
+        "fresh seeds, about": f"{fresh_seeds(items, reports, hashed):,.0f} s",
         "GiB so far": f"{getrusage(RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
         "square error": f"{error:.2f}",
     }
@@ -180,12 +189,12 @@ def peer(items: int = 1_000) -> dict[str, str]:
     }
 
 
-def rows_of(most: int) -> Iterator[dict[str, str]]:
+def rows_of(most: int, hashed: str) -> Iterator[dict[str, str]]:
     """Yield the rows of the table."""
     for power in range(6, most + 1):
-        for size in ITEMS:
+        for size in ITEMS if hashed == "olh" else ITEMS[: MANY - ITEMS[0]]:
             with tempfile.TemporaryDirectory() as folder:
-                yield measured(10**power, 10**size, Path(folder, "reports"))
+                yield measured(10**power, 10**size, Path(folder, "reports"), hashed)
 
 
 def main() -> None:
@@ -193,16 +202,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with the two marks")
     parser.add_argument("--most", type=int, default=8, help="reports, as a power of ten")
+    parser.add_argument("--oracle", choices=[*MARKS], default="olh", help="for lists of up to 100,000 items")
     parser.add_argument("--device", choices=("auto", "gpu", "cpu"), help="what adds up and decodes")
     parser.add_argument("--study", type=int, help="simulated studies of so many people, as a power of ten")
     parser.add_argument("--peer", action="store_true", help="beside pure-LDP")
     asked = parser.parse_args()
     from discreet.local.oracle_steps.on_card import using
 
-    marks, lines = (STUDY if asked.study else MARKS), []
+    marks, lines = (STUDY if asked.study else MARKS[asked.oracle]), []
     with using(asked.device):
         found = iter([peer()]) if asked.peer else map(study, (10**power for power in range(6, (asked.study or 0) + 1)))
-        for row in found if asked.peer or asked.study else rows_of(asked.most):
+        for row in found if asked.peer or asked.study else rows_of(asked.most, asked.oracle):
             if not lines:
                 lines = ["| " + " | ".join(row) + " |", "| " + " | ".join(["--:"] * len(row)) + " |"]
                 print(*lines, sep="\n", flush=True)

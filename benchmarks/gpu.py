@@ -109,7 +109,8 @@ def checks(scale: float, *, elsewhere: bool = False) -> dict[str, Callable[[Any]
                 sums = card.table_sums(table, codes, weights, 0.4, 16.0, ROWS, items)
                 return digest(left, sums, card.met(table.sum(1), buckets, codes, weights, ROWS))
             left, sums = np.empty(table.shape, np.int32), np.zeros(items, np.int64)
-            leftover(0, table, codes, weights, 0.4, 16.0, left)
+            none = np.zeros(0, np.int32)
+            leftover(0, table, codes, weights, none, none, np.zeros(0), 0.4, 16.0, left)
             met = np.zeros((-(-len(table) // ROWS), len(codes)))
             for at, start in enumerate(range(0, len(table), ROWS)):
                 part = slice(start, start + ROWS)

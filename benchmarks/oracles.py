@@ -1,4 +1,4 @@
-"""What adding up hashed reports costs, and a simulated study beside reading its data.
+"""What adding up reports costs, hashed ones and those that list symbols, and a simulated study beside reading its data.
 
     python -m benchmarks.oracles                 print the tables
     python -m benchmarks.oracles --write FILE    put them into FILE, between its two marks
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from .mining import best, write_between
 
 MARKS = ("<!-- oracles: begin -->", "<!-- oracles: end -->")
 REPORTS, CANDIDATES = 200_000, 4_096
+# Oracles whose reports list symbols or have a bit for each candidate: candidates and padding.
+LISTED = (("privset", 128, 5), ("privset", 2_000, 5), ("subset", 128, 1), ("subset", 2_000, 1))
+BITMAPS = (("oue", 128, 1), ("oue", 4_096, 1))
+SYMBOLS = 5_000_000  # that a part of the reports has
 
 
 def ours(name: str) -> float:
@@ -58,6 +63,65 @@ def bare() -> float:
     items = np.arange(CANDIDATES, dtype=np.uint32)
     loop(items, 10)
     return threads() * REPORTS / 10 * CANDIDATES / best(lambda: loop(items, REPORTS // 10))
+
+
+def by_bincount(oracle: Any, columns: dict[str, Any]) -> Any:
+    """Count symbols as NumPy does."""
+    return np.bincount(columns["values"].ravel(), minlength=oracle.symbols_in_all)
+
+
+@cache
+def _marking() -> Callable[[Any, Any], None]:
+    from discreet.kernels.jit import kernel
+
+    @kernel
+    def marked(values: Any, bits: Any) -> None:
+        for row in range(values.shape[0]):
+            for at in range(values.shape[1]):
+                symbol = np.uint32(values[row, at])
+                bits[row, symbol >> np.uint32(5)] |= np.uint32(1) << (symbol & np.uint32(31))
+
+    return marked
+
+
+def by_slices(oracle: Any, columns: dict[str, Any]) -> Any:
+    """Count symbols by making a bitmap of each report, and adding up bit slices of those."""
+    from discreet.kernels.supports import count_bits
+
+    counts, values = np.zeros(oracle.symbols_in_all, np.int64), columns["values"]
+    bits = np.empty((252, (oracle.symbols_in_all + 31) // 32), np.uint32)
+    for start in range(0, len(values), len(bits)):
+        part = values[start : start + len(bits)]
+        bits[:] = 0
+        _marking()(part, bits)
+        count_bits(bits[: len(part)], oracle.symbols_in_all, counts)
+    return counts
+
+
+def as_it_is(oracle: Any, columns: dict[str, Any]) -> Any:
+    """Count as the oracle does."""
+    return oracle.supports(columns)
+
+
+def lists() -> Iterator[list[str]]:
+    """Measure how reports that list symbols, or have a bit for each candidate, are counted."""
+    from discreet.local.oracle import Answered
+    from discreet.local.oracle_steps.choice import oracles
+
+    for name, size, pad in (*LISTED, *BITMAPS):
+        oracle: Any = oracles()[name].make(Fraction(1), size, pad=pad)
+        each = getattr(oracle, "many", size)
+        people = np.arange(min(REPORTS, SYMBOLS // each))
+        held = (people % size).astype(np.int32)
+        columns = oracle.reports(Answered(offsets=np.arange(len(people) + 1), held=held, people=people), 1)
+        told = []
+        for way in (by_bincount, by_slices, as_it_is):
+            if way is not as_it_is and "values" not in columns:
+                told.append("")
+                continue
+            way(oracle, columns)
+            told.append(f"{len(people) * each / best(partial(way, oracle, columns)):.2e}")
+        yield [f"`{name}`", f"{size:,}", f"{each:,}", *told]
 
 
 def pure_ldp() -> float:
@@ -145,6 +209,8 @@ def main() -> None:
     given = parser.parse_args()
     begun = time.perf_counter()
     lines = table(["adding up", "evaluations per second", "times the best peer", "of a bare loop"], evaluations())
+    head = ["reports", "candidates", "symbols or bits each", "a second by NumPy", "by bit slices, one core", "as it is"]
+    lines += ["", *table(head, lists())]
     head = ["data", "protocol", "speed", "reading", "study", "times reading", "largest so far, GiB"]
     lines += ["", *table(head, studies())]
     if given.write:

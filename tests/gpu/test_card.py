@@ -16,6 +16,8 @@ from gpu.shim import COMPILER, ShimDriver, compiled
 FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BUCKETS = st.sampled_from([2, 3, 4, 16, 17, 40])
 
+NO_PAIRS = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+
 
 def words(generator, many):
     return tuple(generator.integers(0, 1 << 32, many, dtype=np.uint32) for _ in range(4))
@@ -45,7 +47,7 @@ def table_of(generator, rows, buckets, items):
 def test_what_is_left_of_a_table(driver, buckets, rows, items, at_once, seed):
     table, codes, weights = table_of(np.random.default_rng(seed), rows, buckets, items)
     wanted = np.empty(table.shape, np.int32)
-    leftover(0, table, codes, weights, 0.3, 16.0, wanted)
+    leftover(0, table, codes, weights, *NO_PAIRS, 0.3, 16.0, wanted)
     assert (Card(driver=driver, at_once=at_once).leftover(table, codes, weights, 0.3, 16.0) == wanted).all()
 
 
@@ -55,7 +57,7 @@ def test_a_table_is_read(driver, buckets, rows, fitting, at_once, seed):
     symbols = 40 if rows > 100 else 2050
     table, codes, weights = table_of(np.random.default_rng(seed), rows, buckets, 3)
     cells, wanted = np.empty(table.shape, np.int32), np.zeros(symbols, np.int64)
-    leftover(0, table, codes, weights, 0.3, 16.0, cells)
+    leftover(0, table, codes, weights, *NO_PAIRS, 0.3, 16.0, cells)
     for start in range(0, rows, fitting):
         part = cells[start : start + fitting]
         sum_cells(start, part, edges(buckets), np.arange(symbols, dtype=np.uint32), wanted)
@@ -88,7 +90,7 @@ def test_tables_of_many_buckets_are_read(library):
     # So many that not even one row is kept nearby.
     table, codes, weights = table_of(np.random.default_rng(5), 6, 5000, 4)
     card, wanted, cells = Card(driver=ShimDriver(library)), np.zeros(3000, np.int64), np.empty(table.shape, np.int32)
-    leftover(0, table, codes, weights, 0.3, 16.0, cells)
+    leftover(0, table, codes, weights, *NO_PAIRS, 0.3, 16.0, cells)
     sum_cells(0, cells, edges(5000), np.arange(3000, dtype=np.uint32), wanted)
     assert (card.table_sums(table, codes, weights, 0.3, 16.0, 4096, 3000) == wanted).all()
 

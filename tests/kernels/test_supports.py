@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.supports import count_bits, count_together, count_windows, transform
+from discreet.kernels.supports import count_bits, count_symbols, count_together, count_windows, transform
 from naive import supports as naive
 
 WORDS = st.integers(0, 2**32 - 1)
@@ -32,13 +32,31 @@ def test_windows_over_more_candidates_than_a_tile():
 
 
 @settings(max_examples=30)
-@given(st.integers(1, 70), st.integers(0, 4), st.randoms(use_true_random=False))
+@given(st.integers(1, 70), st.sampled_from([0, 1, 6, 7, 8, 20, 251, 252, 253, 600]), st.randoms(use_true_random=False))
 def test_bits(size, people, random):
+    """Reports that fill slices of eight bits, up to the last and beyond; one in three has all bits set."""
     width = (size + 31) // 32
-    rows = [[random.getrandbits(32) for _ in range(width)] for _ in range(people)]
-    counts = np.zeros(size, np.int64)
+    words = [lambda: random.getrandbits(32)] * 2 + [lambda: 0xFFFFFFFF]
+    rows = [[random.choice(words)() for _ in range(width)] for _ in range(people)]
+    counts = np.full(size, 5, np.int64)
     count_bits(np.array(rows, np.uint32).reshape(people, width), size, counts)
-    assert counts.tolist() == naive.bits(rows, size)
+    assert (counts - 5).tolist() == naive.bits(rows, size)
+
+
+def test_slices_that_are_full():
+    counts = np.zeros(40, np.int64)
+    count_bits(np.full((504, 2), 0xFFFFFFFF, np.uint32), 40, counts)
+    assert counts.tolist() == [504] * 40
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 30), st.integers(0, 9), st.randoms(use_true_random=False))
+def test_symbols(size, people, random):
+    many = random.randint(1, size)
+    rows = [sorted(random.sample(range(size), many)) for _ in range(people)]
+    counts = np.full(size, 5, np.int64)
+    count_symbols(np.array(rows, np.int32).reshape(people, many), counts)
+    assert (counts - 5).tolist() == naive.symbols(rows, size)
 
 
 @settings(max_examples=10)

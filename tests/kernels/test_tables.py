@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -35,7 +34,7 @@ def test_seeds_are_the_device_s(numbers):
     assert list(zip(firsts.tolist(), seconds.tolist(), strict=True)) == [published(number) for number in numbers]
 
 
-@pytest.mark.parametrize("name", ["olh", "blh"])
+@pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
 @settings(max_examples=15)
 @given(
     st.sampled_from([1, 3, 70]),
@@ -46,7 +45,7 @@ def test_seeds_are_the_device_s(numbers):
     st.randoms(use_true_random=False),
 )
 def test_reports(name, size, pad, epsilon, seeds, seed, random):
-    oracle = replace(oracles()[name].make(Fraction(epsilon), size, pad=pad), seeds=seeds)
+    oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad).numbered(seeds)
     rows = [[], list(range(size)), *(sorted(random.sample(range(size), min(size, 3))) for _ in range(4))]
     people = [random.randrange(2**40) for _ in rows]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
@@ -71,9 +70,13 @@ def test_what_is_left_of_a_table(start, buckets, items, seed):
     generator = np.random.default_rng(seed)
     table = generator.integers(0, 500, (6, buckets))
     weights = generator.random(len(items)) / max(1, len(items))
+    pairs = np.array([(b, a) for b in range(len(items)) for a in range(b) if generator.random() < 0.5], np.int32)
+    ones, others = pairs.reshape(-1, 2).T.copy()
+    extra = -generator.random(len(ones)) / max(1, len(ones))
     out = np.empty(table.shape, np.int32)
-    leftover(start, table, codes(items), weights, 0.3, 16.0, out)
-    expected = np.array(tables.leftover(start, table.tolist(), items, weights.tolist(), 0.3, 16.0))
+    leftover(start, table, codes(items), weights, ones, others, extra, 0.3, 16.0, out)
+    together = list(zip(ones.tolist(), others.tolist(), extra.tolist(), strict=True))
+    expected = np.array(tables.leftover(start, table.tolist(), items, weights.tolist(), together, 0.3, 16.0))
     assert np.abs(out - expected).max() < 0.5 + 1e-6
     # A row of what is left adds up to nothing, but for rounding.
     assert np.abs(out.sum(1)).max() <= buckets / 2 + 1e-6
@@ -114,7 +117,9 @@ def test_what_is_left_in_cells_that_symbols_share(start, buckets, items, seed):
     table = generator.integers(0, 90, (6, buckets))
     cells = generator.integers(-40, 40, (6, buckets)).astype(np.int32)
     left, noise = np.zeros((len(items), len(items)), np.int64), np.zeros((len(items), len(items)))
-    share_cells(start, cells, table, codes(items), left, noise)
+    people = np.zeros_like(left)
+    share_cells(start, cells, table, codes(items), left, noise, people)
     expected = tables.shared(start, cells.tolist(), table.tolist(), items)
     assert left.tolist() == expected[0]
     assert noise.ravel().tolist() == pytest.approx(np.array(expected[1]).ravel().tolist())
+    assert people.tolist() == expected[2]

@@ -72,10 +72,11 @@ def test_an_oracle(name, pad, people, crowd):
 
 
 @pytest.mark.parametrize("screen", [False, True])
-def test_published_seeds(screen, people, crowd):
+@pytest.mark.parametrize("name", ["olh", "wheel"])
+def test_published_seeds(name, screen, people, crowd):
     """Bytes with the numbers of seeds, a table of them, and the same supports; both speeds and screening too."""
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), "olh", Fraction(2), pad=3)
-    ask = replace(ask, oracle=replace(ask.frequencies, seeds=64))
+    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=3)
+    ask = replace(ask, oracle=ask.frequencies.numbered(64))
     collected = collect(ask, sent(ask, people, crowd.numbers()), screen=screen)
     assert (collected.refused, collected.left_out, collected.alarms) == ((), (), ())
     for speed in ("person", "aggregated"):

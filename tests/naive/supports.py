@@ -14,6 +14,10 @@ def bits(rows, size):
     return [sum(row[at // 32] >> at % 32 & 1 for row in rows) for at in range(size)]
 
 
+def symbols(rows, size):
+    return [sum(row.count(symbol) for row in rows) for symbol in range(size)]
+
+
 def transformed(values):
     return [
         sum(-value if (row & column).bit_count() % 2 else value for row, value in enumerate(values))

@@ -14,14 +14,18 @@ def tabulated(numbers, values, seeds, buckets):
     return [[reports.count((seed, value)) for value in range(buckets)] for seed in range(seeds)]
 
 
-def leftover(start, table, items, weights, slope, scale):
+def leftover(start, table, items, weights, together, slope, scale):
     found = []
     for row, cells in enumerate(table):
         buckets, many = len(cells), sum(cells)
         inside = [0.0] * buckets
         for item, weight in zip(items, weights, strict=True):
             inside[bucket(start + row, item, buckets)] += weight
-        even = sum(weights) / buckets
+        for one, other, extra in together:
+            both = {bucket(start + row, items[place], buckets) for place in (one, other)}
+            if len(both) == 1:
+                inside[both.pop()] += extra
+        even = sum(inside) / buckets
         expected = [many * (1 / buckets + slope * (one - even)) for one in inside]
         found.append([scale * (cell - one) for cell, one in zip(cells, expected, strict=True)])
     return found
@@ -48,9 +52,10 @@ def met(start, reports, buckets, items, weights):
 
 
 def shared(start, cells, table, items):
-    """Return what is left in the cells that every two share, and its variance, each pair once: the later one first."""
+    """Return what is left in cells that two share, its variance and all reports, each pair once, the later first."""
     left = [[0] * len(items) for _ in items]
     noise = [[0.0] * len(items) for _ in items]
+    people = [[0] * len(items) for _ in items]
     for at, row in enumerate(cells):
         for one, item in enumerate(items):
             for other in range(one):
@@ -59,4 +64,5 @@ def shared(start, cells, table, items):
                     expected, many = table[at][place] - row[place], sum(table[at])
                     left[one][other] += row[place]
                     noise[one][other] += max(0, expected) * max(0, 1 - max(0, expected) / max(1, many))
-    return left, noise
+                    people[one][other] += many
+    return left, noise, people

@@ -168,19 +168,20 @@ def subset(oracle, own, words):
             return {"values": sorted(members)}
 
 
-def wheel(oracle, own, seed, words):
+def wheel(oracle, own, told, seed, words):
     """Take the circle apart at every end of an arc, and go through the pieces in order."""
-    starts = [hashed(seed, x) for x in own]
-    edges = sorted({0, WORD, *starts, *((start + oracle["arc"]) % WORD for start in starts)})
-    pieces = [(a, b, any((a - start) % WORD < oracle["arc"] for start in starts)) for a, b in pairwise(edges)]
+    n = oracle.get("points", WORD)
+    starts = [hashed(seed, x) * n // WORD for x in own]
+    edges = sorted({0, n, *starts, *((start + oracle["arc"]) % n for start in starts)})
+    pieces = [(a, b, any((a - start) % n < oracle["arc"] for start in starts)) for a, b in pairwise(edges)]
     inside = sum(b - a for a, b, over in pieces if over)
-    number = words.place(int(oracle["inside"]), inside, WORD - inside)
+    number = words.place(int(oracle["inside"]), inside, n - inside)
     within = number < inside
     number -= 0 if within else inside
     for a, b, over in pieces:
         if over == within:
             if number < b - a:
-                return {"seed": seed, "point": a + number}
+                return {"seed": told, "point": a + number}
             number -= b - a
     raise AssertionError
 
@@ -230,11 +231,20 @@ def number(oracle, n, words):
     return {"point": rest if rest < first else rest + oracle["window"]}
 
 
+def drawn_seed(oracle, words):
+    if "seeds" in oracle:
+        number = words.below(oracle["seeds"])
+        return number, family(number)
+    seed = words.seed()
+    return seed, seed
+
+
 def answer(oracle, values, words):
     name = oracle["oracle"]
     if name == "wheel":
         own = words.some(oracle["pad"], values)
-        return wheel(oracle, own, words.seed(), words)
+        told, seed = drawn_seed(oracle, words)
+        return wheel(oracle, own, told, seed, words)
     if name == "privset":
         own = words.some(oracle["pad"], values)
         return subset(oracle, own + [oracle["size"] + at for at in range(oracle["pad"] - len(own))], words)
@@ -245,8 +255,8 @@ def answer(oracle, values, words):
         return geometry(oracle, own, words)
     if name == "grr":
         return {"value": other_than(own, words.place(int(oracle["inside"]), 1, oracle["size"] + oracle["dummies"] - 1))}
-    told = words.below(oracle["seeds"]) if "seeds" in oracle else words.seed()
-    bucket = hashed(family(told) if "seeds" in oracle else told, own) * oracle["buckets"] // WORD
+    told, seed = drawn_seed(oracle, words)
+    bucket = hashed(seed, own) * oracle["buckets"] // WORD
     return {"seed": told, "value": other_than(bucket, words.place(int(oracle["inside"]), 1, oracle["buckets"] - 1))}
 
 
@@ -419,10 +429,14 @@ FIELDS = {
 }
 
 
+POWERS = [2**at for at in range(1, 32)]
+
+
 def loss(oracle):
     name = oracle["oracle"]
     need(name in FIELDS)
-    need(oracle.keys() - ({"share", "seeds"} if name == "olh" else set()) == {"oracle", *FIELDS[name].split()})
+    may = {"olh": {"share", "seeds"}, "wheel": {"points", "seeds"}}.get(name, set())
+    need(oracle.keys() - may == {"oracle", *FIELDS[name].split()})
     if name == "hm":
         need((oracle["pm"]["oracle"], oracle["duchi"]["oracle"]) == ("pm", "duchi"))
         need(oracle["span"] == oracle["pm"]["span"] == oracle["duchi"]["span"])
@@ -444,11 +458,12 @@ def loss(oracle):
         return spread(inside, 1, size + dummies - 1, Fraction(1, pad) if dummies >= pad else Fraction(1))
     if name == "olh":
         need(oracle.get("share", 0) <= 4096)
-        need("seeds" not in oracle or ("share" not in oracle and oracle["seeds"] in [2**at for at in range(1, 32)]))
+        need("seeds" not in oracle or ("share" not in oracle and oracle["seeds"] in POWERS))
         part = min(Fraction(oracle["share"], pad), 1) if "share" in oracle and dummies >= pad else Fraction(1)
         return spread(inside, 1, oracle["buckets"] - 1, part)
     if name == "wheel":
-        return spread(inside, pad * oracle["arc"], WORD - pad * oracle["arc"], Fraction(1))
+        need(("seeds" in oracle) == ("points" in oracle) and oracle.get("seeds", 2) in POWERS)
+        return spread(inside, pad * oracle["arc"], oracle.get("points", WORD) - pad * oracle["arc"], Fraction(1))
     if name == "geometry":
         q, t = oracle["field"], oracle["coordinates"]
         need(q >= 2 and 2 <= t <= 31)

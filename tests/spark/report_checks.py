@@ -57,13 +57,14 @@ def answers(ask: Ask, many: int, seed: int = 5) -> list[bytes]:
 
 
 def asks() -> list[Ask]:
-    """Return a round through every oracle, one with published seeds among them."""
+    """Return a round through every oracle, and those with published seeds."""
     which = Which(CandidateList(30))
     made = [Ask.of(name, EVERYBODY, which, name, Fraction(1), pad=2) for name in oracles()]
     made += [Ask.mean(name, EVERYBODY, NUMBER, name, Fraction(1)) for name in means()]
-    olh = replace(oracles()["olh"].make(Fraction(1), 30, pad=2), seeds=64)
     assert {one.oracle.name for one in made} == {*registry.oracles()}
-    return [*made, Ask(name="published", who=EVERYBODY, question=which, oracle=olh)]
+    hashing = [oracles()[name].make(Fraction(1), 30, pad=2) for name in ("olh", "wheel")]
+    many = [one.numbered(64) for one in hashing]  # type: ignore[attr-defined]
+    return made + [Ask(name="published", who=EVERYBODY, question=which, oracle=one) for one in many]
 
 
 def same(found: AddedUp, expected: Collected) -> None:

@@ -137,8 +137,8 @@ SEEDS = (2, 4096, 1 << 31)
 
 def numbered() -> list[Ask]:
     """Return questions whose oracle has published seeds."""
-    asks = questions("olh")[:4]
-    return [replace(ask, oracle=replace(ask.frequencies, seeds=seeds)) for seeds in SEEDS for ask in asks]
+    asks = questions("olh")[:4] + questions("wheel")[:4]
+    return [replace(ask, oracle=ask.frequencies.numbered(seeds)) for seeds in SEEDS for ask in asks]
 
 
 def published() -> list[Case]:
@@ -151,15 +151,27 @@ def published() -> list[Case]:
     for ask in numbered()[::4]:
         for word in (0, 1, ask.form["oracle"]["seeds"] - 1, ask.form["oracle"]["seeds"], WORD - 1):
             cases.append(told(ask.form, [3], Recorded(f"published word {word}", [word])))
-    form = questions("olh")[0].form
+    olh, wheel = questions("olh")[0].form, numbered()[4].form
     cases += [
         refused(f"{seeds} published seeds", {"question": _with(form, seeds=seeds)})
+        for form in (olh, wheel)
         for seeds in (0, 1, 3, 4097, 3 << 30, WORD - 1, WORD, WORD + 1)
     ]
+    bare = {key: value for key, value in wheel["oracle"].items() if key not in ("points", "seeds")}
+    for name, more in (
+        ("points without published seeds", {"points": wheel["oracle"]["points"]}),
+        ("as many points as ever without published seeds", {"points": WORD, "inside": "8589934592"}),
+        ("published seeds without points", {"seeds": 4096}),
+        ("no points", {"seeds": 4096, "points": 0}),
+        ("points that are all in arcs", {"seeds": 4096, "points": wheel["oracle"]["pad"]}),
+        ("more points than the weight is for", {"seeds": 4096, "points": wheel["oracle"]["points"] + 1}),
+        ("more points than there are hashes", {"seeds": 4096, "points": WORD + 1}),
+    ):
+        cases.append(refused(name, {"question": {**wheel, "oracle": {**bare, **more}}}))
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
     share = Ask(name="", who=WHO, question=Which(CandidateList(10)), oracle=sampled).form
     cases.append(refused("published seeds and a share", {"question": _with(share, seeds=4096), "max_delta": "0.01"}))
-    for name in ("grr", "subset", "wheel"):
+    for name in ("grr", "subset"):
         cases.append(refused(f"published seeds of {name}", {"question": _with(questions(name)[0].form, seeds=4096)}))
     return cases
 

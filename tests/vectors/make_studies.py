@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha512
 from pathlib import Path
@@ -30,6 +29,7 @@ from discreet.local.device.sending import fate_of
 from discreet.local.oracle_steps.choice import means, oracles
 from discreet.local.oracle_steps.packing import pack, width
 from discreet.local.oracles.olh import OLH
+from discreet.local.oracles.wheel import Wheel
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
 from discreet.local.study.seeded_words import SeededWords, seed_of
@@ -55,7 +55,7 @@ def packed_oracles() -> list[Any]:
     made: list[Any] = [kind.make(Fraction(1), 10, pad=2) for kind in live]
     made += [kind.make(Fraction(3), 2, single=True) for kind in live if not kind.sets]
     made += [kind.make(epsilon) for kind in means().values() for epsilon in (Fraction(1, 2), Fraction(4))]
-    made += [replace(OLH.make(Fraction(1), 10, pad=2), seeds=seeds) for seeds in (4096, 1 << 31)]
+    made += [kind.make(Fraction(1), 10, pad=2).numbered(seeds) for kind in (OLH, Wheel) for seeds in (4096, 1 << 31)]
     return made + [kind.make(epsilon, 10, pad=2) for kind in later for epsilon in (Fraction(1), Fraction(3))]
 
 
@@ -63,7 +63,7 @@ def bad_words(oracle: Any) -> Iterator[list[int]]:
     """Yield words that are no report of an oracle."""
     last, wide = (1 << 32) - 1, width(oracle)
     if getattr(oracle, "seeds", None) is not None:
-        yield from ([oracle.seeds, 0], [last, 0], [1, oracle.buckets])
+        yield from ([oracle.seeds, 0], [last, 0], [1, oracle.places])
         return
     if oracle.name in ("olh", "wheel"):
         yield [2, 5, 0]  # an even seed

@@ -8,8 +8,7 @@
  */
 
 import { held, type Pair, type Question } from "./answering.js";
-import { type Report, bucketOf, meets, stretchesOf } from "./client.js";
-import { mixed } from "./draws.js";
+import { type Report, meets, placeOf, circleOf, stretchesOf } from "./client.js";
 import { type Fraction, choose } from "./fractions.js";
 import { type Oracle, WIDE, WORD, pointsOf, weightOf } from "./loss.js";
 
@@ -80,7 +79,7 @@ const hashed: Chance = (oracle, values, report) => {
   const { ways, all } = symbols(oracle, values);
   let over = 0n;
   for (const [symbol, many] of ways) {
-    const bucket = bucketOf(oracle, report.seed, symbol);
+    const bucket = placeOf(oracle.buckets, report.seed, symbol);
     const likely = report.value === bucket ? weight : other(report.value < bucket ? report.value : report.value - 1);
     over += BigInt(many) * likely;
   }
@@ -122,16 +121,17 @@ const wheel: Chance = (oracle, values, report) => {
   const all = choose(values.length, Math.min(values.length, oracle.pad));
   if (all > MOST_WAYS) return undefined;
   const weight = weightOf(oracle);
-  const starts = values.map((one) => mixed(report.seed, one));
+  const points = circleOf(oracle);
+  const starts = values.map((one) => placeOf(points, report.seed, one));
   let over = 0n;
   for (const own of subsets(starts, Math.min(starts.length, oracle.pad))) {
     let [inside, before, within] = [0, 0, false];
-    for (const [begin, end] of stretchesOf(own, oracle.arc)) {
+    for (const [begin, end] of stretchesOf(own, oracle.arc, points)) {
       inside += end - begin;
       before += Math.max(Math.min(end, report.point) - begin, 0);
       within ||= begin <= report.point && report.point < end;
     }
-    over += within ? weight : outside(weight, inside, WORD - inside)(report.point - before);
+    over += within ? weight : outside(weight, inside, points - inside)(report.point - before);
   }
   return [over, all * WIDE];
 };

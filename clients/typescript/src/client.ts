@@ -20,7 +20,7 @@ export type Report =
   | { value: number }
   | { seed: Seed | number; value: number }
   | { values: number[] }
-  | { seed: Seed; point: number }
+  | { seed: Seed | number; point: number }
   | { sign: number }
   | { point: number }
   | { pm: Report }
@@ -45,16 +45,25 @@ const value: Answer = (oracle, values, draws) => {
 
 const hashed: Answer = (oracle, values, draws) => {
   const symbol = sampled(oracle, values, draws);
-  // The number of a published seed, or a fresh one: drawn without looking at the symbol either way.
-  const seed = oracle.seeds === undefined ? draws.seed() : draws.published(oracle.seeds);
-  const bucket = bucketOf(oracle, seed, symbol);
+  const seed = seedFor(oracle, draws);
+  const bucket = placeOf(oracle.buckets, seed, symbol);
   return { seed, value: ownFirst(bucket, draws.place(weightOf(oracle), 1, oracle.buckets - 1)) };
 };
 
-/** Return the bucket that a symbol falls into, by a seed or the number of a published one: the product has up to 64 bits. */
-export function bucketOf({ buckets }: Oracle, seed: Seed | number, symbol: number): number {
+/** Return the number of a published seed, or a fresh one: drawn without looking at what is held either way. */
+function seedFor({ seeds }: Oracle, draws: Draws): Seed | number {
+  return seeds === undefined ? draws.seed() : draws.published(seeds);
+}
+
+/** Return which of so many places a symbol falls into, by a seed or the number of a published one. */
+export function placeOf(places: number, seed: Seed | number, symbol: number): number {
   const own = typeof seed === "number" ? published(seed) : seed;
-  return Number((BigInt(mixed(own, symbol)) * BigInt(buckets)) >> 32n);
+  return Number((BigInt(mixed(own, symbol)) * BigInt(places)) >> 32n); // the product has up to 64 bits
+}
+
+/** Return how many points a wheel has: few where seeds are published. */
+export function circleOf({ seeds, points }: Oracle): number {
+  return seeds === undefined ? WORD : points;
 }
 
 const subset: Answer = (oracle, values, draws) => {
@@ -79,14 +88,14 @@ const subset: Answer = (oracle, values, draws) => {
 };
 
 /** Return the union of the arcs that begin at each start, as stretches in order, which may be empty. */
-export function stretchesOf(starts: readonly number[], arc: number): Pair[] {
+export function stretchesOf(starts: readonly number[], arc: number, points: number): Pair[] {
   const sorted = [...starts].sort((one, other) => one - other);
   // What passes the end begins the circle.
-  let end = sorted.length > 0 ? Math.max(sorted[sorted.length - 1]! + arc - WORD, 0) : 0;
+  let end = sorted.length > 0 ? Math.max(sorted[sorted.length - 1]! + arc - points, 0) : 0;
   const stretches: Pair[] = [[0, end]];
   for (const start of sorted) {
     const begin = Math.max(start, end);
-    end = Math.max(Math.min(start + arc, WORD), end);
+    end = Math.max(Math.min(start + arc, points), end);
     stretches.push([begin, end]);
   }
   return stretches;
@@ -94,10 +103,11 @@ export function stretchesOf(starts: readonly number[], arc: number): Pair[] {
 
 const wheel: Answer = (oracle, values, draws) => {
   const own = draws.some(oracle.pad, values);
-  const seed = draws.seed();
-  const stretches = stretchesOf(own.map((one) => mixed(seed, one)), oracle.arc);
+  const seed = seedFor(oracle, draws);
+  const points = circleOf(oracle);
+  const stretches = stretchesOf(own.map((one) => placeOf(points, seed, one)), oracle.arc, points);
   const inside = stretches.reduce((sum, [begin, end]) => sum + end - begin, 0);
-  let point = draws.place(weightOf(oracle), inside, WORD - inside);
+  let point = draws.place(weightOf(oracle), inside, points - inside);
   let missed = point - inside;
   for (const [begin, end] of stretches) {
     if (missed >= begin) missed += end - begin;

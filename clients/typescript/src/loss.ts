@@ -133,13 +133,17 @@ function value(oracle: Oracle): Fraction {
   return placed(weightOf(oracle), 1n, BigInt(size + dummies - 1), sampled);
 }
 
-function hashed(oracle: Oracle): Fraction {
-  const { pad, dummies, buckets, share = pad, seeds = 2 } = oracle;
-  // The share is about seeds that behave as random ones: of a few that somebody chose, none need.
-  const known = oracle.seeds !== undefined && oracle.share !== undefined;
-  if (seeds < 2 || seeds >= WORD || (seeds & (seeds - 1)) !== 0 || known) {
+/** Refuse published seeds that are no power of two, or that do not fit the other numbers. */
+function checkPublished({ seeds = 2 }: Oracle, fits: boolean): void {
+  if (seeds < 2 || seeds >= WORD || (seeds & (seeds - 1)) !== 0 || !fits) {
     throw new Refused("The question's numbers are not those of published seeds.");
   }
+}
+
+function hashed(oracle: Oracle): Fraction {
+  const { pad, dummies, buckets, share = pad } = oracle;
+  // The share is about seeds that behave as random ones: of a few that somebody chose, none need.
+  checkPublished(oracle, oracle.seeds === undefined || oracle.share === undefined);
   // With a share of the padding that rarely meets in one bucket, if all dummies differ: never pure, see `failing`.
   const sampled: Fraction = dummies >= pad ? [BigInt(Math.min(share, pad)), BigInt(pad)] : ONE;
   return placed(weightOf(oracle), 1n, BigInt(buckets - 1), sampled);
@@ -159,8 +163,11 @@ function subset(oracle: Oracle): Fraction {
 }
 
 function wheel(oracle: Oracle): Fraction {
+  // Few points are for published seeds, whose reports are added up point by point.
+  const { points = WORD }: Partial<Oracle> = oracle;
+  checkPublished(oracle, (oracle.seeds === undefined) === !("points" in oracle));
   const arcs = BigInt(oracle.pad) * BigInt(oracle.arc);
-  return placed(weightOf(oracle), arcs, BigInt(WORD) - arcs);
+  return placed(weightOf(oracle), arcs, BigInt(points) - arcs);
 }
 
 /** Return how many points a projective space has: vectors whose first coordinate that is not 0 is a 1. */
@@ -229,7 +236,7 @@ export const LOSSES: ReadonlyMap<string, Loss> = new Map([
   ["olh", loss(hashed, "size pad dummies buckets inside", { may: ["share", "seeds"] })],
   ["subset", loss(subset, "size pad dummies many hit", SUBSET)],
   ["privset", loss(subset, "size pad dummies many hit", SUBSET)],
-  ["wheel", loss(wheel, "size pad dummies arc inside")],
+  ["wheel", loss(wheel, "size pad dummies arc inside", { may: ["points", "seeds"] })],
   ["geometry", loss(point, "size pad dummies field coordinates hit")],
   ["duchi", loss(sign, "span slope")],
   ["pm", loss(piece, "span step window points inside")],

@@ -5,10 +5,9 @@
 
 import { END, type Question, type Texts } from "./answering.js";
 import { chanceOf } from "./chances.js";
-import { type Report, bucketOf, meets } from "./client.js";
-import { mixed } from "./draws.js";
+import { type Report, meets, placeOf, circleOf } from "./client.js";
 import { type Fraction, isOver } from "./fractions.js";
-import { WORD, ratio } from "./loss.js";
+import { ratio } from "./loss.js";
 import type { Fields } from "./json.js";
 
 const MOST_NAMED = 200_000; // candidates that are hashed to see which a report names
@@ -96,8 +95,9 @@ export function namedBy(question: Question, report: Report): number[] | undefine
   const all = Array.from({ length: oracle.size }, (_, at) => at);
   if ("point" in report && oracle.oracle === "geometry") return all.filter((one) => meets(oracle, one, report.point));
   if (!("seed" in report)) return undefined;
-  if ("value" in report) return all.filter((one) => bucketOf(oracle, report.seed, one) === report.value);
-  return all.filter((one) => (report.point - mixed(report.seed, one) + WORD) % WORD < oracle.arc);
+  if ("value" in report) return all.filter((one) => placeOf(oracle.buckets, report.seed, one) === report.value);
+  const points = circleOf(oracle);
+  return all.filter((one) => (report.point - placeOf(points, report.seed, one) + points) % points < oracle.arc);
 }
 
 /** Return the items that a question is about, of a list of so many. */

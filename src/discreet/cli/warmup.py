@@ -130,22 +130,25 @@ def _ask() -> None:
 
 
 def _tabulate() -> None:
-    """Run the kernels of published seeds, screened: an item that everyone holds is solved for."""
-    from dataclasses import replace
+    """Run the kernels of published seeds, screened: items that everyone holds are solved for."""
     from fractions import Fraction
 
     import numpy as np
 
     from ..local.oracle import Answered
     from ..local.oracles.olh import OLH
+    from ..local.oracles.wheel import Wheel
     from ..local.study.screening import screened
 
     many = 5_000
-    oracle = replace(OLH.make(Fraction(1), 5), seeds=1024)
-    answered = Answered(offsets=np.arange(many + 1), held=np.zeros(many, np.int32), people=np.arange(many))
-    columns = oracle.reports(answered, 1)
-    screened(oracle, lambda: [columns])
-    oracle.named(columns, np.arange(2))
+    answered = Answered(
+        offsets=np.arange(0, 2 * many + 1, 2), held=np.tile(np.arange(2, dtype=np.int32), many), people=np.arange(many)
+    )
+    for kind in (OLH, Wheel):
+        oracle = kind.make(Fraction(1), 5, pad=2).numbered(1024)
+        blocks = [oracle.reports(answered, 1)]
+        screened(oracle, blocks.copy)
+        oracle.named(blocks[0], np.arange(2))
 
 
 def _relate() -> None:

@@ -121,6 +121,15 @@ def some(state: U64, held: I32, low: int, high: int, many: int, chosen: I64) -> 
     return many
 
 
+@helper
+def longest_row(offsets: I64) -> int:
+    """Return how many values the longest row has, at least 1."""
+    longest = 1
+    for row in range(len(offsets) - 1):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    return longest
+
+
 @kernel
 def sample_symbols(
     offsets: I64, held: I32, people: I64, seed: np.uint64, pad: int, size: int, dummies: int, out: I64
@@ -136,10 +145,7 @@ def sample_symbols(
 def sample_sets(offsets: I64, held: I32, people: I64, seed: np.uint64, pad: int, counts: I64) -> None:
     """Count how many people hold each value once everyone's row is cut to `pad` values."""
     state = np.zeros(3, np.uint64)
-    longest = 0
-    for row in range(len(people)):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    chosen = np.empty(longest, np.int64)
+    chosen = np.empty(longest_row(offsets), np.int64)
     for row in range(len(people)):
         begin(state, seed, people[row])
         many = some(state, held, offsets[row], offsets[row + 1], pad, chosen)
@@ -310,10 +316,7 @@ def report_subsets(
 ) -> None:
     """Report a subset that is likelier to hold one of the own values: of one symbol (`one`), or of a padded set."""
     state = np.zeros(3, np.uint64)
-    longest = 1
-    for row in range(len(people)):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    own = np.empty(max(longest, pad), np.int64)
+    own = np.empty(max(longest_row(offsets), pad), np.int64)
     many = out.shape[1]
     everything = size + dummies
     mine = np.zeros(everything, np.uint8)
@@ -372,40 +375,38 @@ def report_points(
 ) -> None:
     """Report a point of the wheel, likelier within an arc of one of the own values."""
     state = np.zeros(3, np.uint64)
-    longest = 1
-    for row in range(len(people)):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    own = np.empty(longest, np.int64)
-    circle = np.int64(1) << 32
+    own = np.empty(longest_row(offsets), np.int64)
     for row in range(len(people)):
         begin(state, seed, people[row])
         many = some(state, held, offsets[row], offsets[row + 1], pad, own)
         firsts[row] = np.uint32(word(state) | _ONE)
         seconds[row] = np.uint32(word(state))
-        starts = np.sort(_starts(own, many, firsts[row], seconds[row]))
-        wrapped = max(starts[many - 1] + arc - circle, 0) if many else 0
-        inside = wrapped
-        end = wrapped
-        for at in range(many):
-            begin_ = max(starts[at], end)
-            end = max(min(starts[at] + arc, circle), end)
-            inside += end - begin_
-        drawn = place(state, weight, inside, circle - inside)
-        out[row] = np.uint32(_point(starts, many, arc, wrapped, drawn, inside))
+        out[row] = np.uint32(spun(state, own, many, firsts[row], seconds[row], arc, np.int64(1) << 32, weight))
 
 
 @helper
-def _starts(own: I64, many: int, first: np.uint32, second: np.uint32) -> I64:
+def spun(
+    state: U64, own: I64, many: int, first: np.uint32, second: np.uint32, arc: int, circle: int, weight: np.uint64
+) -> int:
+    """Return a point of a circle, likelier within an arc of one of the first so many own values."""
     starts = np.empty(many, np.int64)
     for at in range(many):
-        starts[at] = np.int64(hashed(own[at], first, second))
-    return starts
+        starts[at] = np.int64((np.uint64(hashed(own[at], first, second)) * np.uint64(circle)) >> _S32)
+    starts = np.sort(starts)
+    wrapped = max(starts[many - 1] + arc - circle, 0) if many else 0
+    inside = wrapped
+    end = wrapped
+    for at in range(many):
+        begin_ = max(starts[at], end)
+        end = max(min(starts[at] + arc, circle), end)
+        inside += end - begin_
+    drawn = place(state, weight, inside, circle - inside)
+    return _point(starts, many, arc, circle, wrapped, drawn, inside)
 
 
 @helper
-def _point(starts: I64, many: int, arc: int, wrapped: int, drawn: int, inside: int) -> int:
+def _point(starts: I64, many: int, arc: int, circle: int, wrapped: int, drawn: int, inside: int) -> int:
     """Return the point that a place inside or outside of the arcs stands for."""
-    circle = np.int64(1) << 32
     missed = drawn - inside
     end = np.int64(0)
     for at in range(-1, many):

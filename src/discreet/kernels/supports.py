@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from .bits import popcount
 from .devices import U32, hashed
-from .jit import kernel
-from .mining import I64
+from .jit import helper, kernel
+from .mining import I32, I64
 
 TILE = 2048
 """Candidates whose counts stay in the nearest cache."""
+_SLICED = 252  # reports that eight bit slices count, a multiple of seven
 _WORDS = 64  # of 64 reports each, whose bits stay in a near cache for a few hundred values
 
 
@@ -32,13 +33,53 @@ def count_windows(firsts: U32, seconds: U32, lows: U32, widths: U32, items: U32,
 
 
 @kernel
-def count_bits(reports: U32, size: int, counts: I64) -> None:
-    """Add how many reports have each bit set."""
+def count_symbols(reports: I32, counts: I64) -> None:
+    """Add how many reports have each symbol, from a row of symbols per report."""
     for row in range(reports.shape[0]):
         for at in range(reports.shape[1]):
-            bits = reports[row, at]
-            for bit in range(min(32, size - 32 * at)):
-                counts[32 * at + bit] += (bits >> np.uint32(bit)) & np.uint32(1)
+            counts[reports[row, at]] += 1
+
+
+@helper
+def _added(one: np.uint32, other: np.uint32, more: np.uint32) -> tuple[np.uint32, np.uint32]:
+    """Add three words bit by bit: the sums' last bits, and their first ones."""
+    odd = one ^ other
+    return odd ^ more, (one & other) | (odd & more)
+
+
+@kernel
+def count_bits(reports: U32, size: int, counts: I64) -> None:
+    """Add how many reports have each bit set.
+
+    Counts of 32 places at a time stand in bit slices: a word for the last bit of each, one for the next, and so on.
+    Seven reports become numbers of three bits by adders without a carry to wait for (Harley, Seal), and those are added
+    to the slices, which are counted out before eight bits are full.
+    """
+    rows, width = reports.shape
+    slices = np.empty((8, width), np.uint32)
+    for start in range(0, rows, _SLICED):
+        slices[:] = np.uint32(0)
+        last = min(start + _SLICED, rows)
+        for row in range(start, last - 6, 7):
+            for at in range(width):
+                low, two = _added(reports[row, at], reports[row + 1, at], reports[row + 2, at])
+                high, other = _added(reports[row + 3, at], reports[row + 4, at], reports[row + 5, at])
+                ones, more = _added(low, high, reports[row + 6, at])
+                twos, fours = _added(two, other, more)
+                slices[0, at], carry = _added(slices[0, at], ones, np.uint32(0))
+                slices[1, at], carry = _added(slices[1, at], twos, carry)
+                slices[2, at], carry = _added(slices[2, at], fours, carry)
+                for bit in range(3, 8):
+                    slices[bit, at], carry = slices[bit, at] ^ carry, slices[bit, at] & carry
+        for row in range(last - (last - start) % 7, last):
+            for at in range(width):
+                carry = reports[row, at]
+                for bit in range(8):
+                    slices[bit, at], carry = slices[bit, at] ^ carry, slices[bit, at] & carry
+        for at in range(width):
+            for place in range(min(32, size - 32 * at)):
+                for bit in range(8):
+                    counts[32 * at + place] += np.int64((slices[bit, at] >> np.uint32(place)) & np.uint32(1)) << bit
 
 
 @kernel

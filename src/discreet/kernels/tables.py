@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .devices import U32, begin, below, hashed, place, symbol
+from .devices import U32, begin, below, hashed, longest_row, place, some, spun, symbol
 from .jit import helper, kernel
 from .mining import I32, I64
 
@@ -73,6 +73,30 @@ def report_numbered(
 
 
 @kernel
+def report_spots(
+    offsets: I64,
+    held: I32,
+    people: I64,
+    seed: np.uint64,
+    pad: int,
+    weight: np.uint64,
+    points: int,
+    seeds: int,
+    out: I64,
+    numbers: U32,
+) -> None:
+    """Report one of the few points of a wheel, likelier one that a published hash function gives an own value."""
+    state = np.zeros(3, np.uint64)
+    own = np.empty(longest_row(offsets), np.int64)
+    for row in range(len(people)):
+        begin(state, seed, people[row])
+        many = some(state, held, offsets[row], offsets[row + 1], pad, own)
+        number = below(state, seeds)
+        numbers[row] = np.uint32(number)
+        out[row] = spun(state, own, many, first_of(number), second_of(number), 1, points, weight)
+
+
+@kernel
 def tabulate(numbers: U32, values: I64, times: int, table: I64) -> None:
     """Add reports to a table."""
     for row in range(len(numbers)):
@@ -86,27 +110,44 @@ def _buckets(items: U32, first: np.uint32, second: np.uint32, buckets: np.uint64
 
 
 @kernel
-def leftover(start: int, table: I64, items: U32, weights: F64, slope: float, scale: float, out: I32) -> None:
-    """Take off each cell what is expected of it, where some symbols have these frequencies and the others are even.
+def leftover(
+    start: int,
+    table: I64,
+    items: U32,
+    weights: F64,
+    ones: I32,
+    others: I32,
+    extra: F64,
+    slope: float,
+    scale: float,
+    out: I32,
+) -> None:
+    """Take off each cell what is expected of it, where some symbols have these weights and the others are even.
 
-    Out comes `scale` times what is left, rounded. A row of N reports has N (1/g + slope (w - W/g)) expected in a cell
-    of g, with w the frequencies of the symbols in there and W those of all.
+    Pairs of these symbols, by their places, add some extra to the cells that they share. Out comes `scale` times what
+    is left, rounded. A row of N reports has N (1/g + slope (w - W/g)) expected in a cell of g, with w the weights in
+    there and W those of the row.
     """
     rows, buckets = table.shape
     at = np.empty(len(items), np.uint32)
     inside = np.empty(buckets, np.float64)
-    even = slope * weights.sum() / buckets
+    alone = weights.sum()
     for row in range(rows):
         number = start + row
         _buckets(items, first_of(number), second_of(number), np.uint64(buckets), at)
         inside[:] = 0.0
         for place_ in range(len(items)):
             inside[at[place_]] += weights[place_]
+        all_ = alone
+        for pair in range(len(ones)):
+            if at[ones[pair]] == at[others[pair]]:
+                inside[at[ones[pair]]] += extra[pair]
+                all_ += extra[pair]
         many = 0
         for bucket in range(buckets):
             many += table[row, bucket]
         for bucket in range(buckets):
-            expected = many * (1.0 / buckets + slope * inside[bucket] - even)
+            expected = many * ((1.0 - slope * all_) / buckets + slope * inside[bucket])
             out[row, bucket] = np.int32(np.rint(scale * (table[row, bucket] - expected)))
 
 
@@ -185,10 +226,11 @@ def meet(start: int, reports: I64, buckets: int, items: U32, weights: F64, out: 
 
 
 @kernel
-def share_cells(start: int, cells: I32, table: I64, items: U32, left: I64, noise: F64) -> None:
-    """Add what is left of the cells that every two symbols share, and how far chance alone takes the sum.
+def share_cells(start: int, cells: I32, table: I64, items: U32, left: I64, noise: F64, people: I64) -> None:
+    """Add what is left of the cells that every two symbols share, how far chance alone takes the sum, and all reports.
 
     Pairs are added once, the symbol that stands later first. What is expected of a cell is `table` less what is left.
+    The reports are those of the whole rows.
     """
     rows, buckets = cells.shape
     at = np.empty(len(items), np.uint32)
@@ -210,5 +252,6 @@ def share_cells(start: int, cells: I32, table: I64, items: U32, left: I64, noise
                 other = inside[bucket, before]
                 left[place_, other] += cell
                 noise[place_, other] += spread
+                people[place_, other] += reports
             inside[bucket, many[bucket]] = place_
             many[bucket] += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 from math import comb
@@ -69,16 +68,21 @@ def test_no_report_is_likelier_than_promised(name, size, pad, single):
                 assert found > 1 + (promised - 1) * Fraction(999, 1000)  # the bound is met: nothing is wasted
 
 
-@pytest.mark.parametrize("name", ["olh", "blh"])
+@pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
 @pytest.mark.parametrize(("size", "pad", "single"), [(3, 1, False), (3, 2, False), (2, 4, False), (3, 1, True)])
 def test_published_seeds_lose_what_fresh_ones_do(name, size, pad, single):
     """All reports with every one of the seeds: given any of them, a report is as private as the numbers say."""
     for epsilon in EPSILONS:
         plain = oracles()[name].make(epsilon, size, pad=pad, single=single)
-        form = replace(plain, seeds=4).form
-        assert ratio(form) == ratio(plain.form) <= grown_at_least(epsilon)
+        oracle = plain.numbered(4)
+        form = oracle.form
+        assert ratio(form) <= grown_at_least(epsilon)
+        # A wheel has fewer points than with fresh seeds, whose weights are rounded otherwise.
+        assert name == "wheel" or ratio(form) == ratio(plain.form)
+        if oracle.places > 500:
+            continue
         laws = [law(form, basket) for basket in baskets(size, single)]
-        assert len(laws[0]) == 4 * plain.buckets
+        assert len(laws[0]) == 4 * oracle.places
         assert largest(laws) <= ratio(form)
         # Which seed it is says nothing: all are as likely, whatever is held.
         for one in laws:

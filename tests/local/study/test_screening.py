@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -172,18 +171,20 @@ def test_crafted_reports_are_flagged_and_do_not_lift_their_targets(name, kind):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", HONEST)
-def test_honest_rounds_with_published_seeds_raise_no_alarm(kind):
+@pytest.mark.parametrize("name", ["olh", "wheel"])
+def test_honest_rounds_with_published_seeds_raise_no_alarm(name, kind):
     """Frequent values share buckets for everybody here: that is no alarm. 1,024 seeds at e^-18 each."""
-    oracle = replace(oracles()["olh"].make(Fraction(1), 60, pad=3), seeds=1024)
+    oracle = oracles()[name].make(Fraction(1), 60, pad=3).numbered(1024)
     columns = oracle.reports(people(HONEST[kind], 60_000), 11)
     seen = screened(oracle, lambda: [columns])
     assert (seen.alarms, seen.people, seen.left_out) == ((), 60_000, 0)
 
 
 @pytest.mark.statistical
-def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports():
+@pytest.mark.parametrize(("name", "pad"), [("olh", 1), ("wheel", 3)])
+def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports(name, pad):
     """Whoever names the one seed that puts the most targets together is left out, and with them one in 1,024."""
-    oracle = replace(oracles()["olh"].make(Fraction(1), 400, pad=1), seeds=1024)
+    oracle = oracles()[name].make(Fraction(1), 400, pad=pad).numbered(1024)
     targets = list(range(100, 110))
     honest = oracle.reports(people([[3], [4], []], 60_000), 7)
     best = crafted(oracle, targets, 1, np.random.default_rng(3))
@@ -202,10 +203,11 @@ def test_seeds_that_too_many_name_are_left_out_with_all_of_their_reports():
 
 
 @pytest.mark.statistical
-def test_liars_who_keep_below_what_is_screened_lift_their_targets_less_than_with_fresh_seeds():
-    """Two in a hundred lie. With fresh seeds, unscreened, a report names all ten targets; published ones do not."""
-    plain = oracles()["olh"].make(Fraction(1), 400, pad=1)
-    oracle, targets = replace(plain, seeds=4096), list(range(100, 110))
+@pytest.mark.parametrize(("name", "pad"), [("olh", 1), ("wheel", 3)])
+def test_liars_who_keep_below_what_is_screened_lift_their_targets_less_than_with_fresh_seeds(name, pad):
+    """Two in a hundred lie. With fresh seeds, unscreened, a report names more targets than any published one does."""
+    plain = oracles()[name].make(Fraction(1), 400, pad=pad)
+    oracle, targets = plain.numbered(4096), list(range(100, 110))
     lifted = []
     for one in (plain, oracle):
         honest = one.reports(people([[3], [4], []], 98_000), 7)

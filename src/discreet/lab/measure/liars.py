@@ -165,9 +165,9 @@ def _seeds(wanted: list[int], generator: np.random.Generator) -> tuple[NDArray[A
 
 def _best_buckets(oracle: Any, hashes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the bucket with the most values of each seed, and the seeds, those with the most in it first."""
-    buckets = (hashes.astype(np.uint64) * np.uint64(oracle.buckets)) >> np.uint64(32)
+    buckets = (hashes.astype(np.uint64) * np.uint64(oracle.places)) >> np.uint64(32)
     best, most = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
-    for bucket in range(oracle.buckets):
+    for bucket in range(oracle.places):
         here = (buckets == bucket).sum(1)
         best[here > most] = bucket
         most = np.maximum(most, here)
@@ -187,7 +187,7 @@ def _numbered(oracle: Any, wanted: list[int], many: int, people: int) -> ReportC
     usual = people / oracle.seeds
     each = max(1, int(far(usual) - 2 * sqrt(usual)))  # what honest reports add to that stays below too
     chosen = np.resize(np.repeat(order, each), many)
-    return {"seed": numbers[chosen], "value": best[chosen]}
+    return {"seed": numbers[chosen], oracle.place: best[chosen]}
 
 
 def _points(oracle: Any, wanted: list[int], many: int, generator: np.random.Generator) -> ReportColumns:

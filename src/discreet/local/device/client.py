@@ -36,11 +36,21 @@ def _value(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[s
     return {"value": symbol if drawn == 0 else drawn - (drawn <= symbol)}
 
 
+def _seed(oracle: Mapping[str, Any], draws: Draws) -> tuple[int | list[int], tuple[int, int]]:
+    """Return what is told of a seed, and the seed: a published one by its number, or a fresh one.
+
+    It is drawn without looking at what is held either way.
+    """
+    if "seeds" in oracle:
+        number = draws.published(oracle["seeds"])
+        return number, published(number)
+    seed = draws.seed()
+    return list(seed), seed
+
+
 def _hashed(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
     symbol = sampled(oracle, values, draws)
-    # The number of a published seed, or a fresh one: drawn without looking at the symbol either way.
-    told: int | list[int] = draws.published(oracle["seeds"]) if "seeds" in oracle else list(draws.seed())
-    seed = published(told) if isinstance(told, int) else (told[0], told[1])
+    told, seed = _seed(oracle, draws)
     bucket = mixed(seed, symbol) * oracle["buckets"] >> 32
     drawn = draws.place(int(oracle["inside"]), 1, oracle["buckets"] - 1)
     return {"seed": told, "value": bucket if drawn == 0 else drawn - (drawn <= bucket)}
@@ -65,24 +75,25 @@ def _subset(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[
 
 
 def _wheel(oracle: Mapping[str, Any], values: list[int], draws: Draws) -> dict[str, Any]:
-    own, seed, arc = draws.some(oracle["pad"], values), draws.seed(), oracle["arc"]
-    starts = sorted(mixed(seed, value) for value in own)
+    own, arc, points = draws.some(oracle["pad"], values), oracle["arc"], oracle.get("points", WORD)
+    told, seed = _seed(oracle, draws)
+    starts = sorted(mixed(seed, value) * points >> 32 for value in own)
     # The union of the arcs that begin at each start, as stretches in order; what passes the end begins the circle.
-    end = max(starts[-1] + arc - WORD, 0) if starts else 0
+    end = max(starts[-1] + arc - points, 0) if starts else 0
     stretches = [(0, end)]
     for start in starts:
-        begin, end = max(start, end), max(min(start + arc, WORD), end)
+        begin, end = max(start, end), max(min(start + arc, points), end)
         stretches.append((begin, end))
     inside = sum(end - begin for begin, end in stretches)
-    point = draws.place(int(oracle["inside"]), inside, WORD - inside)
+    point = draws.place(int(oracle["inside"]), inside, points - inside)
     missed = point - inside
     for begin, end in stretches:
         if missed >= begin:
             missed += end - begin
         if 0 <= point < end - begin:
-            return {"seed": list(seed), "point": begin + point}
+            return {"seed": told, "point": begin + point}
         point -= end - begin
-    return {"seed": list(seed), "point": missed}
+    return {"seed": told, "point": missed}
 
 
 def coordinates(number: int, field: int, many: int) -> list[int]:

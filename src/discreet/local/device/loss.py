@@ -123,11 +123,17 @@ def _value(oracle: Mapping[str, Any]) -> Fraction:
     return _placed(_weight(oracle), 1, oracle["size"] + dummies - 1, sampled)
 
 
-def _hashed(oracle: Mapping[str, Any]) -> Fraction:
-    pad, seeds = oracle["pad"], oracle.get("seeds", 2)
-    # The share is about seeds that behave as random ones: of a few that somebody chose, none need.
-    if not 2 <= seeds < WORD or seeds & (seeds - 1) or ("seeds" in oracle and "share" in oracle):
+def _published(oracle: Mapping[str, Any], fits: bool) -> None:
+    """Refuse published seeds that are no power of two, or that do not fit the other numbers."""
+    seeds = oracle.get("seeds", 2)
+    if not 2 <= seeds < WORD or seeds & (seeds - 1) or not fits:
         raise ValueError("The question's numbers are not those of published seeds.")
+
+
+def _hashed(oracle: Mapping[str, Any]) -> Fraction:
+    pad = oracle["pad"]
+    # The share is about seeds that behave as random ones: of a few that somebody chose, none need.
+    _published(oracle, "seeds" not in oracle or "share" not in oracle)
     # With a share of the padding that rarely meets in one bucket (Theorem 5), if all dummies differ: never pure,
     # see `failing` (A14).
     sampled = Fraction(min(oracle.get("share", pad), pad), pad) if oracle["dummies"] >= pad else Fraction(1)
@@ -146,8 +152,10 @@ def _subset(oracle: Mapping[str, Any]) -> Fraction:
 
 
 def _wheel(oracle: Mapping[str, Any]) -> Fraction:
-    arcs = oracle["pad"] * oracle["arc"]
-    return _placed(_weight(oracle), arcs, WORD - arcs)
+    # Few points are for published seeds, whose reports are added up point by point.
+    _published(oracle, ("seeds" in oracle) == ("points" in oracle))
+    arcs, points = oracle["pad"] * oracle["arc"], oracle.get("points", WORD)
+    return _placed(_weight(oracle), arcs, points - arcs)
 
 
 def points(field: int, coordinates: int) -> int:
@@ -228,7 +236,7 @@ LOSSES: dict[str, Loss] = {
     "olh": Loss(_hashed, _SETS + "buckets inside", may="share seeds"),
     "subset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
     "privset": Loss(_subset, _SETS + "many hit", largest=MOST_SUBSET, longest=_many),
-    "wheel": Loss(_wheel, _SETS + "arc inside"),
+    "wheel": Loss(_wheel, _SETS + "arc inside", may="points seeds"),
     "geometry": Loss(_point, _SETS + "field coordinates hit"),
     "duchi": Loss(_sign, "span slope"),
     "pm": Loss(_piece, "span step window points inside"),

@@ -76,17 +76,23 @@ _LAYOUTS = {
 }
 
 
-_NUMBERED = _Layout(
-    names=("seed", "value"),
-    good=lambda oracle, words: np.logical_and(words[:, 0] < oracle.seeds, words[:, 1] < oracle.buckets),
-    narrow=frozenset({"seed"}),
-)
+def _numbered(place: str) -> _Layout:
+    """Return the layout of reports with published seeds: a number of one and a place."""
+    return _Layout(
+        names=("seed", place),
+        good=lambda oracle, words: np.logical_and(words[:, 0] < oracle.seeds, words[:, 1] < oracle.places),
+        narrow=frozenset({"seed"}),
+    )
+
+
+_NUMBERED = {"olh": _numbered("value"), "wheel": _numbered("point")}
 
 
 def _layout(oracle: Any) -> _Layout:
-    if oracle.name not in _LAYOUTS:
+    layouts = _LAYOUTS if getattr(oracle, "seeds", None) is None else _NUMBERED
+    if oracle.name not in layouts:
         raise MisuseError(f"No device answers through {oracle.name}, so its reports are not packed.")
-    return _LAYOUTS[oracle.name] if getattr(oracle, "seeds", None) is None else _NUMBERED
+    return layouts[oracle.name]
 
 
 def width(oracle: Any) -> int:

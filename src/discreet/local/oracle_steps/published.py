@@ -1,18 +1,18 @@
-"""Reading a table of published seeds and buckets: frequencies by least squares, and how many seeds that needs.
+"""Reading a table of published seeds and buckets: frequencies by least squares.
 
 Devices that draw one of S published seeds make reports that fall into a table. With few seeds, values that share
 buckets more often than others do so for everybody, so that a frequent value leaks into them. But the seeds are known:
 what the frequent values put into each cell is worked out, taken off, and what is left is read again. `olh.md` has the
-law of the estimates (section *Published seeds*), and where the numbers below come from.
+law of the estimates (section *Published seeds*), and `collisions` how many seeds that needs. Where a device answers for
+a set, two of its values may share a bucket, which then is not twice as likely: `wheel.md` has what is done about that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,13 @@ from numpy.typing import NDArray
 from ...kernels.jit import in_threads, threads
 from ...kernels.tables import TILE, leftover, meet, published_seeds, share_cells, sum_cells
 from .adding import AggregateReading, Counts, SharedReports
+from .collisions import FAR, PAIRED, PARTNERS, WELL, takes_pairs
 from .on_card import on_card
 
-Values = NDArray[np.float64]
+Values: TypeAlias = NDArray[np.float64]
+# Symbols and their weights; pairs of them by their places, and what these have beyond that.
+Explained: TypeAlias = tuple[NDArray[np.uint32], Values, NDArray[np.int32], NDArray[np.int32], Values]
 
-LEAST_SEEDS = 1 << 10
-MOST_CELLS = 1 << 25
-"""Cells of a table that an oracle is chosen for: 256 MiB."""
-LOSS = 0.05
-"""By how much of its own the variance may grow for seeds that are published."""
-WORTH = 16
-"""Reports per seed from which on a table is worth having."""
-_FAR = 3.0  # deviations from which on a value counts as frequent
-_MISSED = 4.5  # what values below that leak at most: the largest k^2 P(N < 3 - k), in variances each
-_FALSE = 1 / 700  # of all values, that noise alone makes frequent
-_WELL = 64  # cells for each value that is solved for: the matrix is then within a quarter of the identity
 _PASSES = 5  # over all symbols, at most
 _ENOUGH = 0.01  # of the variance: what leaks less is left where it is
 _STEPS = 12  # of conjugate gradients, which gain a digit or more with each
@@ -50,79 +42,26 @@ def published_pairs(numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], ND
     return firsts, seconds
 
 
-@dataclass(frozen=True, kw_only=True)
-class Collisions:
-    """What collisions cost where devices draw from published seeds: parts of the variance of an estimate.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedBuckets:
+    """Pairs of symbols, and by how much the buckets that they share are likelier than both by themselves explain."""
 
-    Parameters
-    ----------
-    seeds, buckets
-        How many there are.
-    symbols
-        How many there are, dummies among them.
-    noise
-        The variance of a symbol's frequency that the reports of all people make, for a rare one.
-    """
-
-    seeds: int
-    buckets: int
-    symbols: int
-    noise: float
-
-    @property
-    def cells(self) -> float:
-        """The cells that can be told apart: what collisions are divided by."""
-        return float(self.seeds * (self.buckets - 1))
-
-    @property
-    def matter(self) -> float:
-        """How many symbols can matter at most: those with a frequency of two deviations, as all add up to 1."""
-        return min(float(self.symbols), 0.5 / sqrt(self.noise))
-
-    @property
-    def solved(self) -> float:
-        """By which part the variance grows as frequent symbols are solved for."""
-        return min(self.matter + self.symbols * _FALSE, self.cells / _WELL) / self.cells
-
-    @property
-    def leaked(self) -> float:
-        """By which part of a rare symbol's variance that of all grows, for what is not taken off."""
-        most = self.cells / _WELL
-        beyond = 1 / (most * self.noise) if self.matter > most else 0.0
-        return (_MISSED * self.matter + beyond) / self.cells
-
-    @property
-    def good(self) -> bool:
-        """Whether there are seeds enough: the public condition."""
-        return self.solved + self.leaked <= LOSS
+    ones: NDArray[np.int64]
+    others: NDArray[np.int64]
+    extra: Values
 
 
-def amplified(buckets: int) -> Fraction:
-    """Return how much more one report can add to a value's estimate than with fresh seeds.
-
-    Solving adds what the report says of all other values that are solved for, each with a small weight of either sign:
-    a sum with a deviation of at most sqrt(1 / (64 (g - 1))) of its own. No cell of a table is six of them off. The
-    matrix has its eigenvalues over (1 - 1/8)^2, so that no sum of estimates has over (8/7)^2 of its own variance.
-    """
-    return max(Fraction(8, 7), 1 + Fraction(6 / sqrt(_WELL * (buckets - 1))).limit_denominator(1000))
+_NO_PAIRS = SharedBuckets(ones=np.zeros(0, np.int64), others=np.zeros(0, np.int64), extra=np.zeros(0))
 
 
-def seeds_for(people: int, buckets: int, symbols: int, noise: float) -> int | None:
-    """Return how many seeds to publish for so many people, a power of two; None where fresh ones are better.
-
-    Parameters
-    ----------
-    people, buckets, symbols
-        How many there are, dummies among the symbols.
-    noise
-        The variance of a symbol's frequency that one report makes, for a rare one.
-    """
-    seeds = LEAST_SEEDS
-    while seeds * WORTH <= people and seeds * buckets <= MOST_CELLS:
-        if Collisions(seeds=seeds, buckets=buckets, symbols=symbols, noise=noise / people).good:
-            return seeds
-        seeds *= 2
-    return None
+def _few_each(ones: NDArray[np.int64], others: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """Return which of some pairs are among the first so many of both of their symbols."""
+    met = np.zeros(max(ones.max(initial=0), others.max(initial=0)) + 1, np.int64)
+    few = np.empty(len(ones), bool)
+    for at, (one, other) in enumerate(zip(ones.tolist(), others.tolist(), strict=True)):
+        few[at] = met[one] < most and met[other] < most
+        met[[one, other]] += few[at]
+    return few
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,11 +76,14 @@ class SeedTable:
         How many symbols there are, dummies among them.
     own
         The probability of the own bucket.
+    held
+        How many symbols a device answers for at most.
     """
 
     table: Counts
     symbols: int
     own: float
+    held: int = 1
 
     @cached_property
     def reports(self) -> Counts:
@@ -184,14 +126,14 @@ class SeedTable:
         return self._found[0]
 
     @cached_property
-    def _found(self) -> tuple[Values, NDArray[np.int64]]:
-        """The frequencies, and the symbols that were solved for."""
+    def _found(self) -> tuple[Values, NDArray[np.int64], SharedBuckets]:
+        """The frequencies, and the symbols and pairs of them that were solved for."""
         if not self.people:
-            return np.zeros(self.symbols), np.zeros(0, np.int64)
+            return np.zeros(self.symbols), np.zeros(0, np.int64), _NO_PAIRS
         found, solved, frequent = self._first, np.zeros(0), np.zeros(0, np.int64)
         noise = (self._buckets - 1) / self._buckets**2 / ((self.own - 1 / self._buckets) ** 2 * self.people)
         for _ in range(_PASSES - 1):
-            new = self._frequent(found, frequent, noise, int(self.cells / _WELL))
+            new = self._frequent(found, frequent, noise, int(self.cells / WELL))
             if (found[new] ** 2).sum() <= _ENOUGH * noise * self.cells:
                 break
             frequent, begin = np.concatenate((frequent, new)), np.concatenate((solved, found[new]))
@@ -199,7 +141,14 @@ class SeedTable:
             found = self._read(frequent, solved)
             found /= 1 - len(frequent) / self.cells  # what solving for the others takes off a symbol itself
             found[frequent] = solved
-        return found, frequent
+        pairs = self._pairs(frequent, solved, noise)
+        if len(pairs.extra):
+            found = self._read(frequent, solved, pairs)
+            # Pairs are apart from single symbols on average, and not over these very seeds.
+            solved = solved + self._solved(frequent, found[frequent], np.zeros(len(frequent)))
+            found /= 1 - (len(frequent) + len(pairs.extra)) / self.cells
+            found[frequent] = solved
+        return found, frequent, pairs
 
     @cached_property
     def _first(self) -> Values:
@@ -212,31 +161,80 @@ class SeedTable:
         These values are solved for too, so that what each has by itself is taken off.
         """
         size = len(values)
-        left, noise = np.zeros((size, size), np.int64), np.zeros((size, size))
-        solving = np.union1d(self._found[1], values)
-        if self.people and len(solving) <= self.cells / _WELL:
-            solved = self._solved(solving, self._first[solving], self._found[0][solving])
-            codes, watched = solving.astype(np.uint32), values.astype(np.uint32)
-
-            rows = max(_ROWS, -(-len(self.table) // 16))
-            work = len(self.table) * len(codes)
-            taken = on_card(work, lambda card: card.leftover(self.table, codes, solved, self._slope, 1.0))
-
-            def part(start: int) -> tuple[Counts, Values]:
-                table = self.table[start : start + rows]
-                sums, spread = np.zeros_like(left), np.zeros_like(noise)
-                if taken is not None:
-                    cells = taken[start : start + rows]
-                else:
-                    cells = np.empty(table.shape, np.int32)
-                    leftover(start, table, codes, solved, self._slope, 1.0, cells)
-                share_cells(start, cells, table, watched, sums, spread)
-                return sums, spread
-
-            for sums, spread in in_threads(part, range(0, len(self.table), rows)):
-                left += sums
-                noise += spread
+        found, frequent, pairs = self._found
+        solving = np.union1d(frequent, values)
+        if not self.people or len(solving) + len(pairs.extra) > self.cells / WELL:
+            return np.zeros((size, size)), np.zeros((size, size))
+        solved = self._solved(solving, self._first[solving], found[solving])
+        left, noise, _ = self._sharing(values, solving, solved, pairs)
         return (left + left.T).astype(np.float64), noise + noise.T
+
+    def _sharing(
+        self, values: NDArray[np.int64], items: NDArray[np.int64], solved: Values, pairs: SharedBuckets
+    ) -> tuple[Counts, Values, Counts]:
+        """Return what is left in the cells that every two values share, its variance, and the reports of those rows."""
+        size, watched = len(values), values.astype(np.uint32)
+        explained = self._explained(items, solved, pairs)
+        rows = max(_ROWS, -(-len(self.table) // 16))
+        taken: Any = None
+        if not len(pairs.extra):
+            codes, weights = explained[:2]
+            work = len(self.table) * len(codes)
+            taken = on_card(work, lambda card: card.leftover(self.table, codes, weights, self._slope, 1.0))
+
+        def part(start: int) -> tuple[Counts, Values, Counts]:
+            table = self.table[start : start + rows]
+            spread = np.zeros((size, size))
+            sums, people = np.zeros((size, size), np.int64), np.zeros((size, size), np.int64)
+            if taken is not None:
+                cells = taken[start : start + rows]
+            else:
+                cells = np.empty(table.shape, np.int32)
+                leftover(start, table, *explained, self._slope, 1.0, cells)
+            share_cells(start, cells, table, watched, sums, spread, people)
+            return sums, spread, people
+
+        left, noise, people = part(0)
+        for sums, spread, more in in_threads(part, range(rows, len(self.table), rows)):
+            left += sums
+            noise += spread
+            people += more
+        return left, noise, people
+
+    def _pairs(self, items: NDArray[np.int64], solved: Values, noise: float) -> SharedBuckets:
+        """Return the pairs that are held together by enough people to be seen, those that share the most first.
+
+        Where a device holds two values of one bucket, that is no likelier than for one of them. So what is left there
+        falls short; where it is in excess, no honest devices made it, and it is left for screening to see.
+        """
+        seeds = len(self.table)
+        if not takes_pairs(self.held, seeds, self._buckets):
+            return _NO_PAIRS
+        order = np.argsort(-solved, kind="stable")[: PAIRED * self.held]
+        values = items[order[solved[order] > FAR * sqrt(noise * self._buckets)]]
+        left, spread, people = self._sharing(values, items, solved, _NO_PAIRS)
+        ones, others = np.nonzero(left < -FAR * np.sqrt(spread))
+        each = self._slope * (1 - 1 / self._buckets) * (1 - 2 / self._buckets)
+        extra = left[ones, others] / (each * people[ones, others])
+        kept = np.argsort(extra, kind="stable")
+        kept = kept[_few_each(ones[kept], others[kept], seeds // PARTNERS)][
+            : max(0, int(self.cells / WELL) - len(items))
+        ]
+        if float((extra[kept] ** 2).sum()) <= _ENOUGH * noise * self.cells * self._buckets:
+            return _NO_PAIRS
+        return SharedBuckets(ones=values[ones[kept]], others=values[others[kept]], extra=extra[kept])
+
+    def _explained(self, items: NDArray[np.int64], solved: Values, pairs: SharedBuckets) -> Explained:
+        """Return what a leftover is taken of: symbols, their weights, and pairs of them by their places.
+
+        A pair is taken off as the product of both, each less its mean, so that it says nothing of either by itself.
+        """
+        order = np.argsort(items, kind="stable")
+        ones, others = (order[np.searchsorted(items[order], one)] for one in (pairs.ones, pairs.others))
+        weights = solved.copy()
+        for members in (ones, others):
+            np.subtract.at(weights, members, pairs.extra / self._buckets)
+        return items.astype(np.uint32), weights, ones.astype(np.int32), others.astype(np.int32), pairs.extra
 
     def _frequent(self, found: Values, known: NDArray[np.int64], noise: float, most: int) -> NDArray[np.int64]:
         """Return the symbols that stand out and are not solved for yet, the most frequent first.
@@ -247,7 +245,7 @@ class SeedTable:
         rest[known] = 0.0
         many = self.symbols - len(known)
         squares = (float((rest**2).sum()) - many * noise) / (1 + many / self.cells)
-        far = _FAR * sqrt(noise + max(squares, 0.0) / self.cells)
+        far = FAR * sqrt(noise + max(squares, 0.0) / self.cells)
         new = np.flatnonzero(rest > far)
         return new[np.argsort(-rest[new], kind="stable")][: most - len(known)]
 
@@ -285,11 +283,11 @@ class SeedTable:
         total /= self.people * (1 - 1 / buckets)
         return total
 
-    def _read(self, items: NDArray[np.int64], solved: Values) -> Values:
-        """Return the frequency of every symbol in what is left when some have been taken off."""
-        buckets = self._buckets
+    def _read(self, items: NDArray[np.int64], solved: Values, pairs: SharedBuckets = _NO_PAIRS) -> Values:
+        """Return the frequency of every symbol in what is left when some have been taken off, and pairs of them."""
+        buckets, explained = self._buckets, self._explained(items, solved, pairs)
         edges = np.array([-(-(place << 32) // buckets) for place in range(buckets)], np.uint32)
-        codes, sums = items.astype(np.uint32), np.zeros(self.symbols, np.int64)
+        sums = np.zeros(self.symbols, np.int64)
         # Each thread has symbols of its own: it counts in their place, and no sums have to be put together.
         many = threads() * -(-self.symbols // (threads() * TILE))
         every, places = np.array_split(np.arange(self.symbols, dtype=np.uint32), many), np.array_split(sums, many)
@@ -303,7 +301,7 @@ class SeedTable:
             parts = [slice(at, at + rows) for at in range(0, len(table), rows)]
 
             def take(part: slice) -> None:
-                leftover(start + part.start, table[part], codes, solved, self._slope, fine, cells[part])
+                leftover(start + part.start, table[part], *explained, self._slope, fine, cells[part])
 
             def count(at: int) -> None:
                 for part in parts:
@@ -312,10 +310,13 @@ class SeedTable:
             in_threads(take, parts)
             in_threads(count, range(many))
 
-        work = len(self.table) * (self.symbols + len(items))
-        taken: Counts | None = on_card(
-            work, lambda card: card.table_sums(self.table, codes, solved, self._slope, fine, rows, self.symbols)
-        )
+        taken: Counts | None = None
+        if not len(pairs.extra):
+            codes, weights = explained[:2]
+            work = len(self.table) * (self.symbols + len(items))
+            taken = on_card(
+                work, lambda card: card.table_sums(self.table, codes, weights, self._slope, fine, rows, self.symbols)
+            )
         if taken is not None:
             sums = taken
         else:

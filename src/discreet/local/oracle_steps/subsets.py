@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.devices import report_subsets
+from ...kernels.jit import in_threads, threads
+from ...kernels.supports import count_symbols
 from ..oracle import Answered, Counts, Oracle, Report, ReportColumns
 from .reading import fields
 
@@ -46,7 +48,15 @@ class Subsets(Oracle):
 
     def supports(self, columns: ReportColumns) -> Counts:
         """Count each symbol, and leave the dummies out."""
-        return np.bincount(columns["values"].ravel(), minlength=self.symbols_in_all)[: self.size].astype(np.int64)
+
+        def count(part: NDArray[np.int32]) -> Counts:
+            counts = np.zeros(self.symbols_in_all, np.int64)
+            count_symbols(part, counts)
+            return counts
+
+        parts = np.array_split(np.ascontiguousarray(columns["values"]), threads())
+        counts: Counts = np.sum(in_threads(count, parts), axis=0)
+        return counts[: self.size]
 
     def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the values each row of symbols has."""

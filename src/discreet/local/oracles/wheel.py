@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -12,25 +12,36 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels.devices import report_points
+from ...kernels.tables import report_spots
 from ..device.loss import WIDE, WORD
 from ..oracle import Answered, Counts, Report, ReportColumns, SetValued, check_ranges, grown, weighed
-from ..oracle_steps.hashing import HashedWindows
 from ..oracle_steps.honest import HonestLaw, Together, independent
-from ..oracle_steps.reading import fields, number, seed, seeds, whole
+from ..oracle_steps.numbered import NumberedSeeds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wheel(HashedWindows, SetValued):
-    """Hash up to `pad` values onto a circle of 2^32 points; each begins an arc of points that weigh `inside`."""
+class Wheel(NumberedSeeds, SetValued):
+    """Hash up to `pad` values onto a circle of `points`; each begins an arc of points that weigh `inside`.
+
+    `seeds`, where it is given, is how many seeds are published. The circle then has as few points as make an arc of
+    one of them, so that reports fall into a table of seeds and points: a value is supported by its own point alone.
+    """
 
     arc: int
     inside: int
+    points: int = WORD
 
     name: ClassVar[str] = "wheel"
     summary: ClassVar[str] = (
         "a point near the hash of any held value: small reports for sets over any number of candidates"
     )
     citation: ClassVar[str] = "Wang, Qian, Hu, Zhu, Zhou, Li, Yang 2020 (wheel mechanism)"
+    place: ClassVar[str] = "point"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.seeds is None) != (self.points == WORD) or (self.seeds is not None and self.arc != 1):
+            raise MisuseError("A wheel has few points and arcs of one where seeds are published: use numbered.")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
@@ -42,6 +53,21 @@ class Wheel(HashedWindows, SetValued):
             raise MisuseError(f"A padding of {pad:,} leaves no room on the wheel: use a smaller one.")
         inside = weighed(growth, pad * arc, WORD - pad * arc)
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, arc=arc, inside=inside)
+
+    def numbered(self, seeds: int | None) -> Self:
+        """Return the oracle with so many published seeds, or with fresh ones.
+
+        The points are the better of the two whole numbers around what makes the variance least.
+        """
+        if seeds is None:
+            return self.make(self.epsilon, self.size, pad=self.pad, single=self.single)
+        growth = grown(self.epsilon)
+        near = min(int(2 * self.pad - 1 + self.pad * growth), WORD - 2)
+        made = [
+            replace(self, seeds=seeds, points=points, arc=1, inside=weighed(growth, self.pad, points - self.pad))
+            for points in (near, near + 1)
+        ]
+        return min(made, key=lambda oracle: oracle._noise(1))
 
     @classmethod
     def longest(cls, epsilon: Fraction) -> int:
@@ -55,8 +81,19 @@ class Wheel(HashedWindows, SetValued):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The length of an arc and the weight of its points."""
-        return {"arc": self.arc, "inside": str(self.inside)}
+        """The length of an arc and the weight of its points; the points and seeds, where these are published."""
+        more = {} if self.seeds is None else {"points": self.points, "seeds": self.seeds}
+        return {"arc": self.arc, "inside": str(self.inside), **more}
+
+    @property
+    def told(self) -> Fraction:
+        """A point of an own arc: those of all points of one arc together."""
+        return self.p_held
+
+    @property
+    def places(self) -> int:
+        """The points of the circle."""
+        return self.points
 
     @property
     def p_held(self) -> Fraction:
@@ -66,28 +103,35 @@ class Wheel(HashedWindows, SetValued):
     @property
     def p_other(self) -> Fraction:
         """The hash of another value begins an arc anywhere."""
-        return Fraction(self.arc, WORD)
-
-    @property
-    def bits(self) -> float:
-        """A seed and a point."""
-        return 95
+        return Fraction(self.arc, self.points)
 
     def reports(self, answered: Answered, seed: int) -> ReportColumns:
         """Return a hash function and one point per person."""
         many = len(answered.people)
+        if self.seeds is not None:
+            spot, number_of = np.empty(many, np.int64), np.empty(many, np.uint32)
+            weight = np.uint64(self.inside)
+            report_spots(*answered.arguments(seed), self.pad, weight, self.points, self.seeds, spot, number_of)
+            return {"seed": number_of, "point": spot}
         point, first, second = (np.empty(many, np.uint32) for _ in range(3))
         report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
         return {"first": first, "second": second, "point": point}
 
     def windows(self, columns: ReportColumns) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Return from where on an arc that holds each report's point may begin, and for how long."""
+        if self.seeds is not None:
+            return super().windows(columns)
         low = columns["point"] - np.uint32(self.arc - 1)
         return low, np.full(len(low), self.arc, np.uint32)
 
     @property
-    def honest(self) -> HonestLaw:
-        """Blank is any hash function with any point, in whose arcs other values lie by themselves."""
+    def honest(self) -> HonestLaw | None:
+        """Blank is any hash function with any point, in whose arcs other values lie by themselves.
+
+        Values that published seeds put together come together for everybody: there, lots are looked at instead.
+        """
+        if self.seeds is not None:
+            return None
         own, other = self.p_held, self.p_other
         ways = [Together(both=other * other, one=other, other=other), Together(both=own * other, one=own, other=other)]
         if self.pad > 1:
@@ -95,19 +139,13 @@ class Wheel(HashedWindows, SetValued):
         ratio = Fraction(self.inside * WORD, WIDE)
         return HonestLaw(p_other=other, together=tuple(ways), ratio=ratio, tail=independent(other))
 
-    def cells(self, columns: ReportColumns) -> Counts:
+    def cells(self, columns: ReportColumns) -> Counts | None:
         """Return how many points lie in each sixteenth of the circle."""
+        if self.seeds is not None:
+            return None
         return np.bincount(columns["point"] >> np.uint32(28), minlength=16).astype(np.int64)
 
-    def written(self, columns: ReportColumns, row: int) -> Report:
-        """Return a seed and a point."""
-        seed = [int(columns["first"][row]), int(columns["second"][row])]
-        return {"seed": seed, "point": int(columns["point"][row])}
-
-    def flaw(self, report: Any) -> str:
-        """Return whether it is no seed and point."""
-        return fields(report, "seed", "point") or seed(report["seed"]) or number("point", report["point"], WORD)
-
     def columns(self, reports: Sequence[Report]) -> ReportColumns:
-        """Return the seeds and points."""
-        return {**seeds(reports), "point": whole(reports, "point").astype(np.uint32)}
+        """Return the seeds and points, those of the large circle as words."""
+        found = super().columns(reports)
+        return found if self.seeds is not None else {**found, "point": found["point"].astype(np.uint32)}
