@@ -112,6 +112,7 @@ def _ask() -> None:
     from ..local.study.conversation import Ask, Who
     from ..local.study.questions import CandidateList, HowMany, Prefix, Which
     from ..local.study.simulate import SimulatedPeople
+    from ..local.study.texts import TextNumbers
 
     baskets = groceries(300, seed=1)
     whole, some = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
@@ -121,6 +122,7 @@ def _ask() -> None:
         for question in questions:
             for name in oracles():
                 crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
+    TextNumbers(("",), "abt", 1, 9).answers(baskets, np.arange(3))
     _relate()
     _tabulate()
     for kind in means().values():
