@@ -167,3 +167,9 @@ def test_who_meets_two_is_told_by_the_points_that_were_counted(field, many, data
     assert numbers_of(coordinates_of(np.arange(size), field, many), field).tolist() == list(range(size))
     expected = together(oracle.named({"point": drawn}, values)).tolist()
     assert oracle.reading(cells).together(values).tolist() == expected
+
+
+def test_long_lines_are_not_gone_through():
+    oracle = Geometry.make(Fraction(9), 100)
+    assert oracle.field > 512
+    assert oracle.reading(oracle.empty()).together(np.array([0, 1])) is None

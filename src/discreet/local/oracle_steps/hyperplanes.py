@@ -8,6 +8,8 @@ numbers: a step turns one coordinate of the reports into one of the symbols, and
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,9 +46,14 @@ def coordinates_of(numbers: NDArray[np.int64], field: int, coordinates: int) -> 
     return found
 
 
+@lru_cache(maxsize=1)
+def _inverses(field: int) -> NDArray[np.int64]:
+    return np.array([0, *(pow(value, -1, field) for value in range(1, field))], np.int64)
+
+
 def numbers_of(places: NDArray[np.int64], field: int) -> NDArray[np.int64]:
     """Return the numbers of points by any coordinates of theirs, a row per point: multiples are one point."""
-    inverse = np.array([0, *(pow(value, -1, field) for value in range(1, field))], np.int64)
+    inverse = _inverses(field)
     first = places[np.arange(len(places)), (places != 0).argmax(1)]
     scaled = places * inverse[first][:, None] % field
     found = np.full(len(places), -1, np.int64)

@@ -29,6 +29,7 @@ from ..oracle_steps.reading import fields, number, whole
 ROOM = 1 << 25
 """Points of a space that is chosen: 256 MiB of whole numbers, as for a table of published seeds."""
 _EACH = 4  # points for each symbol, where that is more
+_LINE = 512  # points of a line that are gone through for every two values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +167,10 @@ class PointReading(AggregateReading):
     field: int
     coordinates: int
 
-    def together(self, values: NDArray[np.int64]) -> Counts:
-        """Return how many reports meet both of every two values."""
+    def together(self, values: NDArray[np.int64]) -> Counts | None:
+        """Return how many reports meet both of every two values; None where lines have very many points."""
+        if self.field > _LINE:
+            return None
         return met_together(self.cells, self.field, self.coordinates, values)
 
 
