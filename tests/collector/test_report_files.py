@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from discreet.auditing import holdings
 from discreet.cli.app import app
 from discreet.collector import report_files
 from discreet.collector.collector import NotAddedUpError, StudyCollector
-from discreet.collector.core import add_up
+from discreet.collector.core import add_up, added
 from discreet.collector.report_files import add_up_files, round_of, save_reports
 from discreet.collector.serving import collector_in
 from discreet.collector.states import RoundState
@@ -27,7 +29,7 @@ from discreet.errors import ClusterError, InputError, MisuseError
 from discreet.local.device.loss import WORD
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
-from discreet.local.oracle_steps.packing import pack
+from discreet.local.oracle_steps.packing import pack, unpack
 from discreet.local.study.asked import asked
 from discreet.local.study.conversation import Ask, Wanted, Who, converse
 from discreet.local.study.questions import CandidateList, Which
@@ -63,6 +65,38 @@ def test_what_is_written_adds_up_to_the_same(name, screen, tmp_path, monkeypatch
     found, expected = add_up_files(tmp_path / "r", again, screen=screen), add_up(ask, lambda: [words], screen=screen)
     assert found.text() == expected.text()
     assert found.refused == 0
+
+
+@pytest.mark.parametrize(("room", "aggregates"), [(64, 8), (2, 2), (1, 1), (0, 1)])
+@pytest.mark.parametrize("name", ["olh", "geometry", "fresh olh"])
+def test_aggregates_of_threads_have_a_room(name, room, aggregates, tmp_path, monkeypatch):
+    monkeypatch.setattr(report_files, "_ROW", 4)
+    monkeypatch.setattr(report_files, "_ROWS", 10)
+    monkeypatch.setattr(report_files, "_FILE", 40)
+    monkeypatch.setattr("discreet.collector.report_files.threads", lambda: 8)
+    ask = round_through(name.split()[-1])
+    if name == "olh":
+        ask = replace(ask, oracle=ask.oracle.numbered(1 << 18))
+    words, size = words_of(ask, 300), ask.oracle.empty().nbytes
+    save_reports(tmp_path / "r", ask, [words])
+    monkeypatch.setattr(report_files, "ROOM", int(room * size))
+    began = []
+
+    def part(blocks):
+        began.append(1)
+        return added(blocks, ask.oracle)
+
+    tracemalloc.start()
+    (people, aggregate), refused = report_files.sums_of_files(tmp_path / "r", ask, part)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Where one aggregate is added to on all cores, there is one, or one for each thread.
+    most = aggregates if room == 64 or name != "fresh olh" else 1
+    assert len(began) == most
+    assert (people[0], refused) == (300, 0)
+    assert (aggregate == added([unpack(ask.oracle, words)], ask.oracle)[1]).all()
+    if name == "olh":  # megabytes: little else shows beside it
+        assert peak < (most + 0.5) * size
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,8 +28,12 @@ from ..local.study.conversation import Ask
 from ..local.study.screening import Over, Sums
 from .core import AddedUp, added_over, summed_on_card, together_in
 
+T = TypeVar("T")
+
 ROUND = "round.json"
 PACKED, SENT = "words", "report"
+ROOM = 1 << 30
+"""Bytes of all aggregates that reports from files are added to side by side; one there is, however large."""
 
 _ROW = 1 << 16  # bytes of a row of packed reports, about
 _ROWS = 256  # that are written and read at a time
@@ -210,21 +214,52 @@ def sums_of_files(source: Path | str, ask: Ask, part: Callable[[Iterable[ReportC
 
     packed = set(columns) == {PACKED}
     found = summed_on_card(part, ask.oracle, lambda: _ahead(each()), _packed_in(files, ask)) if packed else None
-    sums, bad = found or (_summed(part, list(each())), 0)
+    sums, bad = found or (_summed(part, list(each()), ask.oracle), 0)
     check_torn(sum(one.torn for one in tables), ask)
     return sums, sum(one.refused for one in tables) + bad
 
 
-def _summed(part: Callable[[Iterable[ReportColumns]], Sums], tables: list[tuple[ReportTable, str]]) -> Sums:
-    """Return what `part` makes of all files: a share of them to each thread, where there are as many."""
+def _summed(
+    part: Callable[[Iterable[ReportColumns]], Sums],
+    tables: list[tuple[ReportTable, str]],
+    oracle: Oracle | MeanOracle,
+) -> Sums:
+    """Return what `part` makes of all files: a share of them to each thread, as far as their aggregates have room."""
+    many = min(threads(), len(tables))
+    shares = threads() if many == threads() else 1
+    if shares * (size := oracle.empty().nbytes) > ROOM:
+        # Where one aggregate is added to on all cores, the others would only take room.
+        shares = 1 if oracle.adds_on_all_cores else max(1, ROOM // size)
+    readers = -(-many // shares)
 
     def share(first: int) -> Sums:
-        return part(some for one, file in tables[first::shares] for some in one.columns(_batches(file)))
+        mine = tables[first::shares]
+        ahead = [_columns(mine[at::readers]) for at in range(readers)]
+        return part(ahead[0] if shares == threads() else side_by_side(ahead))
 
-    shares = threads() if len(tables) >= threads() else 1
     if shares == 1:
         return share(0)  # its blocks are shared out instead
-    return tuple(np.sum(several, axis=0) for several in zip(*in_threads(share, range(shares)), strict=True))
+    first, *others = in_threads(share, range(shares))
+    for other in others:
+        for mine, more in zip(first, other, strict=True):
+            np.add(mine, more, out=mine)  # in its place: the aggregates of all shares are in memory already
+    return first
+
+
+def _columns(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[ReportColumns]:
+    return (some for one, file in tables for some in one.columns(_batches(file)))
+
+
+def side_by_side(several: Sequence[Iterator[T]]) -> Iterator[T]:
+    """Yield what several iterators give, each gone through by a thread of its own and one step ahead."""
+    with ThreadPoolExecutor(len(several)) as readers:
+        waiting = {readers.submit(next, one, None): one for one in several}
+        while waiting:
+            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                one, some = waiting.pop(done), done.result()
+                if some is not None:
+                    waiting[readers.submit(next, one, None)] = one
+                    yield some
 
 
 def _names(file: str) -> list[str]:
@@ -244,17 +279,14 @@ def _packed_in(files: list[str], ask: Ask) -> int:
 
 def _ahead(tables: Iterable[tuple[ReportTable, str]]) -> Iterator[Words]:
     """Yield packed reports while the next ones are read, so that whoever takes them and the reading go side by side."""
-    with ThreadPoolExecutor(1) as reader:
-        for table, file in tables:
-            batches = _batches(file)
-            waiting = reader.submit(next, batches, None)
-            while (batch := waiting.result()) is not None:
-                waiting = reader.submit(next, batches, None)
-                yield from table.words([batch])
+    batches = ((table, batch) for table, file in tables for batch in _batches(file))
+    for table, batch in side_by_side([batches]):
+        yield from table.words([batch])
 
 
 def _batches(file: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(file) as opened:
+    # Arrow would else read the whole file into memory before it gives the first rows.
+    with pq.ParquetFile(file, pre_buffer=False) as opened:
         yield from opened.iter_batches(_ROWS)

@@ -100,6 +100,11 @@ class ReportAdder(ReportReader):
         """Add a block of reports to an aggregate; -1 times takes reports out that are in there."""
         aggregate += times * self.supports(columns)
 
+    @property
+    def adds_on_all_cores(self) -> bool:
+        """Whether a block of reports is added on all cores by itself: a second aggregate then makes nothing quicker."""
+        return False
+
     def add_drawn(
         self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
     ) -> None:

@@ -35,6 +35,11 @@ class HashedWindows(Oracle):
         """Count the reports in whose window the hash of each candidate lies."""
         return count_hashed(*self.functions(columns), *self.windows(columns), self.size)
 
+    @property
+    def adds_on_all_cores(self) -> bool:
+        """Whether a block is: its candidates are shared out."""
+        return True
+
     def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of the values lie in the window of each report."""
         return windows_met(*self.functions(columns), *self.windows(columns), values)

@@ -151,6 +151,11 @@ class NumberedSeeds(HashedWindows):
         else:
             tabulate(columns["seed"], columns[self.place], times, aggregate)
 
+    @property
+    def adds_on_all_cores(self) -> bool:
+        """Whether a block is: not to a table."""
+        return self.seeds is None and super().adds_on_all_cores
+
     def add_drawn(
         self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
     ) -> None:
