@@ -264,6 +264,53 @@ def written(report):
     return json.dumps(report, separators=(",", ":"))
 
 
+def in_words(oracle, report):
+    """Return the words of a report."""
+    name = oracle["oracle"]
+    if name == "hm":
+        return [1, report["pm"]["point"]] if "pm" in report else [0, report["duchi"]["sign"]]
+    if name in ("olh", "wheel"):
+        last = report["value" if name == "olh" else "point"]
+        return [report["seed"], last] if "seeds" in oracle else [*report["seed"], last]
+    if name in ("subset", "privset"):
+        return report["values"]
+    return [report[{"grr": "value", "duchi": "sign"}.get(name, "point")]]
+
+
+def of_words(oracle, words):
+    """Return the report that words stand for, or None where no device makes it."""
+    name = oracle["oracle"]
+    symbols = oracle["size"] + oracle["dummies"] if "size" in oracle else 0
+    if name == "hm":
+        kind, at = words
+        if kind == 1 and at < oracle["pm"]["points"] and oracle["choose"]:
+            return {"pm": {"point": at}}
+        return {"duchi": {"sign": at}} if kind == 0 and at < 2 else None
+    if name in ("subset", "privset"):
+        assert len(words) == oracle["many"]
+        rising = all(one < other for one, other in pairwise(words))
+        return {"values": words} if rising and words[-1] < symbols else None
+    bound = {
+        "grr": lambda: symbols,
+        "olh": lambda: oracle["buckets"],
+        "wheel": lambda: oracle.get("points", WORD),
+        "geometry": lambda: (oracle["field"] ** oracle["coordinates"] - 1) // (oracle["field"] - 1),
+        "duchi": lambda: 2,
+        "pm": lambda: oracle["points"],
+    }[name]()
+    if words[-1] >= bound:
+        return None
+    last = {{"grr": "value", "olh": "value", "duchi": "sign"}.get(name, "point"): words[-1]}
+    if name not in ("olh", "wheel"):
+        (_,) = words
+        return last
+    if "seeds" in oracle:
+        number, _ = words
+        return {"seed": number, **last} if number < oracle["seeds"] else None
+    first, second, _ = words
+    return {"seed": [first, second], **last} if first % 2 else None
+
+
 def device(question, basket, own, words):
     values, oracle = values_of(question, basket, own), question["oracle"]
     return number(oracle, values[0], words) if question["ask"] == "projection" else answer(oracle, values, words)

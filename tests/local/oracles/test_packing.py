@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from discreet.local.device.client import ANSWERS
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps.choice import oracles
 from discreet.local.oracle_steps.packing import flat, good, pack, unpack, width
+from naive import wire
 from vectors.make_studies import packed_oracles
 from vectors.reading import cases
 
@@ -40,6 +42,30 @@ def test_vectors(case):
     assert json.dumps(oracle.written(columns, 0), separators=(",", ":")) == case["report"]
     assert pack(oracle, oracle.read([case["report"].encode()]).columns).tolist() == [case["words"]]
     assert flat(json.loads(case["report"])) == case["words"]
+
+
+@pytest.mark.parametrize("case", cases("packed"), ids=lambda case: case["oracle"]["oracle"])
+def test_words_written_from_the_page_are_the_same(case):
+    report = wire.of_words(case["oracle"], case["words"])
+    assert (report is None) is ("refused" in case)
+    if report is not None:
+        assert wire.written(report) == case["report"]
+        assert wire.in_words(case["oracle"], json.loads(case["report"])) == case["words"]
+
+
+def test_the_page_has_the_words_of_every_oracle():
+    page = (Path(__file__).parents[3] / "docs" / "wire.md").read_text()
+    table = page.split("| oracle | words |")[1].split("\n\n")[0].splitlines()[2:]
+    told = {name.strip(" `"): words for name, words in (row.split("|")[1:3] for row in table)}
+    for oracle in packed_oracles():
+        name = oracle.name if getattr(oracle, "seeds", None) is None else f"{oracle.name}` with `seeds"
+        listed = next(words for names, words in told.items() if name in names.split("`, `"))
+        if oracle.name in ("subset", "privset"):
+            assert "`many` words" in listed
+        elif oracle.name == "hm":
+            assert "0 and the sign, or 1 and the point" in listed
+        else:
+            assert len(listed.split(",")) == width(oracle), name
 
 
 @pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)
