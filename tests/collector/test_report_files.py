@@ -153,6 +153,37 @@ def test_bad_rows_are_refused_one_by_one_and_torn_ones_at_once(tmp_path):
         save_reports(tmp_path, ask, [])
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_text_that_is_no_utf_8_is_one_report_that_is_refused(kind, encoded, tmp_path):
+    ask = round_through("grr")
+    rows = [b'{"value":3}', b"\xff\xfe", b'{"value":"\xc3"}', None, "{é}".encode(), b'{"value":5}']
+    # Arrow takes bytes for a text without looking at them, and so does Parquet.
+    as_bytes = pa.array(rows, pa.large_binary() if kind == pa.large_string() else pa.binary())
+    column = pa.Array.from_buffers(kind, len(rows), as_bytes.buffers())
+    pq.write_table(pa.table({"report": column.dictionary_encode() if encoded else column}), tmp_path / "a.parquet")
+    added = add_up_files(tmp_path / "a.parquet", ask)
+    assert (added.estimate.people, added.refused) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "kind"),
+    [
+        ("words", 1, "int64"),
+        ("report", 1, "int64"),
+        ("words", "a", "string"),
+        ("report", [b"a"], "list<element: binary>"),
+    ],
+)
+def test_a_column_of_another_kind_is_refused(name, row, kind, tmp_path):
+    pq.write_table(pa.table({name: [row]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError) as error:
+        add_up_files(tmp_path / "a.parquet", round_through("grr"))
+    assert str(error.value) == (
+        f"The column '{name}' of reports in {tmp_path / 'a.parquet'} is binary, and here it is {kind}."
+    )
+
+
 def study(folder: Path, **more) -> StudyCollector:
     """Return a collector with a study whose first round has 60 reports."""
     collector = collector_in(folder, **more)

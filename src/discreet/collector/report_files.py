@@ -39,6 +39,7 @@ _ROW = 1 << 16  # bytes of a row of packed reports, about
 _ROWS = 256  # that are written and read at a time
 _FILE = 1 << 27  # bytes of a file, about
 _BLOCK = 1 << 15  # reports that are read at a time
+_BYTES, _TEXTS = ("binary", "large_binary", "fixed_size_binary"), ("string", "large_string")  # how Arrow calls them
 
 
 class ReportTable:
@@ -66,7 +67,7 @@ class ReportTable:
         """Yield packed reports as they lie there, good or not; `torn` counts rows that are none."""
         wide = width(self.oracle)
         for batch in batches:
-            for row in batch.column(self.column):
+            for row in self._bytes(batch):
                 content = row.as_buffer()
                 if content is None or content.size % (4 * wide):
                     self.torn += 1
@@ -74,12 +75,17 @@ class ReportTable:
                     yield np.frombuffer(content, "<u4").astype(np.uint32, copy=False).reshape(-1, wide)
 
     def _sent(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
-        rows = (one or b"" for batch in batches for one in batch.column(self.column).to_pylist())
-        reports = (one.encode() if isinstance(one, str) else one for one in rows)
+        reports = (one or b"" for batch in batches for one in self._bytes(batch).to_pylist())
         while some := list(islice(reports, _BLOCK)):
             read = self.oracle.read(some)
             self.refused += len(read.refused)
             yield read.columns
+
+    def _bytes(self, batch: Any) -> Any:
+        """Return what stands in the rows, byte for byte: a text that is no UTF-8 is one bad report."""
+        import pyarrow as pa
+
+        return batch.column(self.column).cast(pa.large_binary())
 
 
 def column_of(names: Iterable[str], where: str) -> str:
@@ -205,7 +211,7 @@ def add_up_files(source: Path | str, ask: Ask, *, screen: bool = True) -> AddedU
 def sums_of_files(source: Path | str, ask: Ask, part: Callable[[Iterable[ReportColumns]], Sums]) -> tuple[Sums, int]:
     """Go through the reports in files: the sums of what `part` gives, and how many are no reports of the round."""
     files = files_of(source)
-    columns = [column_of(_names(one), one) for one in files]
+    columns = [_checked_column(one) for one in files]
     tables: list[ReportTable] = []
 
     def each() -> Iterator[tuple[ReportTable, str]]:
@@ -262,14 +268,21 @@ def side_by_side(several: Sequence[Iterator[T]]) -> Iterator[T]:
                     yield some
 
 
-def _names(file: str) -> list[str]:
+def _checked_column(file: str) -> str:
+    """Return which column of a file has the reports; refuse one whose rows are not bytes, or texts of reports."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return list(pq.read_schema(file).names)
+        schema = pq.read_schema(file)
     except (pa.ArrowException, OSError):
         raise InputError(f"{file} is no Parquet file that can be read.") from None
+    column = column_of(list(schema.names), file)
+    kind = schema.field(column).type
+    inner = str(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    if not inner.startswith(_BYTES) and (column == PACKED or not inner.startswith(_TEXTS)):
+        raise InputError(f"The column {column!r} of reports in {file} is binary, and here it is {kind}.")
+    return column
 
 
 def _packed_in(files: list[str], ask: Ask) -> int:
