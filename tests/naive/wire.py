@@ -398,6 +398,7 @@ def fits_texts(told):
     need(len(set(begin)) == len(begin))
     for one in begin:
         need(all(symbol in alphabet for symbol in (one[:-1] if one.endswith("\n") else one)))
+        need(len(one[:-1] if one.endswith("\n") else one) <= length)
     need(len(begin) * (len(alphabet) + 1) ** step <= 2_147_483_648)
 
 

@@ -224,6 +224,7 @@ def texts() -> list[Case]:
         "a beginning that is a number": {"begin": ["a", "b", "c", 1]},
         "a beginning of other symbols": {"begin": ["a", "b", "c", "d"]},
         "an end inside a beginning": {"begin": ["a", "b", "c", "b\na"]},
+        "a beginning that no text is as long as": {"begin": ["a", "b", "bca", "cccccc"]},
         "beginnings that are a text": {"begin": "abca"},
         "a step below none": {"step": -1},
         "a step that is text": {"step": "2"},
@@ -515,6 +516,16 @@ def limits() -> list[Case]:
         ("own values that a subset meets", {"question": met}, {"question": _with(met, many=MOST_MET * 30 // 10 + 1)}),
         ("bytes of a report", {"question": long}, {"question": _with(long, many=longest + 1)}),
         ("symbols of a text", _texts(wheel, length=MOST_TEXT), _texts(wheel, length=MOST_TEXT + 1)),
+        (
+            "symbols of a beginning",
+            _texts(wheel, begin=["aaa"], length=3),
+            _texts(wheel, begin=["aaaa"], length=3),
+        ),
+        (
+            "symbols of a whole text to begin with",
+            _texts(wheel, begin=["é😀\n"], alphabet="aé😀", length=2),
+            _texts(wheel, begin=["é😀a\n"], alphabet="aé😀", length=2),
+        ),
         ("steps of a text", _texts(wheel, step=31), _texts(wheel, step=32)),
         (
             "numbers of texts",

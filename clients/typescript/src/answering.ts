@@ -76,12 +76,15 @@ export function numbered(told: Texts, texts: Iterable<string>): number[] {
     const symbols = [...text];
     const others = symbols.filter((symbol) => !digits.has(symbol)).length;
     if (symbols.length === 0 || symbols.length > told.length || others > 0) continue;
-    const whole = [...symbols, END];
+    // Slices of a text are cheap, and lists put together anew are not: where each symbol ends is looked up.
+    const whole = text + END;
+    const ends = [0];
+    for (const symbol of symbols) ends.push(ends.at(-1)! + symbol.length);
     for (const length of lengths) {
-      let at = places.get(whole.slice(0, length).join(""));
+      let at = places.get(whole.slice(0, ends[length] ?? whole.length));
       if (at === undefined) continue;
       for (let next = length; next < length + told.step; next++) {
-        at = at * (digits.size + 1) + (digits.get(whole[next] ?? END) ?? 0);
+        at = at * (digits.size + 1) + (digits.get(symbols[next] ?? END) ?? 0);
       }
       found.add(at);
     }

@@ -27,7 +27,7 @@ export const MOST_ITEM = 2 ** 31 - 1;
 /** Candidates and dummies together, and the padding; the numbers that texts become. */
 export const MOST_SYMBOLS = 2 ** 31;
 
-/** Symbols of a text. */
+/** Symbols of a text, and of what one begins with: a text is looked at once for every length of a beginning. */
 export const MOST_TEXT = 2 ** 10;
 
 /** Items whose cells are asked for: each one more doubles them. */

@@ -186,9 +186,12 @@ function checkTexts(told: Json): void {
   // Half of a character is none: languages cut such texts otherwise.
   const halves = every.some((one) => one.length === 1 && "\ud800" <= one && one <= "\udfff");
   if (every.length === 0 || symbols.size !== every.length || symbols.has(END) || halves) throw new Refused(UNWRITTEN);
-  const other = (one: string): boolean => [...one.replace(/\n$/, "")].some((symbol) => !symbols.has(symbol));
+  const begins = (begin as string[]).map((one) => [...one.replace(/\n$/, "")]);
   const different = new Set(begin).size === begin.length && begin.length > 0;
-  if (!different || (begin as string[]).some(other)) throw new Refused(UNWRITTEN);
+  const other = (one: string[]): boolean => one.some((symbol) => !symbols.has(symbol));
+  if (!different || begins.some(other)) throw new Refused(UNWRITTEN);
+  // A text is compared once for every length of a beginning: none is longer than the longest text.
+  if (begins.some((one) => one.length > length)) throw new Refused(BEYOND);
   if (begin.length * (symbols.size + 1) ** step > MOST_SYMBOLS) throw new Refused(BEYOND);
 }
 

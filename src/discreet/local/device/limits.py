@@ -30,7 +30,7 @@ MOST_SYMBOLS = 1 << 31
 """Candidates and dummies together, and the padding; the numbers that texts become."""
 
 MOST_TEXT = 1 << 10
-"""Symbols of a text."""
+"""Symbols of a text, and of what one begins with: a text is looked at once for every length of a beginning."""
 
 MOST_CELLS = 16
 """Items whose cells are asked for: each one more doubles them."""

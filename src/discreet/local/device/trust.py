@@ -255,8 +255,12 @@ def _check_texts(told: Mapping[str, Any]) -> None:
     symbols = set(alphabet)
     if not 0 < len(symbols) == len(alphabet) or END in symbols or any("\ud800" <= one <= "\udfff" for one in symbols):
         raise ValueError(UNWRITTEN)
-    if not 0 < len(set(begin)) == len(begin) or any(set(one.removesuffix(END)) - symbols for one in begin):
+    begins = [one.removesuffix(END) for one in begin]
+    if not 0 < len(set(begin)) == len(begin) or any(set(one) - symbols for one in begins):
         raise ValueError(UNWRITTEN)
+    # A text is compared once for every length of a beginning: none is longer than the longest text.
+    if any(len(one) > told["length"] for one in begins):
+        raise ValueError(BEYOND)
     if len(begin) * (len(symbols) + 1) ** told["step"] > MOST_SYMBOLS:
         raise ValueError(BEYOND)
 
