@@ -48,7 +48,8 @@ class Geometry(OneValue):
         "a point of a finite space, likelier one that meets the own value: quick to read for millions"
     )
     citation: ClassVar[str] = "Feldman, Nelson, Nguyen, Talwar 2022"
-    # It is as exact as `olh` and less well screened: for rounds that are too large to be read otherwise.
+    # It is about as exact as `olh` up to an epsilon of 6, worse beyond where no space fits, and less well screened: for
+    # rounds that are too large to be read otherwise.
     by_name: ClassVar[bool] = True
 
     @classmethod
