@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets
+from ..baskets.core import Baskets, Vocabulary
 from ..baskets.generate import from_events, numbers
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.query import Largest, Query, Truncation
@@ -101,6 +101,18 @@ class ImaginedCrowd:
     def of(self, people: int) -> ImaginedCrowd:
         """Return the same baskets standing for another number of people."""
         return replace(self, people=people)
+
+    def spelt(self, symbols: str, length: int) -> ImaginedCrowd:
+        """Return the same baskets of texts: random ones of all these symbols, each as long as may be.
+
+        Hardly any two begin alike, and none ends early: both make texts harder to find than those that people have.
+        """
+        drawn = np.random.default_rng(len(self.baskets.vocabulary)).integers(
+            0, len(symbols), (self.baskets.items, length)
+        )
+        rows = np.ascontiguousarray(np.array(list(symbols))[drawn])
+        texts = rows.view(f"<U{length}").ravel().tolist()
+        return replace(self, baskets=replace(self.baskets, vocabulary=Vocabulary(texts)))
 
     @cached_property
     def exact(self) -> LocalEngine:

@@ -75,7 +75,7 @@ def plan(
     Parameters
     ----------
     items
-        How many items there are on the public list.
+        How many items there are on the public list; for a protocol without one, how many different texts people hold.
     people
         How many people there are, about. Left out: how many are needed for four of five patterns to be found.
     epsilon, delta
@@ -94,8 +94,8 @@ def plan(
     side
         ``"curator"``, ``"local"`` or ``"both"``.
     names
-        Only these mechanisms and protocols. Those about relations and means take seconds each, and are forecast only
-        where they are named.
+        Only these mechanisms and protocols. Those about relations, means and texts that no list has take seconds each,
+        and are forecast only where they are named.
     neighbours
         What the curator's promise is about: ``"add-remove"`` or ``"replace"``.
     progress
@@ -181,7 +181,7 @@ def plan(
         bounds=bounds(items, max(1, ceil(true.last)), max(1, long)),
         delta=asked.budget.delta or _DELTA,
         needed=needed,
-        notes=known.notes,
+        notes=(*known.notes, *(_texts(one) for one in entries if _unlisted(one))),
     )
 
 
@@ -216,7 +216,7 @@ def _tell(progress: Callable[[str], object] | None, name: str) -> None:
 
 def _runs(one: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, many: int = RUNS) -> list[Tried]:
     run = try_mechanism if one.what == "mechanism" else try_protocol
-    return [run(one, crowd, asked, true, seed) for seed in range(1 if _long(one) else many)]
+    return [run(one, crowd, asked, true, seed) for seed in range(1 if _long(one) or _unlisted(one) else many)]
 
 
 def _outlook(one: Entry, runs: list[Tried], asked: ForecastTask, true: CrowdTruth) -> Outlook:
@@ -283,18 +283,21 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
         for one in found:
             if one.what == "oracle":
                 raise MisuseError(f"{one.name} is an oracle: name a mechanism or a protocol that uses it.")
-            if _unlisted(one):
-                raise MisuseError(
-                    f"{one.name} is about texts that no list has, and a forecast imagines a list: simulate."
-                )
         return found
     every = [*(mechanisms().values() if side != "local" else ()), *(protocols().values() if side != "curator" else ())]
     return [one for one in every if not one.unproven and not _long(one) and not _unlisted(one)]
 
 
 def _unlisted(one: Entry) -> bool:
-    """Say whether it finds out what the items are: an imagined crowd has items by number, and no texts."""
+    """Say whether it finds out what the items are: it takes seconds, and whoever has a list does without."""
     return bool(getattr(one.kind, "unlisted", False))
+
+
+def _texts(one: Entry) -> str:
+    return (
+        f"For {one.name} the items are texts that no list has, imagined to have {one.make().length} symbols each and "
+        "to begin differently: shorter ones, and those that begin alike, are easier to find."
+    )
 
 
 def _long(one: Entry) -> bool:

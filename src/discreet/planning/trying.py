@@ -248,12 +248,16 @@ def try_protocol(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: 
                 name=entry.name,
             )
         )
-    wanted = Wanted(items=crowd.baskets.items, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)
+    listed = 0 if plan.unlisted else crowd.baskets.items
+    wanted = Wanted(items=listed, top=max(1, top), epsilon=asked.budget.epsilon, least=asked.least)
     plan.check(wanted)
+    asking = crowd.spelt(plan.symbols, plan.length) if plan.unlisted else crowd
     generator = np.random.default_rng([seed, 1])
     learnt, heard = converse(
-        plan.talk(wanted), lambda ask: crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
+        plan.talk(wanted), lambda ask: asking.hear(ask, generator), reports=plan.reports, people=crowd.people
     )
+    if learnt.texts is not None:
+        learnt = replace(learnt, itemsets=_named(learnt, asking))
     precision, recall, held, interval = _scored(plan, learnt, crowd, asked, true, wanted)
     return Tried(
         precision=precision,
@@ -284,13 +288,22 @@ def _scored(
     return precision, recall, held, _half(learnt.variance[places], crowd.people)
 
 
+def _named(learnt: Learnt, crowd: ImaginedCrowd) -> tuple[tuple[int, ...], ...]:
+    """Return what was found by the numbers of the crowd's items; a text that nobody holds has one beyond them."""
+    vocabulary, texts = crowd.baskets.vocabulary, learnt.texts or ()
+    codes = [vocabulary.code(text) if text in vocabulary else len(vocabulary) + at for at, text in enumerate(texts)]
+    return tuple(tuple(sorted(codes[item] for item in one)) for one in learnt.itemsets)
+
+
 def _half(variance: F64, people: int) -> float:
     return _DEVIATIONS * sqrt(float(np.median(variance))) * people if len(variance) else inf
 
 
 def _counts(crowd: ImaginedCrowd, found: list[tuple[int, ...]]) -> F64:
-    """Return how many people of a crowd hold each of these."""
-    if not found:
-        return np.empty(0)
-    itemsets: Itemsets = Itemsets.of(found)
-    return crowd.exact.answer(Supports(itemsets)).astype(np.float64) * crowd.scale
+    """Return how many people of a crowd hold each of these: nobody, where an item is none of the crowd's."""
+    counts = np.zeros(len(found))
+    there = [at for at, one in enumerate(found) if max(one, default=0) < crowd.baskets.items]
+    if there:
+        itemsets: Itemsets = Itemsets.of([found[at] for at in there])
+        counts[there] = crowd.exact.answer(Supports(itemsets)).astype(np.float64) * crowd.scale
+    return counts
