@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb, exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from discreet.errors import MisuseError
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps import published as reading
 from discreet.local.oracle_steps.choice import make
-from discreet.local.oracle_steps.collisions import LEAST_SEEDS, PARTNERS, WORTH, Overlaps
+from discreet.local.oracle_steps.collisions import LEAST_SEEDS, PARTNERS, WORTH, Overlaps, amplified
 from discreet.local.oracle_steps.hashing import hashes
 from discreet.local.oracle_steps.published import SeedTable, published_pairs
 
@@ -192,6 +193,83 @@ def test_no_report_adds_more_than_is_said(epsilon):
     most = float(added.max()) * seeds
     alike = float(oracle.influence.people / oracle.amplified)
     assert 1.05 * alike < most < float(oracle.influence.people)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("epsilon", "pad", "seeds"), [("1", 3, 4096), ("1", 2, 8192), ("2", 2, 4096)])
+def test_no_report_adds_more_where_pairs_are_as_dense_as_may_be(epsilon, pad, seeds):
+    """Every cell of a table and 30 values, each with as many partners as it may have: by chance once in 1,000."""
+    oracle = make("wheel", Fraction(epsilon), 400, pad=pad).numbered(seeds)
+    points, items, most = oracle.points, np.arange(30), seeds // PARTNERS
+    places = hashes(*published_pairs(np.arange(seeds, dtype=np.uint32)), items).astype(np.int64) * points >> 32
+    names = (places[:, None, :] == np.arange(points)[None, :, None]).astype(np.float32) - np.float32(1 / points)
+    met, pairs = np.zeros(30, int), []
+    for one, other in combinations(range(30), 2):
+        if max(met[one], met[other]) < most:
+            met[[one, other]] += 1
+            pairs.append((one, other))
+    assert len(pairs) > 0.9 * 30 * most / 2
+    both = np.stack([names[:, :, one] * names[:, :, other] for one, other in pairs], axis=2)
+    shared = np.stack([(names[:, :, one] > 0) & (names[:, :, other] > 0) for one, other in pairs], axis=2)
+    both -= both.mean(1, keepdims=True)
+    alone, both, shared = (some.reshape(seeds * points, -1) for some in (names, both, shared.astype(np.float32)))
+    slope = float(oracle.p_held - oracle.p_other) / (1 - 1 / points)
+    solve = np.linalg.inv(alone.T @ alone) @ alone.T
+    through = solve @ both / (slope * (1 - 1 / points) * (1 - 2 / points) * shared.sum(0))
+    added = solve / slope - through @ shared.T + (through @ (shared.T @ alone)) @ solve
+    alike = float(oracle.influence.people / oracle.amplified)
+    assert 1.15 * alike < float(added.max()) * seeds < float(oracle.influence.people)
+
+
+@pytest.mark.parametrize("points", [5, 6, 9])
+def test_what_pairs_take_into_a_value_over_all_hash_functions(points):
+    """The means and variances that the page's bound of one report is made of, in exact fractions."""
+    even = Fraction(1, points)
+
+    def less(place):
+        return [int(at == place) - even for at in range(points)]
+
+    def through(*places):
+        """The value's own deviations times those of a pair, less the mean of the row, over their square."""
+        one, *pair = map(less, places)
+        product = [a * b for a, b in zip(*pair, strict=True)]
+        mean = sum(product) * even
+        return sum(a * (b - mean) for a, b in zip(one, product, strict=True)) / (1 - even)
+
+    own = [through(x, x, z) for x in range(points) for z in range(points)]
+    assert set(own) == {1 - 2 * even, -(1 - 2 * even) / (points - 1)}
+    assert sum(own) == 0
+    assert sum(one * one for one in own) / len(own) == (1 - 2 * even) ** 2 / (points - 1)
+    others = [through(0, z, other) for z in range(points) for other in range(points)]
+    assert sum(others) == 0
+    assert sum(one * one for one in others) / len(others) <= even**2 * (1 - even)
+    # A report in a shared cell adds so many people to the pair, and one over the slope to the value itself.
+    added = points / ((1 - even) * (1 - 2 * even))
+    assert added**2 * (1 - 2 * even) ** 2 / (points - 1) == points * Fraction(points, points - 1) ** 3
+    assert added**2 * even**2 * (1 - even) == 1 / ((1 - even) * (1 - 2 * even) ** 2)
+    assert added * (1 - 2 * even) == Fraction(points**2, points - 1)
+
+
+@pytest.mark.parametrize(("seeds", "buckets", "symbols", "held"), [(4096, 14, 400, 3), (16384, 23, 10**5, 5)])
+def test_the_bound_of_one_report_is_where_the_tail_is_small_enough(seeds, buckets, symbols, held):
+    """Counted anew from the page: just below the number the tail is too large, and at the number it is not."""
+    t, cells = log(2000 * seeds * buckets * symbols), buckets - 1
+    usual = cells * seeds / (64 * buckets)
+    values = (usual + sqrt(2 * usual * t) + t / 3) / (cells * seeds) + 1 / (64 * cells**2)
+    looked, partners = min(symbols, 64 * held), seeds // 1024
+
+    def tail(u):
+        total = 0.0
+        for m in range(looked + 1):
+            own = min(m, partners) * buckets / seeds * (buckets / cells) ** 3
+            others = m * min(max(m - 1, 0), partners) / 2 / (seeds * (1 - 1 / buckets) * (1 - 2 / buckets) ** 2)
+            variance = (8 / 7) ** 2 * (values + own + others)
+            chance = comb(looked, m) * buckets**-m * (1 - 1 / buckets) ** (looked - m)
+            total += chance * exp(-(u**2) / 2 / (variance + buckets**2 / (cells * seeds) * u / 3))
+        return total
+
+    u = float(amplified(seeds, buckets, symbols, held) / Fraction(49, 48)) - 1
+    assert tail(u + 0.01) < exp(-t) < tail(u - 0.01)
 
 
 def test_parts_of_a_round_add_up():

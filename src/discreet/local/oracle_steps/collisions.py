@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, sqrt
+from math import comb, lgamma, log, log1p, sqrt
 
 import numpy as np
 
@@ -28,6 +28,8 @@ PAIRED = 64
 """Values, for each that is held, whose pairs are looked at: the most frequent ones."""
 PARTNERS = 1024
 """Seeds for each pair of a value that is taken off: its pairs then add no more than a 1,024th to its variance."""
+SURE = 1000
+"""Of so many families of seeds, one may have a cell from which a report adds more than is said."""
 _MISSED = 4.5  # what values below that leak at most: the largest k^2 P(N < 3 - k), in variances each
 _FALSE = 1 / 700  # of all values, that noise alone makes frequent
 
@@ -147,18 +149,37 @@ class Collisions:
         return (_MISSED * self.matter + beyond) / self.cells + left / (self.seeds * self.noise)
 
 
-def amplified(seeds: int, buckets: int, held: int = 1) -> Fraction:
+@lru_cache(maxsize=256)
+def amplified(seeds: int, buckets: int, symbols: int, held: int = 1) -> Fraction:
     """Return how much more one report can add to a value's estimate than with fresh seeds.
 
-    Solving adds what the report says of all other values that are solved for, each with a small weight of either sign:
-    a sum with a deviation of at most sqrt(1 / (64 (g - 1))) of its own. No cell of a table is six of them off. The
-    matrix has its eigenvalues over (1 - 1/8)^2, so that no sum of estimates has over (8/7)^2 of its own variance. Where
-    pairs are taken off, those of other values add as much. In a cell that it shares with a partner, or with those that
-    it has, the value's own pairs add sqrt(g / S + 1/1024), of which there are six too.
+    Solving adds what the report says of other values that are solved for, and of pairs of them, each with a small
+    weight of either sign. Given how many of them lie in a cell, that is a sum over seeds of terms of mean 0, whose
+    tail Bernstein's inequality bounds. How many lie in a cell is binomial. With hash functions that behave as random
+    ones, no cell adds more to any symbol, but for one family of seeds in `SURE`: `wheel.md` proves it.
     """
-    pairs = takes_pairs(held, seeds, buckets)
-    added = sqrt((1 + pairs) / (WELL * (buckets - 1))) + (sqrt(buckets / seeds + 1 / PARTNERS) if pairs else 0.0)
-    return max(Fraction(8, 7), 1 + Fraction(6 * added).limit_denominator(1000))
+    cells, rows = buckets - 1, float(seeds)
+    chances = log(2 * SURE * seeds * buckets * symbols)
+    usual = cells * rows / (WELL * buckets)
+    members = usual + sqrt(2 * usual * chances) + chances / 3
+    variance = np.array([members / (cells * rows) + 1 / (WELL * cells**2)])
+    logs, largest = np.zeros(1), buckets / (cells * rows)
+    if takes_pairs(held, seeds, buckets):
+        looked, partners = min(symbols, PAIRED * held), seeds // PARTNERS
+        inside = np.arange(looked + 1)
+        choices = [lgamma(looked + 1) - lgamma(one + 1) - lgamma(looked - one + 1) for one in inside.tolist()]
+        logs = np.array(choices) - inside * log(buckets) + (looked - inside) * log1p(-1 / buckets)
+        own = np.minimum(inside, partners) * buckets * (buckets / cells) ** 3
+        others = inside * np.minimum(np.maximum(inside - 1, 0), partners) / 2
+        variance = variance + (own + others * buckets / cells / (1 - 2 / buckets) ** 2) / rows
+        largest *= buckets
+    variance *= (8 / 7) ** 2
+    low, high = 0.0, float(seeds)
+    while high > low + 0.001:
+        middle = (low + high) / 2
+        exceeded = np.logaddexp.reduce(logs - middle**2 / (2 * (variance + largest * middle / 3))) > -chances
+        low, high = (middle, high) if exceeded else (low, middle)
+    return Fraction(49, 48) * (1 + Fraction(high).limit_denominator(1000))
 
 
 def seeds_for(

@@ -118,7 +118,9 @@ class NumberedSeeds(HashedWindows):
     @property
     def amplified(self) -> Fraction:
         """With published seeds a report also adds through the values that are solved for together."""
-        return super().amplified if self.seeds is None else amplified(self.seeds, self.places, self._held)
+        if self.seeds is None:
+            return super().amplified
+        return amplified(self.seeds, self.places, self.size + self.dummies, self._held)
 
     @property
     def excess(self) -> float:
