@@ -31,7 +31,7 @@ from .reading import is_spark_frame
 from .session import Cluster, check_installed, session_for
 from .sums import AT_ONCE, Result, put_together, slot_here
 
-# Numbers of an array that travel in one piece: a table of published seeds, which has up to 2^26, is cut into many.
+# Numbers of an array that travel in one piece: a table of published seeds, which has up to 2^27, is cut into many.
 _PIECE = 1 << 17
 _STEPS: dict[Any, str] = {
     added: "adding up reports",

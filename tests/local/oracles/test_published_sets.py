@@ -17,7 +17,7 @@ from discreet.errors import MisuseError
 from discreet.local.oracle import Answered
 from discreet.local.oracle_steps import published as reading
 from discreet.local.oracle_steps.choice import make
-from discreet.local.oracle_steps.collisions import LEAST_SEEDS, PARTNERS, WORTH, Overlaps, amplified
+from discreet.local.oracle_steps.collisions import LEAST_SEEDS, MOST_CELLS, PARTNERS, WORTH, Overlaps, amplified
 from discreet.local.oracle_steps.hashing import hashes
 from discreet.local.oracle_steps.published import SeedTable, published_pairs
 
@@ -61,7 +61,9 @@ def estimates(oracle, answered, seed):
         (10**9, 10**5, 5, "1", 1 << 21, 23),
         (10**8, 10**5, 5, "4", 1 << 17, 282),
         (10**9, 10**5, 1, "1/2", 1 << 19, 3),
-        (10**8, 10**5, 8_000, "1", None, None),
+        (10**8, 10**5, 8_000, "1", 1 << 11, 37_746),
+        (10**9, 10**5, 8_000, "1", None, None),
+        (10**9, 10**5, 7, "1", 1 << 21, 33),
     ],
 )
 def test_seeds_follow_from_public_numbers(people, items, pad, epsilon, seeds, points):
@@ -146,6 +148,22 @@ def test_estimates_are_unbiased_and_vary_as_derived(kind):
     assert float((errors**2).mean() / fresh.mean()) <= 1.05
     assert float((errors**2).mean() / oracle.variance(truth, PEOPLE).mean()) <= 1.05
     assert np.abs(errors.mean(0) / np.sqrt(derived / trials)).max() < FAR
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "people", "last", "first"),
+    [("1", 10**9, 20, 30), ("2", 10**9, 10, 15), ("4", 10**9, 3, 5), ("2", 10**8, 50, 100), ("4", 10**8, 15, 20)],
+)
+def test_seeds_are_fresh_where_a_table_has_no_room_and_only_there(epsilon, people, last, first):
+    """The paddings of the page: the last that has a table, and the first that would need too large a one."""
+    for pad, fits in ((last, True), (first, False)):
+        plain = make("wheel", Fraction(epsilon), 100_000, pad=pad)
+        oracle = plain.expecting(people)
+        assert (oracle.seeds is not None) is fits
+        largest = plain.numbered(1 << (MOST_CELLS // oracle.numbered(2).points).bit_length() - 1)
+        ratio = largest.variance(0.0, people) / plain.variance(0.0, people)
+        assert (ratio <= 1.05) is fits
+        assert ratio < 2.5
 
 
 @pytest.mark.statistical

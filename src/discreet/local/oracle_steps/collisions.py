@@ -14,8 +14,8 @@ from math import comb, lgamma, log, log1p, sqrt
 import numpy as np
 
 LEAST_SEEDS = 1 << 10
-MOST_CELLS = 1 << 26
-"""Cells of a table that an oracle is chosen for: 512 MiB."""
+MOST_CELLS = 1 << 27
+"""Cells of a table that an oracle is chosen for: 1 GiB. Where it would need more, seeds are fresh."""
 LOSS = 0.05
 """By how much of its own the variance may grow for seeds that are published."""
 WORTH = 16
