@@ -69,6 +69,11 @@ class TestMatrix:
             assert pin.version in Requirement(one).specifier, one
         assert {"numpy", "pandas", "pytest", "sphinx"} <= {Requirement(one).name for one in matrix.requirements()}
 
+    def test_the_lowest_versions_read_a_table_and_know_all_commands(self):
+        """duckdb 1.4 cannot hand a table over, and typer 0.16 knows no Literal: these two fail with them."""
+        quick = (ROOT / "tests" / "quick.txt").read_text().splitlines()
+        assert {"tests/baskets/test_read.py", "tests/test_compatibility.py"} <= set(quick)
+
     def test_finds_this_python_and_no_other_by_its_name(self, monkeypatch, tmp_path):
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
         (tmp_path / f"python{here}").symlink_to(sys.executable)

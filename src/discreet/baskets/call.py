@@ -16,7 +16,7 @@ from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
 from .database_messages import public_name
-from .frames import ArrowStream, arrow_stream
+from .frames import ArrowStream, arrow_stream, has
 from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
 from .streams import COMPRESSIONS, Progress, check_file
 
@@ -166,7 +166,7 @@ class Call:
             several = _matching(os.fspath(source))
             return str(source), self._file(Path(source)) if several is None else self._several(str(source), several)
         self.refuse("The data are in memory", "query", *TEXT)
-        if hasattr(source, "tocsr"):
+        if has(source, "tocsr"):
             return "The matrix", self._sparse(source)
         found = arrow_stream(source, self._wanted())
         if found is not None:

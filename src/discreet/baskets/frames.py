@@ -18,20 +18,42 @@ class ArrowStream:
     single: bool = False
 
 
+def has(source: Any, name: str) -> bool:
+    """Say whether something is of a type that has this name.
+
+    The thing itself is not asked: there are some, such as frames of Spark, that answer to every name.
+    """
+    return hasattr(type(source), name)
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Say whether something is a data frame of Spark, classic or Connect: by its type, or what that derives from."""
+    return _comes_from(source, "pyspark.sql")
+
+
+def is_result(source: Any) -> bool:
+    """Say whether something is a result of ours, which is a table too, but not one of baskets."""
+    return _comes_from(source, "discreet")
+
+
+def _comes_from(source: Any, package: str) -> bool:
+    return any(f"{kind.__module__}.".startswith(f"{package}.") for kind in type(source).__mro__)
+
+
 def arrow_stream(source: Any, wanted: list[str]) -> ArrowStream | None:
     """Return the rows of a data frame, or of a single column of lists; None for what is neither."""
-    if hasattr(source, "collect_schema"):
+    if has(source, "collect_schema"):
         source = _narrowed(source, wanted)
-    if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
+    if not has(source, "__arrow_c_stream__") and not has(source, "__arrow_c_array__"):
         return None
     import pyarrow as pa
 
-    streamed = hasattr(source, "__arrow_c_stream__")
+    streamed = has(source, "__arrow_c_stream__")
     try:
         if streamed:
             return ArrowStream("The table", pa.RecordBatchReader.from_stream(_narrowed(source, wanted)))
     except (TypeError, ValueError, OverflowError) as error:
-        if hasattr(source, "columns"):
+        if has(source, "columns"):
             raise _unreadable(str(error)) from None
     try:
         column = pa.chunked_array(source if streamed else [pa.array(source)])
@@ -48,11 +70,11 @@ def arrow_stream(source: Any, wanted: list[str]) -> ArrowStream | None:
 
 def _narrowed(source: Any, wanted: list[str]) -> Any:
     """Return a frame without the columns that are not asked for: Arrow may not know what they hold."""
-    if hasattr(source, "collect"):  # a lazy one, of polars
+    if has(source, "collect"):  # a lazy one, of polars
         names = source.collect_schema().names()
         chosen = [name for name in names if name in wanted]
         return (source.select(chosen) if wanted and set(wanted) <= set(names) else source).collect()
-    if not wanted or not hasattr(source, "iloc"):
+    if not wanted or not has(source, "iloc"):
         return source
     names = [str(column) for column in source.columns]
     if not set(wanted) <= {*names, *map(str, source.index.names)}:
