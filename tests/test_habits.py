@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -69,6 +72,11 @@ class TestMatrix:
             assert pin.version in Requirement(one).specifier, one
         assert {"numpy", "pandas", "pytest", "sphinx"} <= {Requirement(one).name for one in matrix.requirements()}
 
+    def test_the_lowest_versions_read_a_table_and_know_all_commands(self):
+        """duckdb 1.4 cannot hand a table over, and typer 0.16 knows no Literal: these two fail with them."""
+        quick = (ROOT / "tests" / "quick.txt").read_text().splitlines()
+        assert {"tests/baskets/test_read.py", "tests/test_compatibility.py"} <= set(quick)
+
     def test_finds_this_python_and_no_other_by_its_name(self, monkeypatch, tmp_path):
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
         (tmp_path / f"python{here}").symlink_to(sys.executable)
@@ -89,6 +97,37 @@ class TestMatrix:
         assert left.value.code
         with pytest.raises(SystemExit, match=r"2\.7 is no Python of the matrix"):
             matrix.main(["2.7"])
+
+
+class TestIndexPage:
+    """What a package index shows, made by `hatch_build.py`."""
+
+    def test_names_authors_and_has_no_link_that_leads_nowhere(self):
+        pytest.importorskip("hatchling")
+        told = subprocess.run(
+            [sys.executable, "-m", "hatchling", "metadata"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        metadata = json.loads(told.stdout)
+        citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+        assert metadata["authors"] == [{"name": author["name"]} for author in citation["authors"]]
+        text = metadata["readme"]["text"]
+        assert re.findall(r"\]\((?!https://|#)[^)]*\)", text) == []
+        assert "pip install discreet" in text
+
+    def test_links_are_absolute_where_the_repository_has_an_address(self):
+        pytest.importorskip("hatchling")
+        place = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+        build = importlib.util.module_from_spec(place)
+        place.loader.exec_module(build)
+        rest = "[that](https://x.example/c) and [below](#below)"
+        readme = f"![A picture](docs/a.svg) of [this](docs/b.md#here), {rest}"
+        assert build.shown(readme, "https://forge.example/o/d") == (
+            "![A picture](https://forge.example/o/d/raw/main/docs/a.svg) of "
+            f"[this](https://forge.example/o/d/blob/main/docs/b.md#here), {rest}"
+        )
+        assert build.shown(readme, "") == f" of this, {rest}"
+        assert set(build.addresses("https://forge.example/o/d")) == {"Source", "Documentation", "Changes", "Issues"}
+        assert build.addresses("") == {}
 
 
 LIST = "# Changes\n\n## Unreleased\n\n### Added\n\n- One.\n\n### Privacy\n\n- Two.\n\n## 0.1.0 (2026-01-01)\n\nOld.\n"

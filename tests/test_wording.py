@@ -175,7 +175,7 @@ def test_who_runs_out_of_memory_is_told_what_there_is(monkeypatch, tmp_path):
         raise MemoryError
 
     monkeypatch.setattr("discreet.auditing.audit", full)
-    monkeypatch.setattr("discreet.cli.groups.given_input", full)
+    monkeypatch.setattr("discreet.baskets.read.read", full)
     assert run("audit", "count").stderr == "discreet: out of memory. Ask for less.\n"
     assert run("mine", "b.dat", "--top", "3", cwd=tmp_path).stderr == (
         "discreet: out of memory. Ask for fewer or shorter patterns, or cap baskets with --max-items.\n"

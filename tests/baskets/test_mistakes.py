@@ -24,8 +24,8 @@ from discreet import InputError, MisuseError, NobodyError
 NAMES = 'labels="names" reads items as names.'
 LARGEST = "9,223,372,036,854,775,807"
 JUNK = (
-    "is not text; a file of baskets is UTF-8 text (a compressed one ends in .gz, .xz or .zst), or says its encoding=, "
-    "as windows-1252."
+    "is not text; a file of baskets is UTF-8 text (a compressed one ends in .gz, .bz2, .xz, .zst or .zip), "
+    "or says its encoding=, as windows-1252."
 )
 QUOTE = (
     'a quote is not closed before the end of its field; write a quote within a name twice (""), and a name on one line.'
@@ -155,11 +155,11 @@ def test_no_such_file() -> None:
     Path("a.jsonl").write_text("\n \n")
     assert message(InputError, "nowhere.dat") == "There is no file nowhere.dat."
     assert message(InputError, "folder") == (
-        "folder is a folder; give one file, or several of them as one table: folder/*.parquet."
+        "folder is a folder without any file in it; give one with data, or a file."
     )
     assert message(MisuseError, "a.xyz") == (
         "The suffix of a.xyz does not tell its format; give format= as one of fimi, csv, tsv, baskets, json, parquet, "
-        "excel."
+        "feather, excel."
     )
     assert message(InputError, "a.dat") == "a.dat is empty; a file of one empty basket has one blank line."
     assert message(InputError, "a.jsonl") == (
@@ -319,7 +319,8 @@ FRAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"format": "xlsx"},
         MisuseError,
-        "format is 'xlsx'; it is one of fimi, csv, tsv, baskets, json, parquet, excel, onehot, sqlite, duckdb.",
+        "format is 'xlsx'; it is one of fimi, csv, tsv, baskets, json, parquet, feather, excel, onehot, sqlite, "
+        "duckdb.",
     ),
     ({"format": "csv"}, MisuseError, "format='csv' is for files; a data frame is read as it is, or as onehot."),
     (
@@ -354,7 +355,8 @@ LISTS: list[tuple[Any, type[Exception], str]] = [
     ([{True}], InputError, "Basket 0: items are whole numbers or names (text), not bool."),
     ([{None}], InputError, "Basket 0: items are whole numbers or names (text), not NoneType."),
     ([{2**63}], InputError, f"Basket 0: 9223372036854775808 does not fit 64 bits; {NAMES}"),
-    (["tea"], InputError, f"Basket 0 is a str; {BASKET}"),
+    (["tea"], InputError, f"There is no file 'tea'. A list of texts names files; {BASKET}"),
+    (iter(["tea"]), InputError, f"Basket 0 is a str; {BASKET}"),
     ([{1}, 5], InputError, f"Basket 1 is an int; {BASKET}"),
     ([{"tea": 2}], InputError, f"Basket 0 is a dict; {BASKET}"),
     (
@@ -451,7 +453,7 @@ def test_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert message(MisuseError, "mysql://me:secret@host/x", query=everything) == (
         "mysql://host/x is not an address discreet reads; those are sqlite:///file.db, "
-        "duckdb:///file.duckdb and postgresql://user@host/name."
+        "duckdb:///file.duckdb, postgresql://user@host/name, and files at https://, s3://, gs://, az:// and the like."
     )
     monkeypatch.setitem(sys.modules, "adbc_driver_sqlite.dbapi", None)
     assert message(MisuseError, "s.db", query=everything) == (

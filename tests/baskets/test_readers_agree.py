@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
+import io
 import json
 import lzma
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -17,6 +20,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -37,7 +43,18 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".xz": lzma.compress,
     ".zst": zstandard.compress,
+    ".bz2": bz2.compress,
+    ".zip": lambda data: zipped({"some baskets": data}),
 }
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """Return an archive."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
 
 
 def expected(rows: list[list[Any]]) -> discreet.Baskets:
@@ -115,7 +132,7 @@ def test_text(tmp_path: Path, kind: str, compression: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "windows-1252"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "windows-1252", "latin-1"])
 @pytest.mark.parametrize("text", ["fimi", "wide", "long", "long tabs", "lists", "records"])
 def test_encodings(tmp_path: Path, kind: str, encoding: str, text: str) -> None:
     rows = DATA[kind]
@@ -156,6 +173,11 @@ LONG: dict[str, Callable[[pa.Table], Any]] = {
     "polars": pl.from_arrow,
     "polars, lazy": lambda data: pl.from_arrow(data).lazy(),
     "duckdb": lambda data: duckdb.from_arrow(data),
+    "dataset": ds.dataset,
+    "dictionary": lambda data: data.to_pydict(),
+    "dictionary of arrays": lambda data: {name: data[name] for name in data.column_names},
+    "records": lambda data: data.to_pylist(),
+    "records, one by one": lambda data: iter(data.to_pylist()),
 }
 
 
@@ -187,6 +209,7 @@ def test_memory(kind: str) -> None:
     assert discreet.read(pd.Series(rows)) == answer
     assert discreet.read(pl.Series(rows)) == answer
     assert discreet.read(answer) is answer
+    assert discreet.read({f"person {place}": row for place, row in enumerate(rows)}) == answer
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -202,6 +225,9 @@ def test_columns_as_items(kind: str) -> None:
     assert discreet.read(matrix(rows), labels=labels) == answer
     assert discreet.read(matrix(rows).tocsc(), labels=labels) == answer
     assert discreet.read(sparse.csr_array(matrix(rows)), labels=labels) == answer
+    assert discreet.read(frame.to_numpy(), labels=labels) == answer
+    assert discreet.read(frame.to_numpy().astype(int), format="onehot", labels=labels) == answer
+    assert discreet.read({str(name): list(frame[name]) for name in labels}, format="onehot", labels=labels) == answer
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -216,6 +242,129 @@ def test_parquet(tmp_path: Path, kind: str, compression: str) -> None:
     query = f"SELECT person, item FROM '{tmp_path}/long*.parquet'"
     assert discreet.read(query=query, **COLUMNS) == expected(rows)
     assert discreet.read(query=f"SELECT items FROM '{tmp_path}/lists.parquet' ORDER BY number") == expected(rows)
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("compression", ["uncompressed", "zstd", "lz4"])
+@pytest.mark.parametrize("suffix", ["feather", "arrow"])
+def test_feather(tmp_path: Path, kind: str, compression: str, suffix: str) -> None:
+    rows = DATA[kind]
+    long, lists = (tmp_path / f"{name}.{suffix}" for name in ("long", "lists"))
+    for path, held in ((long, table(rows)), (lists, list_table(rows))):
+        feather.write_feather(held, path, compression=compression, chunksize=2)
+    assert discreet.read(long, **COLUMNS) == expected(rows)
+    assert discreet.read(lists) == expected(rows)
+    categories = pa.table({"person": table(rows)["person"], "item": table(rows)["item"].dictionary_encode()})
+    with pa.OSFile(str(long), "wb") as file, pa.ipc.new_stream(file, categories.schema) as stream:
+        stream.write_table(categories, max_chunksize=3)  # a stream that was kept in a file
+    assert discreet.read(long, **COLUMNS) == expected(rows)
+
+
+WRITTEN: dict[str, Callable[[pa.Table, Path], None]] = {
+    ".csv": lambda part, path: path.write_text(_csv(part, ";")),
+    ".csv.bz2": lambda part, path: path.write_bytes(bz2.compress(_csv(part, ",").encode())),
+    ".tsv": lambda part, path: path.write_text(_csv(part, "\t")),
+    ".json": lambda part, path: path.write_text("".join(json.dumps(row) + "\n" for row in part.to_pylist())),
+    ".pq": lambda part, path: pq.write_table(part, path),
+    ".feather": lambda part, path: feather.write_feather(part, path),
+    ".zip": lambda part, path: path.write_bytes(zipped({"part.csv": _csv(part, ",").encode()})),
+}
+
+
+def _csv(part: pa.Table, delimiter: str) -> str:
+    rows = [part.column_names, *zip(*part.to_pydict().values(), strict=True)]
+    return "".join(delimiter.join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_several_files(tmp_path: Path, kind: str, suffix: str) -> None:
+    """A pattern, a folder, lists of files, and a tree of folders that are a column, with people across all of them."""
+    rows = DATA[kind]
+    whole = table(rows).drop_columns("more")
+    folder, tree = tmp_path / "sales", tmp_path / "tree"
+    for place in (folder / "2025", tree):
+        place.mkdir(parents=True)
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".notes.txt").write_text("hidden")
+    paths = [folder / f"part-1{suffix}", folder / "2025" / f"part-2{suffix}", folder / f"part-3{suffix}"]
+    for path, part in zip(paths, (whole[:4], whole[4:5], whole[5:]), strict=True):
+        WRITTEN[suffix](part, path)
+    for source in (
+        folder,
+        str(folder),
+        f"{folder}/**/*{suffix}",
+        paths,
+        [str(path) for path in paths],
+        tuple(paths),
+        (path for path in paths),
+        [folder / "2025", f"{folder}/part-*{suffix}"],
+    ):
+        assert discreet.read(source, **COLUMNS) == expected(rows), source
+    for number in set(whole["person"].to_pylist()):
+        place = tree / "kind=a%20b" / f"person={number}"
+        place.mkdir(parents=True)
+        WRITTEN[suffix](whole.filter(pc.field("person") == number).select(["item"]), place / f"all{suffix}")
+    for source in (tree, f"{tree}/*/*/*{suffix}", f"{tree}/*"):
+        assert discreet.read(source, **COLUMNS) == expected(rows), source
+    by = discreet.read(tree, **COLUMNS, by="kind")
+    assert by.segments is not None
+    assert by.segment_labels == ["a b"]
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("text", ["fimi", "wide, declared", "lists", "objects"])
+def test_several_files_of_baskets(tmp_path: Path, kind: str, text: str) -> None:
+    rows = DATA[kind]
+    suffix, write, options = TEXTS[text]
+    cuts = [rows[:3], rows[3:4], rows[4:]]
+    for number, part in enumerate(cuts):
+        (tmp_path / f"part-{number}{suffix}").write_text(write(part))
+    if suffix == ".dat":
+        rows = [[item.replace(" ", "_") if isinstance(item, str) else item for item in row] for row in rows]
+    baskets = discreet.read(tmp_path, **options)
+    assert baskets == expected(rows)
+    assert baskets.merged == sum(len(row) - len(set(row)) for row in rows)
+    assert discreet.read(sorted(tmp_path.iterdir()), **options) == expected(rows)
+
+
+OPENED: dict[str, Callable[[Path], Any]] = {
+    "bytes": lambda path: path.open("rb"),
+    "without buffer": lambda path: path.open("rb", buffering=0),
+    "text": lambda path: path.open(encoding="utf-8", newline=""),
+    "in memory": lambda path: io.BytesIO(path.read_bytes()),
+    "text in memory": lambda path: io.StringIO(path.read_text(), newline=""),
+    "arrow": lambda path: pa.OSFile(str(path)),
+    "packed": lambda path: io.BytesIO(bz2.compress(path.read_bytes())),
+    "unpacking": lambda path: _packed(path),
+}
+
+
+def _packed(path: Path) -> Any:
+    packed = path.with_suffix(f"{path.suffix}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    return gzip.open(packed)
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("form", OPENED)
+@pytest.mark.parametrize("text", ["fimi", "long", "records"])
+def test_file_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str, text: str) -> None:
+    rows = DATA[kind]
+    suffix, write, options = TEXTS[text]
+    path = tmp_path / f"given{suffix}"
+    path.write_text(write(rows), newline="")
+    if suffix == ".dat":
+        rows = [[item.replace(" ", "_") if isinstance(item, str) else item for item in row] for row in rows]
+    format_ = {".dat": "fimi", ".csv": "csv", ".json": "json"}[suffix]
+    with OPENED[form](path) as source:
+        assert discreet.read(source, **options, format=format_) == expected(rows)
+    if form in ("bytes", "text", "unpacking"):  # these have a name
+        with OPENED[form](path) as source:
+            assert discreet.read(source, **options) == expected(rows)
+    with path.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert discreet.read("-", **options, format=format_) == expected(rows)
 
 
 @pytest.mark.parametrize("kind", DATA)

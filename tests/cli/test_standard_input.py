@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
+from pathlib import Path
 
 from running import run, started
 
@@ -23,8 +25,8 @@ def test_what_it_is_must_be_said_and_come() -> None:
     done = run(*COMMAND, *COLUMNS, given=TABLE)
     assert (done.returncode, done.stderr) == (
         1,
-        "discreet: Standard input has no suffix that tells its format: say it by --input-format, such as csv, json or "
-        "fimi.\n",
+        "discreet: Standard input has no suffix that tells its format: say it by --input-format, as one of fimi, csv, "
+        "tsv, baskets, json, parquet, feather, excel.\n",
     )
     leader, follower = pty.openpty()
     try:
@@ -34,7 +36,7 @@ def test_what_it_is_must_be_said_and_come() -> None:
         os.close(follower)
     assert (done.returncode, done.stderr) == (
         1,
-        "discreet: FILE is -, standard input, but nothing is piped into it: give a file, or "
+        "discreet: The source is -, standard input, but nothing is piped into it: give a file, or "
         "`cat sales.csv | discreet …`.\n",
     )
 
@@ -45,3 +47,30 @@ def test_messages_and_the_log_name_it() -> None:
     assert done.stderr.startswith("discreet: Standard input looks like a table: ")
     done = run("--verbose", *COMMAND, "--input-format", "fimi", given="tea tea milk\n")
     assert done.stderr == "discreet: Standard input: merged 1 repeat of an item in a basket.\n"
+
+
+def test_packed_input_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(TABLE.encode()))
+    with (tmp_path / "a.gz").open("rb") as packed:
+        done = started(*COMMAND, *COLUMNS, "--input-format", "csv", stdin=packed)
+    assert json.loads(done.stdout)["patterns"][0]["items"] == ["tea"], done.stderr
+
+
+def test_several_files_as_a_shell_makes_them_of_a_pattern(tmp_path: Path) -> None:
+    """A pattern without quotes comes as many names; a folder and a pattern in quotes are one."""
+    for place, rows in (("part-1.csv", TABLE), ("part-2.csv", "customer,product\n2,milk\n2,rice\n")):
+        (tmp_path / "sales").mkdir(exist_ok=True)
+        (tmp_path / "sales" / place).write_text(rows)
+    whole = ["mine", "--top", "2", "--lengths", "2", "--format", "json", *COLUMNS]
+    for given in (["sales/part-1.csv", "sales/part-2.csv"], ["sales"], ["sales/*.csv"]):
+        done = run(*whole, *given, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["patterns"][0] == {"items": ["milk", "tea"], "count": 2, "support": 1.0}
+    assert run(*whole, "sales/part-1.csv", "b.csv", cwd=tmp_path).stderr == "discreet: There is no file b.csv.\n"
+    # Nothing that is read is written over, whichever way it was named.
+    for given in (["sales"], ["sales/*.csv"], ["sales/part-1.csv", "sales/part-2.csv"]):
+        private = ["release", *given, *COLUMNS, "--top", "1", "--epsilon", "1", "--items", "public"]
+        done = run(*private, "-o", "sales/part-2.csv", cwd=tmp_path)
+        assert done.stderr == (
+            "discreet: sales/part-2.csv is read or pays for this release: write the result to another file.\n"
+        )

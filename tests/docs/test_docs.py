@@ -68,6 +68,8 @@ def run_console(text: str) -> None:
         wanted = int(ends[1]) if ends else 0
         if command[0] == "make":
             assert re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        elif command == ["pip", "install", "."]:
+            continue  # discreet itself, which is there
         elif command[:2] == ["pip", "install"]:
             install(Path(command[-1]))
             forget()
@@ -136,13 +138,6 @@ def modules() -> list[str]:
 def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
-
-
-def test_every_option_and_switch_is_documented():
-    contributing = (ROOT / "CONTRIBUTING.md").read_text()
-    source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
-    for switch in set(re.findall(r"DISCREET_[A-Z]+", source)):
-        assert switch in contributing
 
 
 def test_links_between_pages_lead_somewhere():

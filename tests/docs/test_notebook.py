@@ -42,7 +42,7 @@ def test_the_readme_runs_in_a_notebook(kernel: BlockingKernelClient) -> None:
     assert blocks
     for block in blocks:
         assert run_cell(kernel, block)["stream"] == ""  # no bar and no warning beside the result
-    for name in ("patterns", "rules", "release"):
+    for name in ("baskets", "patterns", "rules", "release"):
         assert "<table" in run_cell(kernel, name)["text/html"], name
     assert "people" in run_cell(kernel, "baskets")["text/plain"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
+import zipfile
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -24,6 +26,12 @@ from discreet.errors import InputError, LimitError, MisuseError
 def _packed(path: Path, content: bytes, times: int) -> Path:
     if path.suffix == ".gz":
         path.write_bytes(gzip.compress(content) * times)
+    elif path.suffix == ".bz2":
+        path.write_bytes(bz2.compress(content) * times)
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive, archive.open("a", "w") as member:
+            for _ in range(times):
+                member.write(content)
     elif path.suffix == ".xz":
         path.write_bytes(lzma.compress(content) * times)
     else:
@@ -33,7 +41,7 @@ def _packed(path: Path, content: bytes, times: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 @pytest.mark.parametrize(
     ("name", "line", "options"),
     [
@@ -55,7 +63,7 @@ def test_bombs(
         assert len(discreet.read(bomb, memory="40GB")) == 16 * ((1 << 19) // len(line))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 def test_honest_files(tmp_path: Path, suffix: str) -> None:
     path = _packed(tmp_path / f"a.dat{suffix}", b"1 2\n3\n" * 50_000, 2)
     assert len(discreet.read(path)) == 200_000

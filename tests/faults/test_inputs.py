@@ -17,6 +17,7 @@ from zlib import crc32
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -68,6 +69,14 @@ def _parquet(compression: str) -> Callable[[], bytes]:
         return stream.getvalue()
 
     return made
+
+
+def _feather(compression: str) -> bytes:
+    people, items = zip(*PAIRS, strict=True)
+    stream = io.BytesIO()
+    held = pa.table({"person": people, "item": pa.array(items).dictionary_encode()})
+    feather.write_feather(held, stream, compression=compression, chunksize=3)
+    return stream.getvalue()
 
 
 def _nested() -> bytes:
@@ -130,6 +139,9 @@ OTHERS: dict[str, tuple[str, Callable[[Path], bytes], dict[str, Any]]] = {
     "parquet": (".parquet", lambda _: _parquet("none")(), TABLE),
     "parquet, snappy": (".parquet", lambda _: _parquet("snappy")(), TABLE),
     "parquet, zstd": (".parquet", lambda _: _parquet("zstd")(), TABLE),
+    "feather": (".feather", lambda _: _feather("uncompressed"), TABLE),
+    "feather, zstd": (".feather", lambda _: _feather("zstd"), TABLE),
+    "feather, lz4": (".feather", lambda _: _feather("lz4"), TABLE),
     "parquet of lists": (".parquet", lambda _: _nested(), {"item": "items"}),
     "sqlite": (".sqlite", _database(sqlite3.connect), QUERY),
     "duckdb": (".duckdb", _database(duckdb.connect), QUERY),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from glob import glob
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -16,35 +17,17 @@ from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
 from .database_messages import public_name
-from .frames import ArrowStream, arrow_stream
+from .formats import FORMATS, TABLES, UNTYPED, FileFormat, format_of
+from .frames import ArrowStream, arrow_stream, has, records_table, table_of
+from .handed import kept, standard_input
+from .places import Part, kinds_told, parts_of, parts_of_several, with_told
+from .remote import EXTENSIONS, format_of_address, opened_address
 from .sniffing import DELIMITERS, Sniffed, check_delimiter, check_encoding, sniff
-from .streams import COMPRESSIONS, Progress, check_file
-
-Format = Literal["fimi", "csv", "tsv", "baskets", "json", "parquet", "excel", "onehot", "sqlite", "duckdb"]
-
-_SUFFIXES: dict[str, str] = {
-    ".dat": "fimi",
-    ".txt": "fimi",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".xlsb": "excel",
-    ".xls": "excel",
-    ".ods": "excel",
-    ".db": "database",
-    ".sqlite": "database",
-    ".sqlite3": "database",
-    ".duckdb": "database",
-}
-_FORMATS: tuple[str, ...] = get_args(Format)
+from .streams import Progress, check_file
 
 # The options that only text, and those that only a table has a use for.
 TEXT = ("delimiter", "encoding")
+_FILES = "The files given"
 TABLE = ("person", "item", "time", "pair", "by", "nulls")
 
 
@@ -83,9 +66,9 @@ class Call:
             raise MisuseError(told('The query is empty; write {query="SELECT person, item FROM …"}.'))
         if self.nulls not in ("error", "drop"):
             raise MisuseError(told('{nulls} is {given!r}; it is "error" or "drop".', given=self.nulls))
-        if self.format is not None and self.format not in _FORMATS:
+        if self.format is not None and self.format not in FORMATS:
             raise MisuseError(
-                told("{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(_FORMATS))
+                told("{format} is {given!r}; it is one of {known}.", given=self.format, known=", ".join(FORMATS))
             )
         if isinstance(self.labels, str) and self.labels not in ("numbers", "names"):
             raise MisuseError(told('{labels} is {given!r}; it is "numbers" or "names".', given=self.labels))
@@ -158,16 +141,35 @@ class Call:
             self.refuse("A query over files names them itself", "format", *TEXT)
             return "The query", self._query(None, query)
         if isinstance(source, str) and "://" in source:
-            self.refuse("The address tells what it is", "format", *TEXT)
             return self._address(source)
         if isinstance(source, (str, os.PathLike)):
             if not os.fspath(source):
                 raise MisuseError('The path is empty; give the name of a file, as in discreet.read("sales.csv").')
-            several = _matching(os.fspath(source))
+            if source == "-":
+                return self._handed(standard_input())
+            several = parts_of(source, self.format)
             return str(source), self._file(Path(source)) if several is None else self._several(str(source), several)
+        if has(source, "read"):
+            return self._handed(source)
+        source, first = _first(source)
+        if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
+            parts = parts_of_several(source, self.format)
+            return _FILES, self._several(_FILES, parts)
+        return self._in_memory(source, first)
+
+    def _in_memory(self, source: Any, first: Any) -> tuple[str, Rows]:
+        """Read what this program holds already; `first` is the first of a list or an iterator."""
         self.refuse("The data are in memory", "query", *TEXT)
-        if hasattr(source, "tocsr"):
+        if has(source, "tocsr"):
             return "The matrix", self._sparse(source)
+        named = self.person is not None or self.item is not None
+        if isinstance(source, Mapping):
+            if named or self.format is not None:
+                return self._frame(table_of(source, self._wanted()))
+            _check_baskets(source)
+            source = source.values()
+        if named and isinstance(first, Mapping):
+            return self._frame(records_table(source, self._wanted(), self.allowed))
         found = arrow_stream(source, self._wanted())
         if found is not None:
             return self._frame(found)
@@ -176,11 +178,19 @@ class Call:
                 f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
                 "a sparse matrix or a list of sets."
             )
-        from .memory import read_dense, read_iterable
+        from .memory import holds_zeros_and_ones, read_dense, read_iterable
 
-        if isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype == np.bool_:
-            self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
-            return "The array", read_dense(source, self._columns())
+        if isinstance(source, np.ndarray) and source.ndim == 2:
+            if source.dtype == np.bool_ or self.format == "onehot":
+                self.refuse("An array of true and false has one row per basket, without order", *TABLE, "ordered")
+                return "The array", read_dense(source, self._columns())
+            if source.shape[1] > 2 and source.size and holds_zeros_and_ones(source):
+                raise MisuseError(
+                    told(
+                        'The array has 0 and 1 alone: say {format="onehot"}, if each column is an item, or give '
+                        "lists of items."
+                    )
+                )
         self.refuse("A list of baskets is neither a table nor a file", *TABLE, "format")
         return "The baskets given", read_iterable(source, self.allowed, labels=self.kind(), ordered=self.ordered)
 
@@ -201,8 +211,26 @@ class Call:
         """Return the columns that are named."""
         return [name for name in (self.person, self.item, self.time, self.by, *(self.pair or ())) if name is not None]
 
+    def _handed(self, stream: Any) -> tuple[str, Rows]:
+        """Read a file that was handed over open."""
+        with kept(stream, self.format) as (name, path, text):
+            if text:
+                self.refuse(f"{name} is text that was decoded already", "encoding")
+            return name, self._file(path)
+
     def _address(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
+        if scheme in EXTENSIONS:
+            from .databases import workspace
+
+            self.refuse("A file elsewhere is a table in UTF-8", "encoding", "query")
+            form = format_of_address(address, self.format)
+            with workspace(self.allowed) as work:
+                table = opened_address(work, address, form, self._wanted(), self.delimiter)
+                return table.name, self._table(work, table)
+        if scheme == "file":
+            return self.rows(unquote(urlsplit(address).path))
+        self.refuse("The address tells what it is", "format", *TEXT)
         if scheme in ("sqlite", "duckdb") and rest.startswith("/") and rest != "/":
             path = Path(rest[1:])
             check_file(path)
@@ -215,8 +243,8 @@ class Call:
             with workspace(self.allowed) as work:
                 return name, self._table(work, work.postgresql(address, query, self._wanted()))
         raise MisuseError(
-            f"{name} is not an address discreet reads; those are sqlite:///file.db, "
-            "duckdb:///file.duckdb and postgresql://user@host/name."
+            f"{name} is not an address discreet reads; those are sqlite:///file.db, duckdb:///file.duckdb, "
+            "postgresql://user@host/name, and files at https://, s3://, gs://, az:// and the like."
         )
 
     def _database(self, path: Path, kind: str | None) -> Rows:
@@ -241,30 +269,16 @@ class Call:
         from .databases import workspace
 
         check_file(path)
-        format_, compression, suffix = self._format_of(path)
+        form = format_of(path, self.format)
+        format_, compression = form.format, form.compression
         if format_ in ("database", "sqlite", "duckdb") and not compression:
             self.refuse(f"{path} is a database", *TEXT)
             return self._database(path, None if format_ == "database" else format_)
         self._check_format(path, format_)
-        if format_ in ("fimi", "baskets") or (self.person is None and format_ not in ("parquet", "excel")):
-            return self._lines(sniff(path, compression, self.encoding), compression, format_, suffix)
+        if format_ in ("fimi", "baskets") or (self.person is None and format_ not in ("parquet", "feather", "excel")):
+            return self._lines(sniff(path, compression, self.encoding), form)
         with workspace(self.allowed) as work:
-            return self._table(work, self._opened(work, path))
-
-    def _format_of(self, path: Path) -> tuple[str, str | None, str]:
-        """Return the format of a file, how it is compressed, and its suffix without that."""
-        compression = COMPRESSIONS.get(path.suffix.lower())
-        suffix = Path(path.stem).suffix if compression else path.suffix
-        format_ = self.format or _SUFFIXES.get(suffix.lower())
-        if format_ is None:
-            raise MisuseError(
-                told(
-                    "The suffix of {path} does not tell its format; give {format=} as one of {known}.",
-                    path=path,
-                    known=", ".join(_FORMATS[:7]),
-                )
-            )
-        return format_, compression, suffix
+            return self._table(work, self._opened(work, path, form, self._wanted()))
 
     def _check_format(self, path: Path, format_: str) -> None:
         if format_ == "onehot":
@@ -280,56 +294,68 @@ class Call:
                 )
             )
 
-    def _opened(self, work: Any, path: Path) -> Any:
+    def _opened(self, work: Any, path: Path, form: FileFormat, wanted: list[str]) -> Any:
         """Open a file as a table."""
-        format_, compression, suffix = self._format_of(path)
-        if format_ in ("parquet", "excel"):
+        if form.format in ("parquet", "feather", "excel"):
             self.refuse(f"{path} is not text", *TEXT)
-            if format_ == "parquet":
-                return work.parquet(path, compression)
-            return work.excel(path, compression, self._wanted())
-        text = sniff(path, compression, self.encoding)
-        if format_ == "json":
+            if form.format == "parquet":
+                return work.parquet(path, form.compression)
+            return getattr(work, form.format)(path, form.compression, wanted)
+        text = sniff(path, form.compression, self.encoding)
+        if form.format == "json":
             self.refuse(f"{path} is JSON", "delimiter")
-            return work.json(path, compression, text.encoding)
-        delimiter = text.between(self._given_delimiter(format_, suffix), self._wanted())
-        return work.csv(path, compression, delimiter, text.encoding)
+            return work.json(path, form.compression, text.encoding)
+        delimiter = text.between(self._given_delimiter(form), wanted)
+        return work.csv(path, form.compression, delimiter, text.encoding)
 
-    def _several(self, pattern: str, paths: list[Path]) -> Rows:
-        """Read several files as one table."""
+    def _several(self, name: str, parts: list[Part]) -> Rows:
+        """Read several files: as one table, or with one basket per line or row and no people, one after another."""
         from .databases import workspace
 
+        forms = {part.path: format_of(part.path, self.format) for part in parts}
+        formats = {form.format for form in forms.values()}
+        if len(formats) > 1 or (self.person is not None and not formats <= set(TABLES)):
+            raise MisuseError(
+                f"{name} {_stands_for(name)} of the kinds {', '.join(sorted(formats))}; several files are "
+                "read as one table if all of them are CSV, or all TSV, JSON, Parquet, Feather or Excel."
+            )
+        for part in parts:
+            check_file(part.path)
+            self._check_format(part.path, *formats)
         if self.person is None:
-            raise MisuseError(
-                told(
-                    "{pattern} names {many} files, and several are read as one table: give {person=} and {item=}. Join "
-                    "files with one basket per line to one file first.",
-                    pattern=pattern,
-                    many=len(paths),
-                )
-            )
-        formats = {self._format_of(path)[0] for path in paths}
-        if len(formats) > 1 or not formats <= {"csv", "tsv", "json", "parquet", "excel"}:
-            raise MisuseError(
-                f"{pattern} names files of the kinds {', '.join(sorted(formats))}; several files are read as one table "
-                "if all of them are CSV, or all TSV, JSON, Parquet or Excel."
-            )
-        for path in paths:
-            check_file(path)
-            self._check_format(path, *formats)
+            return self._joined(name, [part.path for part in parts], *formats)
         options = {"person": self.person, "item": self.item, "time": self.time, "by": self.by}
         wanted = {column: option for option, column in options.items() if column is not None}
         wanted |= dict.fromkeys(self.pair or (), "pair")
+        kinds = kinds_told(parts)
         with workspace(self.allowed) as work:
-            return self._table(work, work.union(pattern, [self._opened(work, path) for path in paths], wanted))
+            tables = []
+            for part in parts:
+                folders = {column for column, _ in part.folders}
+                inside = [column for column in self._wanted() if column not in folders]
+                tables.append(with_told(self._opened(work, part.path, forms[part.path], inside), part, kinds))
+            return self._table(work, work.union(name, tables, wanted))
 
-    def _given_delimiter(self, format_: str, suffix: str) -> str | None:
+    def _joined(self, name: str, paths: list[Path], format_: str) -> Rows:
+        """Read files with one basket per line or row; in text, the first that has items decides what items are."""
+        from .joining import joined
+
+        several: list[Rows] = []
+        reading = self
+        for path in paths:
+            several.append(reading._file(path))
+            names = len(several[-1].vocabulary) > 0 and not several[-1].vocabulary.numeric
+            if reading.labels is None and format_ in UNTYPED and names:
+                reading = replace(self, labels="names")
+        return joined(name, several, self.allowed)
+
+    def _given_delimiter(self, form: FileFormat) -> str | None:
         """Return the delimiter that was given, or that the format says."""
-        tabs = format_ == "tsv" or (format_ == "baskets" and suffix.lower() == ".tsv")
+        tabs = form.format == "tsv" or (form.format == "baskets" and form.suffix == ".tsv")
         return self.delimiter or ("\t" if tabs else None)
 
-    def _lines(self, text: Sniffed, compression: str | None, format_: str, suffix: str) -> Rows:
-        path = text.path
+    def _lines(self, text: Sniffed, form: FileFormat) -> Rows:
+        path, format_, compression = text.path, form.format, form.compression
         if format_ in ("csv", "tsv") and self.item is not None:
             raise MisuseError(
                 told(
@@ -364,7 +390,7 @@ class Call:
                     raise _like_a_table(path, f"as many {looks}", told('{format="csv"} and '), told('{format="fimi"}'))
             return read_lines(path, compression, self.allowed, delimiter=" ", **reading)
         self.ask_whose(str(path))
-        delimiter = text.between(self._given_delimiter(format_, suffix), [])
+        delimiter = text.between(self._given_delimiter(form), [])
         if format_ != "baskets":
             fields = text.fields(delimiter)
             if fields is not None:
@@ -485,15 +511,35 @@ def _less_than_a_table(path: Path, alone: Literal["line", "field"]) -> MisuseErr
     )
 
 
-def _matching(source: str) -> list[Path] | None:
-    """Return the files that a pattern names, in order; None for what is no pattern, or is the name of a file."""
-    if not any(mark in source for mark in "*?[") or Path(source).exists():
-        return None
-    names = glob(source, recursive=True)  # noqa: PTH207
-    found = sorted(path for path in map(Path, names) if not path.is_dir())
-    if not found and any(mark in source for mark in "*?"):
-        raise InputError(f"There is no file that {source} names.")
-    return found or None
+def _first(source: Any) -> tuple[Any, Any]:
+    """Look at the first of a list or an iterator: paths are files, and dictionaries are records.
+
+    An iterator comes back with it, and one of paths as a list.
+    """
+    if isinstance(source, list | tuple):
+        return source, source[0] if source else None
+    if not isinstance(source, Iterator) or has(source, "__arrow_c_stream__"):
+        return source, None
+    began = list(islice(source, 1))
+    whole = chain(began, source)
+    first = began[0] if began else None
+    return list(whole) if isinstance(first, os.PathLike) else whole, first
+
+
+def _stands_for(name: str) -> str:
+    return "are" if name == _FILES else "is a folder with files" if Path(name).is_dir() else "names files"
+
+
+def _check_baskets(source: Mapping[Any, Any]) -> None:
+    """Refuse a dictionary that looks like the columns of a table, and not like people and what they hold."""
+    sizes = [len(values) if isinstance(values, list | tuple | np.ndarray) else -1 for values in source.values()]
+    if len(set(sizes)) == 1 and len(sizes) > 1 and sizes[0] > 1:
+        raise MisuseError(
+            told(
+                "The dictionary looks like a table: all its lists are of one length. Say which of them is the person "
+                'and which the item, as in {person="customer"} and {item="product"}; or give sets, if each is a basket.'
+            )
+        )
 
 
 def _few(names: Sequence[str]) -> str:

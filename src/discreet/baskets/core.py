@@ -346,6 +346,11 @@ class Baskets(AnyBaskets):
         kept = f", with {' and '.join(beside)}" if beside else ""
         return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
 
+    def _repr_html_(self) -> str:
+        from .view import html
+
+        return html(self)
+
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
         """How many people hold each item, by code."""

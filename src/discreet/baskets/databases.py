@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import Any, Literal, TypeVar
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..kernels.jit import threads
 from ..temporary import passing_folder
+from . import feather
 from .allowance import Allowance
 from .columns import INTEGERS, Column, Table, literal, quoted
 from .database_messages import SAY_ENCODING, failed, hidden, public_name
@@ -75,6 +77,15 @@ class Workspace:
         self.allowed = allowed
         self._thread = thread
         self._numbers = count()
+
+    def do(self, task: Callable[[Any], T]) -> T:
+        """Do something with the connection; what DuckDB says of it is the caller's to tell."""
+        return self._do(lambda: task(self._connection))
+
+    def ask(self, name: str, task: Callable[[Any], T]) -> T:
+        """Do something with the connection; an error names `name`."""
+        with self._told(name):
+            return self.do(task)
 
     def _do(self, task: Callable[[], T]) -> T:
         """Let DuckDB work in a thread of its own: here it would not always hear an interrupt before it is done."""
@@ -136,10 +147,21 @@ class Workspace:
             rows = self._do(lambda: self._connection.execute(question).fetchall())
         return {row[0]: row[1] for row in rows}
 
-    def _table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
+    def table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
+        """Return something to select from, with its columns."""
         types = self._describe(name, sql)
         columns = tuple(Column(name=column, sql=quoted(column), type=type_) for column, type_ in types.items())
         return Table(name=name, sql=sql, columns=columns, untyped=untyped)
+
+    def copied(self, name: str, sql: str, wanted: list[str], untyped: Literal["text", "json"] | None = None) -> Table:
+        """Copy the columns wanted, so that they are fetched once; a table without them stays where it is."""
+        found = self.table(name, sql, untyped)
+        if not set(wanted) <= {column.name for column in found.columns}:
+            return found
+        chosen = ", ".join(column.sql for column in found.columns if not wanted or column.name in wanted)
+        source = f"source{next(self._numbers)}"
+        self.run(name, f"CREATE TABLE {source} AS SELECT {chosen} FROM {sql}")  # noqa: S608
+        return self.table(name, source, untyped)
 
     def _place(self, path: Path, compression: str | None, encoding: str = UTF_8) -> Path:
         """Return the file, unpacked, under a name in which DuckDB sees no pattern."""
@@ -166,7 +188,7 @@ class Workspace:
         place = self._place(path, compression, encoding)
         options = "format='auto', records=true, maximum_depth=1, sample_size=-1, hive_partitioning=false"
         try:
-            return self._table(str(path), f"read_json({literal(place)}, {options})", "json")
+            return self.table(str(path), f"read_json({literal(place)}, {options})", "json")
         except InputError:
             # DuckDB's own count of lines is one too high.
             _check_json(path, place)
@@ -175,21 +197,34 @@ class Workspace:
     def parquet(self, path: Path, compression: str | None) -> Table:
         """Open a Parquet file."""
         place = self._place(path, compression)
+        self._check_declared(path, self.ask(str(path), lambda connection: declared(connection, place)))
+        # A folder such as person=5 must not take the place of the column in the file.
+        return self.table(str(path), f"read_parquet({literal(place)}, hive_partitioning=false)")
+
+    def feather(self, path: Path, compression: str | None, wanted: list[str]) -> Table:
+        """Copy the columns wanted of a file in Arrow's own format."""
+        place = self._place(path, compression)
+        try:
+            self._check_declared(path, feather.declared(place))
+            reader = feather.batches(place)
+        except (struct.error, ValueError, OSError, RuntimeError):
+            raise InputError(f"{path} is damaged or cut short, or no Feather file: get the file again.") from None
+        return self.arrow(str(path), reader, wanted)
+
+    def _check_declared(self, path: Path, taken: int) -> None:
+        """Refuse a file that unpacks to far more than itself, and than is allowed."""
         packed = path.stat().st_size
         most = max(self.allowed.size, FOLDED * packed)
-        with self._told(str(path)):
-            if self._do(lambda: declared(self._connection, place)) > most:
-                raise LimitError(
-                    told(
-                        "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is "
-                        'what you expect, give more memory, as in {memory="64GB"}.',
-                        path=path,
-                        packed=packed,
-                        largest=most,
-                    )
+        if taken > most:
+            raise LimitError(
+                told(
+                    "{path} has {packed:,} bytes and unpacks to over {largest:,}, which data hardly do; if it is "
+                    'what you expect, give more memory, as in {memory="64GB"}.',
+                    path=path,
+                    packed=packed,
+                    largest=most,
                 )
-        # A folder such as person=5 must not take the place of the column in the file.
-        return self._table(str(path), f"read_parquet({literal(place)}, hive_partitioning=false)")
+            )
 
     def arrow(self, name: str, reader: Any, wanted: list[str], skip: int = 0) -> Table:
         """Copy the columns wanted (those with lists, if none is named) of an Arrow stream, from row `skip` on."""
@@ -259,7 +294,7 @@ class Workspace:
             self._do(lambda: check_parsed(query, self._connection))
         self.run("The query", f"CREATE TABLE workspace.main.source AS {query}")
         self._connection.execute("USE workspace.main")
-        return self._table("The query", "source")
+        return self.table("The query", "source")
 
     def sqlite(self, path: Path, query: str, wanted: list[str], time: str | None) -> Table:
         """Open the answer of a query over an SQLite database.

@@ -167,10 +167,19 @@ def read_sparse(matrix: Any, names: Iterable[Item] | None) -> Rows:
     return _numbered(before[matrix.indptr], matrix.indices[kept], matrix.shape[1], given)
 
 
-def read_dense(matrix: NDArray[np.bool_], names: Iterable[Item] | None) -> Rows:
-    """Read an array of true and false: a row is a basket, one column per item."""
+def read_dense(matrix: NDArray[Any], names: Iterable[Item] | None) -> Rows:
+    """Read an array of true and false, or of 1 and 0: a row is a basket, one column per item."""
+    if matrix.dtype != np.bool_:
+        if not holds_zeros_and_ones(matrix):
+            raise InputError("The array has values other than 0 and 1; it is not one-hot.")
+        matrix = matrix == 1
     given = None if names is None else column_labels(names, matrix.shape[1], "the array")
     return _numbered(starts(matrix.sum(axis=1)), np.nonzero(matrix)[1], matrix.shape[1], given)
+
+
+def holds_zeros_and_ones(matrix: NDArray[Any]) -> bool:
+    """Whether an array of numbers has 0 and 1 alone."""
+    return matrix.dtype.kind in "iuf" and bool(np.isin(matrix, (0, 1)).all())
 
 
 def _numbered(offsets: Offsets, columns: NDArray[Any], width: int, given: Any) -> Rows:

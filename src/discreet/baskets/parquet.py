@@ -8,7 +8,7 @@ from typing import Any
 _A_VALUE = 8  # bytes
 
 
-def declared(connection: Any, path: Path) -> int:
+def declared(connection: Any, path: Path | str) -> int:
     """Return the bytes that the largest column takes when it is unpacked, asked of DuckDB.
 
     Arrow is not asked: where a file is damaged, it ends the whole process instead of raising an exception.

@@ -10,8 +10,10 @@ from ..errors import Message, MisuseError, told
 from ..wording import hinted
 from .allowance import MEMORY, Allowance
 from .build import cap, check_cap, finish
-from .call import TABLE, TEXT, Call, Format
+from .call import TABLE, TEXT, Call
 from .core import AnyBaskets, Baskets, Item
+from .formats import Format
+from .frames import is_result, is_spark_frame
 
 
 @hinted
@@ -43,23 +45,28 @@ def read(
     source
         One of
 
-        - the path of a regular file. The suffix tells the format, before ``.gz``, ``.xz`` or ``.zst``. ``.dat`` and
-          ``.txt`` are FIMI text: one basket per line, blanks between items. ``.csv`` and ``.tsv`` are a table with a
-          header if `person` is given. Otherwise they have one basket per line, each field an item; what looks like a
-          table is then refused, unless `format` is ``"baskets"``. ``.jsonl``, ``.ndjson`` and ``.json`` are records if
-          `person` is given. Otherwise they have one basket per line: a list, or an object with the list ``items`` and
-          perhaps a list ``pairs`` of pairs. There are also ``.parquet``, ``.xlsx`` (with the extra `excel`), and
-          ``.db``, ``.sqlite`` and ``.duckdb`` with a `query`. A blank line of text is an empty basket.
-        - a pattern, as in ``"sales/*.parquet"``: all these files as one table, with `person`.
+        - the path of a regular file. The suffix tells the format, before ``.gz``, ``.bz2``, ``.xz``, ``.zst`` or
+          ``.zip``. ``.dat`` and ``.txt`` are FIMI text: one basket per line, blanks between items. ``.csv`` and
+          ``.tsv`` are a table with a header if `person` is given. Otherwise they have one basket per line, each field
+          an item; what looks like a table is then refused, unless `format` is ``"baskets"``. ``.jsonl``, ``.ndjson``
+          and ``.json`` are records if `person` is given. Otherwise they have one basket per line: a list, or an object
+          with the list ``items`` and perhaps a list ``pairs`` of pairs. There are also ``.parquet`` and ``.pq``,
+          ``.feather`` and ``.arrow``, ``.xlsx`` (with the extra `excel`), and ``.db``, ``.sqlite`` and ``.duckdb``
+          with a `query`. A blank line of text is an empty basket.
+        - a pattern, as in ``"sales/*.parquet"``, a folder, or a list of files: all of them as one table with `person`,
+          or else with their baskets after one another. Folders such as ``country=DE`` are a column.
+        - an open file, or ``"-"`` for standard input; `format` says what it is, where no name tells it.
+        - the address of a table elsewhere, ``https://…`` or ``s3://…``, where DuckDB has its extension for it.
         - the address of a database, with a `query`: ``sqlite:///file.db``, ``duckdb:///file.duckdb``,
           ``postgresql://user@host/name``.
         - nothing, with a `query` over files: ``query="SELECT customer, product FROM 'sales.parquet'"``.
-        - a data frame or table (pandas, polars, also lazy, pyarrow, a DuckDB relation: anything with the Arrow C
-          stream). If all its columns are true/false it is one-hot: one column per item, one row per basket. A single
-          column of lists (a Series, an Arrow array) has one basket per row.
+        - a data frame or table (pandas, polars, also lazy, pyarrow, also a dataset, a DuckDB relation: anything with
+          the Arrow C stream), a dictionary of columns, or dictionaries, one for each row. If all its
+          columns are true/false it is one-hot: one column per item, one row per basket. A single column of lists (a
+          Series, an Arrow array) has one basket per row.
         - a scipy sparse matrix: one row per basket, one column per item, and what is not zero is held; or a numpy array
           of true and false.
-        - an iterable of sets, lists or tuples of items.
+        - an iterable of sets, lists or tuples of items; or a dictionary from each person to such a basket.
         - a data frame of Spark, with `person` and `item`, or with one column of lists: the baskets stay in the cluster.
         - `Baskets`, which pass through, or are capped.
 
@@ -80,9 +87,9 @@ def read(
     query
         SQL for a database, or for DuckDB over files: one statement that reads. Anything else is refused.
     format
-        The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``, ``sqlite``,
-        ``duckdb``. ``baskets`` is for CSV or TSV that looks like a table, but has one basket per line. ``onehot`` is
-        for a data frame of zeros and ones.
+        The format, where the suffix does not tell it: ``fimi``, ``csv``, ``tsv``, ``json``, ``parquet``,
+        ``feather``, ``excel``, ``sqlite``, ``duckdb``. ``baskets`` is for CSV or TSV that looks like a table, but has
+        one basket per line. ``onehot`` is for a data frame, or an array, of zeros and ones.
     delimiter, encoding
         What stands between the fields of CSV, and how text is encoded: ``";"``, ``"windows-1252"``. By default the
         names of the columns in line 1 tell the delimiter; in baskets without commas, most lines do. A byte order mark
@@ -181,8 +188,13 @@ def _read(source: Any, call: Call, max_items: int | None, seed: int | None, engi
         if not isinstance(source, Baskets):
             raise MisuseError(told("Baskets in a cluster are capped where they are read: give {max_items=} there."))
         return cap(source, max_items, seed)
-    # A frame of Spark answers yes to every name that it is asked for, so its type has to tell.
-    if engine is not None or type(source).__module__.startswith("pyspark.sql"):
+    if is_result(source):
+        kind = type(source).__name__
+        raise MisuseError(
+            f"The source is {'an' if kind[0] in 'AEIOU' else 'a'} {kind}, which was found in data: give the data, and "
+            "not what was found in them."
+        )
+    if engine is not None or is_spark_frame(source):
         reading = import_module("discreet.spark.reading")
         return cast(AnyBaskets, reading.read_frame(source, call, max_items, seed))
     name, rows = call.rows(source)

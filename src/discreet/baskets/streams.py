@@ -7,6 +7,7 @@ that a damaged archive is found here, and told in one way.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,8 @@ from .allowance import MEMORY, Allowance
 
 Progress: TypeAlias = Callable[[float], object] | None
 
-COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
+PACKED = ".gz, .bz2, .xz, .zst or .zip"  # as messages say it
 _BLOCK = 1 << 24
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 30
@@ -58,12 +61,7 @@ def check_file(path: Path) -> None:
     except ValueError:
         raise InputError(f"There is no file {shown!r}: its name has a null character.") from None
     if stat.S_ISDIR(mode):
-        raise InputError(
-            told(
-                "{path} is a folder; give one file, or several of them as one table: {path}/*.parquet.",
-                path=path,
-            )
-        )
+        raise InputError(f"{path} is a folder, where one file is expected.")
     raise InputError(f"{path} is not a regular file but a pipe or a device; write it to a file first.")
 
 
@@ -105,12 +103,17 @@ class _Bounded(io.RawIOBase):
         return count
 
 
-class _Unxz(io.RawIOBase):
-    """The contents of xz streams, one after another: what `lzma.open` takes for the end, junk too, is looked at."""
+class _Unpacked(io.RawIOBase):
+    """The contents of xz or bzip2 streams, one after another.
 
-    def __init__(self, raw: IO[bytes]) -> None:
+    What `lzma.open` and `bz2.open` take for the end, junk too, is looked at.
+    """
+
+    def __init__(self, raw: IO[bytes], compression: str) -> None:
         self._raw = raw
-        self._stream = lzma.LZMADecompressor(memlimit=_WINDOW)
+        self._new: Callable[[], Any] = bz2.BZ2Decompressor if compression == "bzip2" else _unxz
+        self._padding = b"" if compression == "bzip2" else b"\0"
+        self._stream = lzma.LZMADecompressor(memlimit=_WINDOW) if compression == "xz" else self._new()
 
     def readable(self) -> bool:
         return True
@@ -133,14 +136,43 @@ class _Unxz(io.RawIOBase):
 
     def _next_stream(self) -> bytes:
         """Return how the next stream begins, after the zeros that may pad the one before."""
-        given = self._stream.unused_data.lstrip(b"\0")
+        given: bytes = self._stripped(self._stream.unused_data)
         while not given:
             chunk = self._raw.read(_CHUNK)
             if not chunk:
                 return b""
-            given = chunk.lstrip(b"\0")
-        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_WINDOW)
+            given = self._stripped(chunk)
+        self._stream = self._new()
         return given
+
+    def _stripped(self, given: bytes) -> bytes:
+        return given.lstrip(self._padding) if self._padding else given
+
+
+def _unxz() -> Any:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_WINDOW)
+
+
+def packed_member(path: Path) -> str:
+    """Return the name of the one file that a zip archive holds."""
+    with path.open("rb") as raw, _damage_told(path, "zip"), ZipFile(raw) as archive:
+        return _member(path, archive).filename
+
+
+def _member(path: Path, archive: ZipFile) -> ZipInfo:
+    """Return the one file in an archive, beside folders and what systems add for themselves."""
+    held = [
+        one
+        for one in archive.infolist()
+        if not one.is_dir() and not any(part.startswith((".", "__MACOSX")) for part in Path(one.filename).parts)
+    ]
+    if len(held) != 1:
+        raise InputError(
+            f"{path} holds {len(held):,} files; an archive is read if it holds one. Unpack it, and give the folder."
+        )
+    if held[0].flag_bits & 1:
+        raise InputError(f"{path} is locked by a password; unpack it first.")
+    return held[0]
 
 
 class _Recoded(io.RawIOBase):
@@ -186,32 +218,41 @@ def opened(
 
 @contextmanager
 def _unpacking(path: Path, compression: str | None, allowed: Allowance | None) -> Iterator[tuple[IO[bytes], Any]]:
-    with path.open("rb") as raw:
-        try:
-            if compression == "gzip":
-                with gzip.open(raw) as unzipped:
-                    yield raw, _Bounded(unzipped, path, allowed)
-            elif compression == "xz":
-                with _Unxz(raw) as unpacked:
-                    yield raw, _Bounded(unpacked, path, allowed)
-            elif compression == "zstd":
-                import pyarrow as pa
+    with path.open("rb") as raw, _damage_told(path, compression):
+        if compression == "gzip":
+            with gzip.open(raw) as unzipped:
+                yield raw, _Bounded(unzipped, path, allowed)
+        elif compression in ("xz", "bzip2"):
+            with _Unpacked(raw, compression) as unpacked:
+                yield raw, _Bounded(unpacked, path, allowed)
+        elif compression == "zip":
+            with ZipFile(raw) as archive, archive.open(_member(path, archive)) as member:
+                yield raw, _Bounded(member, path, allowed)
+        elif compression == "zstd":
+            import pyarrow as pa
 
-                with pa.input_stream(pa.PythonFile(raw, "r"), compression="zstd") as inflated:
-                    yield raw, _Bounded(inflated, path, allowed)
-            else:
-                yield raw, raw
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            if compression is None:
-                raise InputError(f"{path} cannot be read: {error}.") from None
-            if _WIDE.search(str(error)):
-                raise LimitError(
-                    f"{path} takes more memory to unpack than is given for it; if it is what you expect, unpack it "
-                    "yourself and give the unpacked file."
-                ) from None
-            raise InputError(
-                f"{path} is damaged or cut short: its {compression} data cannot be unpacked; get the file again."
+            with pa.input_stream(pa.PythonFile(raw, "r"), compression="zstd") as inflated:
+                yield raw, _Bounded(inflated, path, allowed)
+        else:
+            yield raw, raw
+
+
+@contextmanager
+def _damage_told(path: Path, compression: str | None) -> Iterator[None]:
+    """Say in one way that a file cannot be read or unpacked."""
+    try:
+        yield
+    except (EOFError, OSError, lzma.LZMAError, zlib.error, BadZipFile, NotImplementedError) as error:
+        if compression is None:
+            raise InputError(f"{path} cannot be read: {error}.") from None
+        if _WIDE.search(str(error)):
+            raise LimitError(
+                f"{path} takes more memory to unpack than is given for it; if it is what you expect, unpack it "
+                "yourself and give the unpacked file."
             ) from None
+        raise InputError(
+            f"{path} is damaged or cut short: its {compression} data cannot be unpacked; get the file again."
+        ) from None
 
 
 def blocks(

@@ -23,7 +23,7 @@ from .allowance import Allowance
 from .arrow import as_numpy
 from .build import LARGEST, SMALL, Collector, Labels, Rows, parse_labels, shown
 from .core import Codes
-from .streams import UTF_8, Progress, blocks
+from .streams import PACKED, UTF_8, Progress, blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,8 +175,9 @@ class _Lines:
         raise InputError(
             told(
                 "{path}, line {line}: byte 0x{byte:02x} is not text; a file of baskets is UTF-8 text (a compressed one "
-                "ends in .gz, .xz or .zst), or says its {encoding=}, as windows-1252.",
+                "ends in {packed}), or says its {encoding=}, as windows-1252.",
                 path=self._path,
+                packed=PACKED,
                 line=line,
                 byte=byte,
             )

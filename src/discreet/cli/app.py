@@ -13,6 +13,7 @@ from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
+from .general import given_to_all, options
 from .groups import ClusterReading, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
@@ -40,6 +41,12 @@ def _parameters(command: Any) -> set[str]:
 
 class _Commands(TyperGroup):
     """The commands; an option that other libraries have is answered with ours."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        added = options()
+        given_to_all(self, added)
+        self.params.extend(added)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -101,11 +108,10 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell what is done on the way.")] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line("discreet: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.INFO if verbose else logging.WARNING)
+    logging.basicConfig(handlers=[handler])
 
 
 @app.command(

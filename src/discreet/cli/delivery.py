@@ -189,7 +189,13 @@ def names_of(segments: Iterable[Item]) -> dict[Item, str]:
 
 def places_read(reading: ReadingOptions, *others: Path | str | None) -> tuple[Path, ...]:
     """Return the files that are read, as far as they are named."""
-    return tuple(Path(place) for place in (reading.file, *others) if place is not None)
+    from ..baskets.places import parts_of
+
+    places = [Path(place) for place in others if place is not None]
+    for file in reading.file or []:
+        parts = None if file == "-" or "://" in file else parts_of(file, reading.input_format)
+        places += [Path(file)] if parts is None else [part.path for part in parts]
+    return tuple(places)
 
 
 def title_of(typed: str | None, reading: ReadingOptions) -> str:
@@ -198,9 +204,10 @@ def title_of(typed: str | None, reading: ReadingOptions) -> str:
 
     if typed is not None:
         return typed
-    if reading.file in (None, "-") or "://" in reading.file:
+    source = reading.source
+    if not isinstance(source, str) or source == "-" or "://" in source:
         return TITLE  # an address may hold a password
-    return f"{TITLE}: {Path(reading.file).name}"
+    return f"{TITLE}: {Path(source).name}"
 
 
 def _beside(path: Path, name: str) -> Path:

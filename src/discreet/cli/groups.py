@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
 from . import options as given
 from .adding import check_place
-from .input import given_input
 from .output import check, emit
 from .progress import ProgressBar
 
@@ -48,7 +48,14 @@ class ReadingOptions:
         """Return the file if it holds patterns or rules instead of data."""
         from ..results.files import holds_result
 
-        return self.file if self.file is not None and holds_result(self.file) else None
+        source = self.source
+        return source if isinstance(source, str) and holds_result(source) else None
+
+    @property
+    def source(self) -> str | list[Path] | None:
+        """What to read: the one that was given, or several files, as a shell makes of a pattern without quotes."""
+        files = self.file or []
+        return [Path(file) for file in files] if len(files) > 1 else next(iter(files), None)
 
     def is_plain(self) -> bool:
         """Say whether nothing but the file was given."""
@@ -65,10 +72,10 @@ class ReadingOptions:
         """Read the data, with segments `by` a column; with `otherwise`, rows that may repeat a person are refused."""
         from ..baskets.read import read, read_people
 
-        if self.file is None and self.query is None:
+        if self.source is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
         self.start()
-        with given_input(self.file, self.input_format) as file, ProgressBar("reading") as bar:
+        with ProgressBar("reading") as bar:
             options: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
@@ -85,7 +92,9 @@ class ReadingOptions:
                 "progress": bar,
                 **self.beside(),
             }
-            return read(file, **options) if otherwise is None else read_people(file, otherwise=otherwise, **options)
+            if otherwise is None:
+                return read(self.source, **options)
+            return read_people(self.source, otherwise=otherwise, **options)
 
 
 @dataclass(frozen=True)

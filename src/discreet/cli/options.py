@@ -24,13 +24,13 @@ PageFormat: TypeAlias = Literal["table", "json"]
 
 
 File = Annotated[
-    str | None,
+    list[str] | None,
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="The data: .dat .txt .csv .tsv .jsonl .parquet (also .gz .xz .zst), .xlsx, several as 'sales-*.csv', - "
-        "for standard input with --input-format, or a database such as "
-        "sqlite:///shop.db, postgresql://host/shop or shop.duckdb with --query.",
+        help="The data: .dat .txt .csv .tsv .jsonl .parquet .feather (also .gz .bz2 .xz .zst .zip) or .xlsx. Several "
+        "files, a folder or 'sales-*.csv' are one table. With --input-format, - is standard input. With --query, a "
+        "database: sqlite:///shop.db, postgresql://host/shop, shop.duckdb.",
     ),
 ]
 Person = Annotated[

@@ -7,6 +7,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .terminal import quiet
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -65,7 +67,7 @@ class ProgressBar:
             self._progress.start()
 
     def __enter__(self) -> ProgressBar:
-        if sys.stderr is not None and sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty() and not quiet():
             self._timer.start()
         return self
 

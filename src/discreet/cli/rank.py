@@ -15,6 +15,7 @@ from .numbers import whole
 from .parsing import public_list
 from .release import paying_ledger, user
 from .run import Interrupted
+from .signals import lift_limit
 from .terminal import console, say
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def rank(
             "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
             "is really meant, say so with --really."
         )
+    lift_limit()
     try:
         made = choose(
             table,

@@ -19,6 +19,7 @@ from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, public_list, typed
 from .progress import ProgressBar
+from .signals import lift_limit
 from .terminal import at_terminal, console, say
 
 if TYPE_CHECKING:
@@ -293,6 +294,7 @@ def _answer(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying, deliv
     from ..publish import answer
 
     account = paying.account()
+    lift_limit()
     with delivery.guarded():
         with ProgressBar("releasing") as bar:
             done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)

@@ -1,7 +1,7 @@
 """Start the command line and turn everything that goes wrong into one clear line and an exit status.
 
-0: done. 1: the data, a value or a file is not usable. 2: the command line cannot be parsed. 130, 143, 129: interrupted
-by SIGINT, SIGTERM or SIGHUP.
+0: done. 1: the data, a value or a file is not usable. 2: the command line cannot be parsed. 124: stopped by --timeout.
+130, 143, 129: interrupted by SIGINT, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from ..errors import DiscreetError
 from ..wording import printable
-from .signals import Signals
+from .signals import TIMED_OUT, Signals
 
 _LINES = "\n"  # some messages have several
 _INTERRUPTED = "interrupted; no result was written."
@@ -42,7 +42,7 @@ def run(signals: Signals) -> None:
             codecs.register_error("discreet", _escaped)
             sys.stdout.reconfigure(errors="discreet")
         sweep_folders()
-        app()
+        app(obj=signals)
     except DiscreetError as error:
         _fail(error.message.typed)
     except Interrupted as told:
@@ -87,6 +87,8 @@ def _fail(message: str) -> NoReturn:
 def _stop(message: str, signals: Signals) -> NoReturn:
     """Say what became of the work, and end at once: nothing waits for threads that still compile or count."""
     signals.answer(signal.SIG_IGN)
+    if signals.seconds is not None and signals.status == TIMED_OUT:
+        message = message.replace("interrupted", f"stopped after {signals.seconds:g} seconds (--timeout)", 1)
     _tell(message)
     if signals.heard is None:  # nobody sent a signal: whoever raised the interrupt may go on
         _let_go()

@@ -10,6 +10,7 @@ import typer
 from .adding import HandingOver
 from .groups import grouped
 from .numbers import whole
+from .signals import lift_limit
 from .terminal import say
 
 app = typer.Typer()
@@ -69,6 +70,7 @@ def serve(
     """
     from ..collector.serving import serve as run
 
+    lift_limit()
     adder = handing.adder(directory)
     served = False
 

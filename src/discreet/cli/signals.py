@@ -3,6 +3,9 @@
 By default SIGTERM and SIGHUP end a process on the spot, with neither. Only the command line listens, while it runs: a
 library leaves signals to the program that uses it. What is ignored, as under nohup, stays ignored.
 
+A time limit is one signal more, SIGALRM. From the moment that something is paid for it is lifted: how long a release
+takes depends on the data, and whether there is one must not.
+
 Nothing heavy is imported here: until it is there, an interrupt is a traceback.
 """
 
@@ -16,8 +19,23 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_ALARM: int | None = getattr(signal, "SIGALRM", None)
+TIMED_OUT = 124  # as `timeout` has it
 _BURST = 1.0  # seconds: systems and shells send several at once, and clearing away must not be interrupted by them
 _AGAIN = 0.05  # seconds until an interrupt that was lost is sent once more
+
+
+def lift_limit() -> None:
+    """Let what follows take as long as it takes, whatever limit was set."""
+    if _ALARM is not None and threading.current_thread() is threading.main_thread():
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        # One that has come already, and is not heard yet, must not be either: then Python asks this.
+        if callable(signal.getsignal(_ALARM)):
+            signal.signal(_ALARM, _unheard)
+
+
+def _unheard(number: int, frame: FrameType | None) -> None:
+    """Hear nothing."""
 
 
 class Signals:
@@ -28,11 +46,24 @@ class Signals:
         self._last = float("-inf")
         self._before: dict[int, Any] = {}
         self._hook = sys.unraisablehook
+        self.seconds: float | None = None
 
     @property
     def status(self) -> int:
-        """The exit status, as shells have it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
+        """The exit status, as shells have it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP, 124 for a time limit."""
+        if self.heard is not None and self.heard == _ALARM:
+            return TIMED_OUT
         return 128 + (self.heard or signal.SIGINT)
+
+    def limit(self, seconds: float) -> bool:
+        """Interrupt after so long; return whether this system can."""
+        if _ALARM is None or threading.current_thread() is not threading.main_thread():
+            return False
+        before = signal.signal(_ALARM, self._hear)
+        self._before.setdefault(_ALARM, before)
+        self.seconds = seconds
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        return True
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
@@ -47,6 +78,7 @@ class Signals:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         sys.unraisablehook = self._hook
+        lift_limit()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -5,6 +5,7 @@ Results in JSON, CSV and Parquet do not pass here: they are data, and go out as 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -17,15 +18,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+def quiet() -> bool:
+    """Say whether --quiet was given: the log then has errors alone, and so has all that is said beside a result."""
+    return logging.getLogger().level >= logging.ERROR
+
+
 def say(text: object = "", *, err: bool = False) -> None:
-    """Write lines to standard output, or to standard error."""
+    """Write lines to standard output, or to standard error unless it was asked to be quiet."""
+    if err and quiet():
+        return
     typer.echo(printable(str(text), keep="\n"), err=err)
 
 
 def at_terminal() -> bool:
     """Say whether a person sits where standard error goes: a notebook and a build keep what a terminal would lose."""
     kept = any(os.environ.get(name) for name in ("JPY_PARENT_PID", "JPY_SESSION_NAME", "CI"))
-    return sys.stderr is not None and sys.stderr.isatty() and not kept
+    return sys.stderr is not None and sys.stderr.isatty() and not kept and not quiet()
 
 
 def console(*, stderr: bool = False, highlight: bool = False) -> Console:

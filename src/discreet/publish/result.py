@@ -101,6 +101,10 @@ class Release:
     def _repr_html_(self) -> str:
         return self.patterns._repr_html_()
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the patterns to whoever speaks Arrow, as :class:`Patterns` do."""
+        return self.patterns.__arrow_c_stream__(requested_schema)
+
     @property
     def people(self) -> int:
         """The number of people: public, or with noise; then `patterns.people_within` is its interval."""

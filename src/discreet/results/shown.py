@@ -40,6 +40,10 @@ class Shown(ABC):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table."""
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow: polars, pyarrow, DuckDB, pandas."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_polars(self) -> pl.DataFrame:
         """Return the table of :meth:`to_arrow` as a polars frame."""
         frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())

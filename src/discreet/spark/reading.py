@@ -23,6 +23,7 @@ from ..baskets.build import Labels, Rows, finish, parse_labels, sort_labels
 from ..baskets.call import Call
 from ..baskets.columns import Column, Table
 from ..baskets.core import Codes, Offsets, Segments, Vocabulary, starts
+from ..baskets.frames import is_spark_frame
 from ..baskets.recoding import MOST_ITEMS
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..kernels.truncate import keep_some
@@ -51,11 +52,6 @@ class _Chosen:
     name: str
     sql: Any
     type: str
-
-
-def is_spark_frame(source: Any) -> bool:
-    """Say whether something is a data frame of Spark: by its type, as a frame answers to every name."""
-    return type(source).__module__.startswith("pyspark.sql")
 
 
 def read_frame(source: Any, call: Call, max_items: int | None, seed: int | None) -> SparkBaskets:

@@ -144,6 +144,10 @@ class Outcome:
     def _repr_html_(self) -> str:
         return self.found._repr_html_()
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand what was found to whoever speaks Arrow, as :class:`Patterns` do."""
+        return self.found.__arrow_c_stream__(requested_schema)
+
     @property
     def found(self) -> Patterns | Rules:
         """What was looked for: the relations where the protocol is about relations, otherwise the patterns."""

@@ -1,0 +1,69 @@
+"""What a source is, its type tells: nothing that answers to every name is taken for something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.baskets.frames import arrow_stream, has, is_spark_frame
+from discreet.errors import MisuseError
+
+
+class Agreeable:
+    """Answers to every name, as a frame of Spark Connect does: each might be a column."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self
+
+
+def test_an_answer_to_every_name_says_nothing() -> None:
+    source = Agreeable()
+    assert hasattr(source, "tocsr")
+    assert not has(source, "tocsr")
+    assert arrow_stream(source, []) is None
+    with pytest.raises(MisuseError, match="Cannot read baskets from Agreeable: give a path"):
+        discreet.read(source)
+
+
+def test_a_frame_of_spark_connect_goes_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = type("DataFrame", (Agreeable,), {"__module__": "pyspark.sql.connect.dataframe"})
+    derived = type("Wrapped", (frame,), {"__module__": "elsewhere"})
+    asked = []
+
+    def read_frame(source: Any, *_: Any) -> discreet.Baskets:
+        asked.append(type(source))
+        return discreet.read([{"tea"}])
+
+    monkeypatch.setattr("discreet.spark.reading.read_frame", read_frame)
+    for kind in (frame, derived):
+        assert discreet.read(kind(), person="person", item="item").people == 1
+    assert asked == [frame, derived]
+    assert not is_spark_frame(type("Frame", (Agreeable,), {"__module__": "pyspark.sqlframe"})())
+
+
+def test_baskets_in_a_notebook() -> None:
+    rows = [[7, "<b>tea", "a"], [7, "milk", "a"], [7, "milk", "a"], [3, None, "z"]]
+    table = [dict(zip(("who", "what", "<i>where"), row, strict=True)) for row in rows]
+    shown = discreet.read(pa.Table.from_pylist(table), person="who", item="what", by="<i>where")._repr_html_()
+    for name, value in {
+        "people": "2",
+        "items": "2",
+        "items per basket, mean": "1.00",
+        "median": "1",
+        "largest": "2",
+        "empty baskets": "1",
+        "repeats merged": "1",
+        "segments (&lt;i&gt;where)": "2",
+    }.items():
+        assert f">{name}</th>" in shown
+        assert f">{value}</td>" in shown
+    assert "tea" not in shown
+    assert "color" not in shown  # so it is read on a dark page too
+    assert "not private" in shown
+
+
+def test_the_view_has_order_and_pairs() -> None:
+    assert "2 events" in discreet.read([["tea", "milk"]], ordered=True)._repr_html_()

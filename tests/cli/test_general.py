@@ -1,0 +1,117 @@
+"""What every command takes, before its name and after it: how much is said, and for how long it may run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from discreet.cli.app import app
+from running import DISCREET, plain, run
+
+RELEASE = ["release", "a.dat", "--top", "1", "--epsilon", "1", "--items", "public"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.dat").write_text("tea milk tea\n" * 50)
+    (tmp_path / "a.csv").write_text("label,score\ntea,3\nmilk,1\n")
+    return tmp_path
+
+
+def leaves(command: Any) -> list[Any]:
+    inner = getattr(command, "commands", {})
+    return [leaf for one in inner.values() for leaf in leaves(one)] if inner else [command]
+
+
+def test_every_command_has_them() -> None:
+    commands = leaves(get_command(app))
+    assert len(commands) > 20
+    for command in commands:
+        options = {option for each in command.params for option in each.opts}
+        wanted = {"-v", "--verbose", "-q", "--quiet"} | ({"--timeout"} if command.name != "serve" else set())
+        assert wanted <= options, command.name
+        assert (command.name == "serve") == ("--timeout" not in options)
+
+
+@pytest.mark.parametrize("words", [["-v", "mine"], ["mine", "-v"], ["mine", "--verbose"], ["--verbose", "mine"]])
+def test_verbose_before_the_command_and_after_it(folder: Path, words: list[str]) -> None:
+    done = run(*words, "a.dat", "--top", "1", cwd=folder)
+    assert done.stderr == "discreet: a.dat: merged 50 repeats of an item in a basket.\n"
+
+
+@pytest.mark.parametrize("words", [["-q", "mine"], ["mine", "--quiet"]])
+def test_quiet_leaves_the_result_and_what_went_wrong(folder: Path, words: list[str]) -> None:
+    done = run(*words, "a.dat", "--top", "1", "-o", "b.csv", cwd=folder, terminal=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (folder / "b.csv").exists()
+    assert "written to" in run("mine", "a.dat", "--top", "1", "-o", "b.csv", cwd=folder).stderr
+    done = run(*words, "b.dat", "--top", "1", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "discreet: There is no file b.dat.\n")
+    done = run(*words, "a.dat", "--top", "1", "--format", "json", cwd=folder)
+    assert len(json.loads(done.stdout)["patterns"]) == 1
+
+
+def test_quiet_and_verbose_contradict_each_other(folder: Path) -> None:
+    for words in (["-q", "mine", "-v"], ["mine", "-v", "-q"]):
+        done = run(*words, "a.dat", "--top", "1", cwd=folder)
+        assert done.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
+
+
+def test_a_command_is_stopped_when_its_time_is_over(folder: Path) -> None:
+    """It waits for standard input, which never ends: in a process, as the last thing it does is to leave."""
+    for words in (["mine", "-", "--timeout", "1.5"], ["--timeout", "1.5", "mine", "-"]):
+        typed = [DISCREET, *words, "--input-format", "fimi", "--top", "1", "-o", "b.csv"]
+        with subprocess.Popen(
+            typed, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=plain(TMPDIR=str(folder))
+        ) as process:
+            assert process.wait(60) == 124
+            assert process.stderr is not None
+            told = process.stderr.read()
+        assert told == "discreet: stopped after 1.5 seconds (--timeout); no result was written.\n"
+        assert not list(folder.glob("b.csv*"))
+        assert not list(folder.glob("discreet-*"))
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "1e9"])
+def test_limits_that_are_none(folder: Path, given: str) -> None:
+    done = run("mine", "a.dat", "--top", "1", f"--timeout={given}", cwd=folder)
+    assert done.returncode == 2
+    assert "it is a number of seconds over 0" in done.stderr
+
+
+RANK = ["rank", "a.csv", "--label", "label", "--score", "score", "--top", "1", "--epsilon", "1"]
+RANK += ["--sensitivity", "1", "--labels", "public"]
+
+
+@pytest.mark.parametrize(
+    ("words", "pays"), [(RELEASE, "discreet.publish.answer"), (RANK, "discreet.publish.ranking.rank")]
+)
+def test_from_paying_on_there_is_no_limit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], pays: str
+) -> None:
+    """How long it takes depends on the data, and nothing that is seen may but what was paid for."""
+    module, _, name = pays.rpartition(".")
+    __import__(module)
+    carried_out: Callable[..., Any] = getattr(sys.modules[module], name)
+    left: list[float] = []
+
+    def watched(*given: Any, **options: Any) -> Any:
+        left.append(signal.getitimer(signal.ITIMER_REAL)[0])
+        signal.raise_signal(signal.SIGALRM)  # one that had come by then
+        return carried_out(*given, **options)
+
+    monkeypatch.setattr(pays, watched)
+    done = run(*words, "--timeout", "500", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert left == [0.0]
+    before = run("mine", "a.dat", "--top", "1", "--timeout", "500", cwd=folder)
+    assert before.returncode == 0
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
