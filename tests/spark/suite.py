@@ -35,7 +35,7 @@ from discreet.exact.query import (
     Kth,
     KthClipped,
     Largest,
-    People,
+    HowMany,
     Query,
     Sizes,
     Supports,
@@ -99,7 +99,7 @@ def questions(seed: int, items: int) -> list[Query]:
     single = Itemsets.of(np.array([item], np.int32) for item in range(items))
     scores = np.arange(1, len(pairs) + 1, dtype=np.int64)
     return [
-        People(),
+        HowMany(),
         Sizes(4),
         Supports(sets),
         Supports(sets, Truncation(2, 2**63 + 11)),
