@@ -56,8 +56,8 @@ def test_nor_on_how_items_are_numbered(person, most, key):
 
 
 def test_any_choice_is_as_likely_as_any_other():
-    # 6,000 keys, 10 choices of 2 out of 5 baskets, two of which are equal: chi-squared with 9 degrees of freedom is over
-    # 33.7 in one of 10,000 tries; the keys are fixed.
+    # 6,000 keys, 10 choices of 2 out of 5 baskets, two of which are equal: chi-squared with 9 degrees of freedom is
+    # over 33.7 in one of 10,000 tries; the keys are fixed.
     person = [[frozenset({0}), frozenset({0}), frozenset({1}), frozenset({2, 3}), frozenset()]]
     expected = Counter(tuple(sorted(map(tuple, map(sorted, pair)))) for pair in combinations(person[0], 2))
     keys = np.random.default_rng(7).integers(0, 2**63, 6_000)

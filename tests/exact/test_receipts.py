@@ -93,7 +93,9 @@ def test_one_person_moves_the_answer_by_no_more_than_the_query_says(query):
             change = np.abs(one - other)
             assert change.sum() <= said.l1_replace
             assert (change**2).sum() <= said.squared_l2_replace
-    if isinstance(query, HowMany | BasketsEach | Sizes | Cells) or (isinstance(query, Supports) and not query.truncation):
+    if isinstance(query, HowMany | BasketsEach | Sizes | Cells) or (
+        isinstance(query, Supports) and not query.truncation
+    ):
         assert furthest.tolist() == [said.l1, said.squared_l2, said.linf]  # no noise is wasted
 
 

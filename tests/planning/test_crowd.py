@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Kth, Largest, HowMany, Sizes, Supports
+from discreet.exact.query import HowMany, Kth, Largest, Sizes, Supports
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which

@@ -12,7 +12,7 @@ import pytest
 import strategies
 from discreet import MisuseError
 from discreet.checks import LARGEST
-from discreet.exact.query import Cells, Clipped, Held, Kth, Largest, HowMany, Sizes, Supports, Truncation
+from discreet.exact.query import Cells, Clipped, Held, HowMany, Kth, Largest, Sizes, Supports, Truncation
 from discreet.exact.universe import Universe
 from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList, unsealed
 from discreet.results.itemsets import Itemsets
