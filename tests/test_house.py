@@ -100,7 +100,7 @@ def test_queries_are_defined_where_their_sensitivity_is_read():
     # An engine answers a query and whatever derives from it: so these are all there are.
     homes = {"exact/query.py", "curator/steps/truncation.py", "publish/ranking.py"}
     kinds = {"Query", "BasketQuery", "Supports", "Held", "Clipped", "Cells", "Kth", "KthClipped", "Largest", "Sizes"}
-    kinds |= {"HowMany", "BasketsEach"}
+    kinds |= {"BasketCount", "BasketsEach"}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and kinds & {getattr(base, "id", "") for base in node.bases}:

@@ -20,12 +20,12 @@ from discreet.exact import search
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import (
     PARTS,
+    BasketCount,
     BasketQuery,
     BasketsEach,
     Cells,
     Clipped,
     Held,
-    HowMany,
     Kth,
     KthClipped,
     Largest,
@@ -63,7 +63,7 @@ MIXED = column([one for one in SUBSETS if 1 <= len(one) <= 3])
 def queries() -> list[Query]:
     scores = np.arange(len(PAIRS), dtype=np.int64)
     return [
-        HowMany(),
+        BasketCount(),
         BasketsEach((1, 2)),
         Sizes(1),
         Sizes(2),
@@ -178,7 +178,7 @@ def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
 @given(people=baskets_of)
 def test_sizes_supports_and_cells(people):
     asked = engine(people)
-    assert asked.answer(HowMany()).tolist() == [len(people)]
+    assert asked.answer(BasketCount()).tolist() == [len(people)]
     sizes = [min(len(basket), 2) for basket in people]
     assert asked.answer(Sizes(2)).tolist() == [sizes.count(0), sizes.count(1), sizes.count(2)]
     known = counts(people, 2, 2)

@@ -15,11 +15,11 @@ from discreet.baskets.core import starts
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import (
     PARTS,
+    BasketCount,
     BasketsEach,
     Cells,
     Clipped,
     Held,
-    HowMany,
     Kth,
     KthClipped,
     Largest,
@@ -51,7 +51,7 @@ def engine(people) -> LocalEngine:
 SINGLE, MIXED = Itemsets.singles(ITEMS), column(SUBSETS[1:])
 PAIRS = column([one for one in SUBSETS if len(one) == 2])
 QUERIES = [
-    HowMany(),
+    BasketCount(),
     BasketsEach((1, 2, 3)),
     Sizes(2),
     Supports(MIXED),
@@ -93,7 +93,7 @@ def test_one_person_moves_the_answer_by_no_more_than_the_query_says(query):
             change = np.abs(one - other)
             assert change.sum() <= said.l1_replace
             assert (change**2).sum() <= said.squared_l2_replace
-    if isinstance(query, HowMany | BasketsEach | Sizes | Cells) or (
+    if isinstance(query, BasketCount | BasketsEach | Sizes | Cells) or (
         isinstance(query, Supports) and not query.truncation
     ):
         assert furthest.tolist() == [said.l1, said.squared_l2, said.linf]  # no noise is wasted
@@ -111,7 +111,7 @@ def test_a_clipped_person_costs_what_one_basket_costs():
 def test_answers(people, total, root):
     asked, sets = engine(people), SUBSETS[1:]
     rows = [basket for person in people for basket in person]
-    assert asked.answer(HowMany()).tolist() == [len(rows)]
+    assert asked.answer(BasketCount()).tolist() == [len(rows)]
     each = [len(person) for person in people]
     assert asked.answer(BasketsEach((1, 3))).tolist() == [sum(many < 3 for many in each), each.count(3)]
     assert asked.answer(Supports(MIXED)).tolist() == [sum(one <= row for row in rows) for one in sets]

@@ -15,7 +15,7 @@ from discreet.baskets.core import starts
 from discreet.curator.mechanisms.clipped import ClippedCounting
 from discreet.curator.mechanisms.count import Count
 from discreet.curator.mechanisms.threshold import Threshold
-from discreet.exact.query import HowMany
+from discreet.exact.query import BasketCount
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.ledger.fingerprint import HashedRows
 from discreet.privacy.meter import Meter, Noisy
@@ -263,7 +263,7 @@ class TestCaps:
         # What counts baskets would get noise as if one person had all there are.
         meter = Meter(Budget.of(1), Neighbours.ADD_REMOVE, SimulationSource(7))
         with pytest.raises(AssertionError, match="as many baskets of a person as the data have"):
-            meter.count("x", SealedEngine(None, max_baskets=2), HowMany(), Fraction(1))  # type: ignore[arg-type]
+            meter.count("x", SealedEngine(None, max_baskets=2), BasketCount(), Fraction(1))  # type: ignore[arg-type]
 
 
 class TestPrivacy:

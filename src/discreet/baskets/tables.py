@@ -160,7 +160,8 @@ def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
         # The event is left out; the person who had it is there all the same.
         events.work.run(name, f"UPDATE events SET item0 = NULL WHERE {late}")  # noqa: S608
     if missing := persons + baskets + times:
-        log.info("%s: left out %s without a person, a basket or a time.", name, number_of(missing, "row"))
+        needed = "a person, a basket" if events.basket is not None else "a person"
+        log.info("%s: left out %s without %s or a time.", name, number_of(missing, "row"), needed)
 
 
 def _check_text(work: Workspace, name: str, table: str, column: str) -> None:

@@ -26,11 +26,11 @@ from ..results.itemsets import Itemsets
 from .clipping import Family, counted_from
 from .query import (
     LOOKED_AT,
+    BasketCount,
     BasketsEach,
     Cells,
     Clipped,
     Held,
-    HowMany,
     Kth,
     KthClipped,
     Largest,
@@ -183,7 +183,7 @@ class LocalEngine(ExactEngine):
     def total(self, query: Query) -> I64:
         """Return the vector of a query that is a sum over people."""
         match query:
-            case HowMany():
+            case BasketCount():
                 return np.array([len(self.baskets)], np.int64)
             case BasketsEach(edges):
                 owners = self.baskets.owners

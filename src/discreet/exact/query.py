@@ -109,7 +109,7 @@ class BasketQuery(Query):
 
 
 @dataclass(frozen=True)
-class HowMany(BasketQuery):
+class BasketCount(BasketQuery):
     """How many baskets there are: as many as people, where everyone has one."""
 
     @property

@@ -13,7 +13,7 @@ from math import hypot, sqrt
 import numpy as np
 
 from ..curator.steps.clipped_counting import DIFFERING, Histogram, cleaned
-from ..exact.query import BasketsEach, HowMany
+from ..exact.query import BasketCount, BasketsEach
 from ..privacy.meter import Meter, Noisy
 from ..wording import number_of
 
@@ -35,7 +35,7 @@ def choose_cap(noisy: Noisy, meter: Meter) -> int:
     total = float((seen.people * seen.held).sum())
     if not total > 0:
         return 1
-    unit = sqrt(meter.scale_for(HowMany(), USUAL_SHARE, 1)[1])
+    unit = sqrt(meter.scale_for(BasketCount(), USUAL_SHARE, 1)[1])
     errors = []
     for cap in CAPS:
         kept = float((seen.people * np.minimum(seen.held, cap)).sum())
@@ -43,7 +43,7 @@ def choose_cap(noisy: Noisy, meter: Meter) -> int:
     return CAPS[int(np.argmin(errors))]
 
 
-def told(most: int, chosen: bool) -> str:
+def cap_told(most: int, chosen: bool) -> str:
     """Say how many baskets take part, and what counts are of."""
     how = "A number chosen with noise" if chosen else "As was asked"
     return (

@@ -15,7 +15,7 @@ from ..checks import LARGEST, UNBOUNDED
 from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
 from ..exact.engine import Engine, engine_of
-from ..exact.query import HowMany
+from ..exact.query import BasketCount
 from ..exact.universe import Universe
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
@@ -25,7 +25,7 @@ from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
 from ..results.show import NOTHING
 from ..wording import number_of
-from .basket_cap import choose_cap, each_query, told
+from .basket_cap import cap_told, choose_cap, each_query
 from .job import BASKETS, FINDABLE, FINDING, HOW_MANY_EACH, PEOPLE, PREFIX, Job
 from .result import Release
 
@@ -46,7 +46,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of)
     within: tuple[int, int] | None = None
     if people is None:
         everyone = SealedEngine(engine(baskets), max_baskets=most)
-        noisy = meter.count(job.counting, everyone, HowMany(), PEOPLE)
+        noisy = meter.count(job.counting, everyone, BasketCount(), PEOPLE)
         counted, margin = int(noisy.values[0]), noisy.margin()
         people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
     inner = baskets
@@ -61,7 +61,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of)
     alone: tuple[float, int] | None = None
     if job.counted:
         holding = SealedEngine(engine(inner), max_baskets=most)
-        one = meter.count("counting the items every pattern has", holding, HowMany(), PREFIX)
+        one = meter.count("counting the items every pattern has", holding, BasketCount(), PREFIX)
         alone = float(one.values[0]), one.margin()
     asked = replace(job.asked(len(back), people), people_margin=margin)
     if alone is not None:
@@ -105,7 +105,7 @@ def _capped(job: Job, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[An
         uncapped = SealedEngine(engine(job.baskets), max_baskets=LARGEST)
         most = choose_cap(meter.count(HOW_MANY_EACH, uncapped, each_query(), BASKETS), meter)
     meter.max_baskets = most
-    return job.baskets.capped(most, meter.secret()), [told(most, job.max_baskets is None)]
+    return job.baskets.capped(most, meter.secret()), [cap_told(most, job.max_baskets is None)]
 
 
 def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:

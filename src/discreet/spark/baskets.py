@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
-from ..exact.query import HowMany, Truncation
+from ..exact.query import BasketCount, Truncation
 from .blocks import Block, Numbered, joined, read_blocks
 from .session import FORGOTTEN, Cluster
 from .sums import Result, put_together, slot_here
@@ -120,7 +120,7 @@ class SparkBaskets(RemoteBaskets):
 
     @cached_property
     def _people(self) -> int:
-        return int(self.engine().total(HowMany())[0])
+        return int(self.engine().total(BasketCount())[0])
 
     @property
     def filtered(self) -> bool:

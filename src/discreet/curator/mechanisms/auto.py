@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf, log2, sqrt
 from typing import ClassVar
 
-from ...exact.query import PARTS, Clipped, HowMany, Kth, KthClipped
+from ...exact.query import PARTS, BasketCount, Clipped, Kth, KthClipped
 from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
@@ -117,7 +117,7 @@ class Auto(Mechanism):
             return _told(how.run(engine, task, meter), how, why, {})
         share = dict(self.plan(task))[RANK if task.top is None else LAST]
         if not task.counted:
-            among = meter.count(AMONG, engine, HowMany(), WHOM)
+            among = meter.count(AMONG, engine, BasketCount(), WHOM)
             people = max(0, int(among.values[0]))
             task = replace(task, people=people, people_margin=among.margin(), counted=True)
         if task.top is not None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...checks import is_whole
 from ...errors import MisuseError, told
-from ...exact.query import HowMany, Kth, Supports
+from ...exact.query import BasketCount, Kth, Supports
 from ...exact.universe import Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import CONFIDENCE, Meter
@@ -219,7 +219,7 @@ class ClippedCounting(Mechanism):
         longest = min(task.longest, task.items, LONGEST)
         budget = meter.left if known.items is None else meter.left / (1 - ITEMS)
         longer = LONGER * budget
-        clear = mark / sqrt(meter.scale(HowMany(), PAIRS * budget)[1])
+        clear = mark / sqrt(meter.scale(BasketCount(), PAIRS * budget)[1])
         sets = rows(np.arange(task.items, dtype=np.int32)[:, None])
         items = 0
         levels = ClippedLevels([], [], [])

@@ -116,8 +116,8 @@ class Threshold(Mechanism):
             return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
         # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
         notes.append(
-            f"Counts are of the cut baskets: whole, more {task.unit} may hold a pattern, how many is not known. So an "
-            "interval reaches up to all of them."
+            f"Counts are of the cut baskets: in whole baskets a pattern is held by more {task.unit}, how many is not "
+            "known. So an interval reaches up to all of them."
         )
         return Found(
             itemsets=itemsets,
