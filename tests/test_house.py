@@ -99,7 +99,8 @@ def test_nobody_but_the_meter_and_the_audit_opens_a_seal():
 def test_queries_are_defined_where_their_sensitivity_is_read():
     # An engine answers a query and whatever derives from it: so these are all there are.
     homes = {"exact/query.py", "curator/steps/truncation.py", "publish/ranking.py"}
-    kinds = {"Query", "Supports", "Held", "Clipped", "Cells", "Kth", "KthClipped", "Largest", "Sizes", "People"}
+    kinds = {"Query", "BasketQuery", "Supports", "Held", "Clipped", "Cells", "Kth", "KthClipped", "Largest", "Sizes"}
+    kinds |= {"BasketCount", "BasketsEach"}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and kinds & {getattr(base, "id", "") for base in node.bases}:

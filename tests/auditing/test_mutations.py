@@ -92,7 +92,7 @@ def by_test(path: str, name: str, *given: Any) -> Callable[[], str]:
 
 def wrong_relation(patch: Patch) -> None:
     right = meters.moves
-    patch.setattr(meters, "moves", lambda query, neighbours: right(query, ADDED))
+    patch.setattr(meters, "moves", lambda query, neighbours, baskets=1: right(query, ADDED, baskets))
 
 
 def silent(patch: Patch) -> None:

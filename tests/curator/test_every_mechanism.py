@@ -315,9 +315,9 @@ class Drawing(Meter):
         noisy = super().count(what, engine, query, share)
         law, size = self.drawn.pop()
         if law == "laplace":
-            self._cost(what, (query.l1_sensitivity if self._swap() == 1 else query.l1_sensitivity_replace) / size)
+            self._cost(what, (query.sensitivity().l1 if self._swap() == 1 else query.sensitivity().l1_replace) / size)
         else:
-            squared = query.squared_l2_sensitivity if self._swap() == 1 else query.squared_l2_sensitivity_replace
+            squared = query.sensitivity().squared_l2 if self._swap() == 1 else query.sensitivity().squared_l2_replace
             self.costs.append((what, None, Fraction(squared) / (2 * size)))
         return noisy
 

@@ -20,13 +20,15 @@ from discreet.exact import search
 from discreet.exact.engine import LocalEngine
 from discreet.exact.query import (
     PARTS,
+    BasketCount,
+    BasketQuery,
+    BasketsEach,
     Cells,
     Clipped,
     Held,
     Kth,
     KthClipped,
     Largest,
-    People,
     Query,
     Sizes,
     Supports,
@@ -61,7 +63,8 @@ MIXED = column([one for one in SUBSETS if 1 <= len(one) <= 3])
 def queries() -> list[Query]:
     scores = np.arange(len(PAIRS), dtype=np.int64)
     return [
-        People(),
+        BasketCount(),
+        BasketsEach((1, 2)),
         Sizes(1),
         Sizes(2),
         Sizes(9),
@@ -95,8 +98,8 @@ def test_one_person_changes_the_answer_by_no_more_than_the_query_says(query):
         for basket in SUBSETS[::3]:
             change = engine([*people, basket]).answer(query) - before
             assert (change >= 0).all()
-            assert change.sum() <= query.l1_sensitivity
-            assert (change**2).sum() <= query.squared_l2_sensitivity
+            assert change.sum() <= query.sensitivity().l1
+            assert (change**2).sum() <= query.sensitivity().squared_l2
 
 
 @pytest.mark.parametrize("query", queries(), ids=lambda query: type(query).__name__)
@@ -106,12 +109,13 @@ def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_q
         answers = [engine([*people, basket]).answer(query) for basket in SUBSETS]
         for one, other in combinations(answers, 2):
             change = np.abs(one - other)
-            assert change.max() <= query.linf_sensitivity
-            assert change.sum() <= query.l1_sensitivity_replace <= 2 * query.l1_sensitivity
-            assert (change**2).sum() <= query.squared_l2_sensitivity_replace <= 2 * query.squared_l2_sensitivity
+            said = query.sensitivity()
+            assert change.max() <= said.linf
+            assert change.sum() <= said.l1_replace <= 2 * said.l1
+            assert (change**2).sum() <= said.squared_l2_replace <= 2 * said.squared_l2
             furthest = max(furthest, int(change.sum()))
     if isinstance(query, Sizes | Held | Cells) or (isinstance(query, Supports) and query.truncation is None):
-        assert furthest == query.l1_sensitivity_replace  # no noise is wasted
+        assert furthest == query.sensitivity().l1_replace  # no noise is wasted
 
 
 @given(people=baskets_of, k=st.integers(1, 17), least=st.integers(1, 3), more=st.integers(0, 2))
@@ -174,7 +178,7 @@ def test_what_is_listed_of_long_itemsets_only(people, bound, limit, looked_at):
 @given(people=baskets_of)
 def test_sizes_supports_and_cells(people):
     asked = engine(people)
-    assert asked.answer(People()).tolist() == [len(people)]
+    assert asked.answer(BasketCount()).tolist() == [len(people)]
     sizes = [min(len(basket), 2) for basket in people]
     assert asked.answer(Sizes(2)).tolist() == [sizes.count(0), sizes.count(1), sizes.count(2)]
     known = counts(people, 2, 2)
@@ -304,7 +308,7 @@ def test_too_much_to_mine_is_said_without_a_number(monkeypatch):
     )
 
 
-class Unknown(Query):
+class Unknown(BasketQuery):
     cells = 1
     l1_sensitivity = 1
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
 from discreet.baskets.core import starts
-from discreet.exact.clipping import Family
+from discreet.exact.clipping import Family, counted_from
 from discreet.exact.rows import RowLayout
-from discreet.kernels.clipping import add_weights, count_members, plant
+from discreet.kernels.clipping import add_weights, count_members, load_people, plant
 from discreet.results.itemsets import Itemsets
 from naive import clipping as naive
 
@@ -37,26 +39,31 @@ def test_kernels(baskets, family, random):
     assert sorted(members[: heads[-1]][members[: heads[-1]] >= 0].tolist()) == list(range(len(family)))
     held = np.full(len(baskets), -1, np.int32)
     middle = random.randint(0, len(baskets))
-    weights = np.array([random.randint(0, 2**40) for _ in range(len(family) + 1)], np.int64)
+    weights = np.array([random.randint(0, 2**10) for _ in baskets], np.int32)
     counted = np.zeros(len(family), np.int64)
     trees = (heads, items, ends, members)
     for first, last in ((0, middle), (middle, len(baskets))):
         count_members(rows.offsets, rows.codes, first, last, *trees, held)
-        add_weights(rows.offsets, rows.codes, first, last, *trees, held, weights, counted)
+        add_weights(rows.offsets, rows.codes, first, last, *trees, weights, counted)
     assert held.tolist() == [naive.held(basket, family) for basket in baskets]
     assert counted.tolist() == naive.sums(baskets, family, weights.tolist())
+    cuts = sorted({0, len(baskets), *(random.randint(0, len(baskets)) for _ in range(3))})
+    loads = np.full(len(cuts) - 1, -1, np.int64)
+    for first, last in ((0, len(loads) // 2), (len(loads) // 2, len(loads))):
+        load_people(np.array(cuts), rows.offsets, rows.codes, first, last, *trees, len(family), loads)
+    assert loads.tolist() == [naive.squares(baskets[low:high], family) for low, high in pairwise(cuts)]
 
 
 @given(BASKETS, FAMILY)
 def test_a_family_lays_itself_out(baskets, family):
     rows = column(baskets)
-    laid = Family(RowLayout.plain(rows.offsets, rows.codes, ITEMS), column(family))
+    laid = Family(RowLayout.plain(rows.offsets, rows.codes, ITEMS), None, column(family), squares=True)
     held = [naive.held(basket, family) for basket in baskets]
-    assert laid.held.tolist() == held
-    assert laid.histogram((1, 2, 4)).tolist() == [
+    assert laid.loads.tolist() == held
+    assert counted_from((1, 2, 4), laid.loads).tolist() == [
         held.count(1),
         held.count(2) + held.count(3),
         sum(r > 3 for r in held),
     ]
-    weights = 10 ** np.arange(len(family) + 1)
-    assert laid.sums(weights).tolist() == naive.sums(baskets, family, weights.tolist())
+    weights = [7**many for many in held]
+    assert laid.sums(lambda loads: (7**loads).astype(np.int32)).tolist() == naive.sums(baskets, family, weights)

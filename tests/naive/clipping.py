@@ -13,11 +13,16 @@ def held(basket, itemsets):
 
 
 def sums(baskets, itemsets, weights):
-    """Return for each itemset what the baskets that hold it weigh; `weights` is by how many itemsets they hold."""
+    """Return for each itemset what the baskets that hold it weigh."""
     return [
-        sum(weights[held(basket, itemsets)] for basket in baskets if set(itemset) <= set(basket))
+        sum(weight for basket, weight in zip(baskets, weights, strict=True) if set(itemset) <= set(basket))
         for itemset in itemsets
     ]
+
+
+def squares(baskets, itemsets):
+    """Return the squares of how many of a person's baskets hold each of the itemsets, added up."""
+    return sum(sum(set(itemset) <= set(basket) for basket in baskets) ** 2 for itemset in itemsets)
 
 
 def weight(many, total, root):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.exact.engine import LocalEngine
-from discreet.exact.query import Kth, Largest, People, Sizes, Supports
+from discreet.exact.query import BasketCount, Kth, Largest, Sizes, Supports
 from discreet.local.device.loss import WORD
 from discreet.local.study.conversation import Ask, Who
 from discreet.local.study.questions import CandidateList, Which
@@ -131,14 +131,14 @@ def test_the_engine_answers_for_everybody():
     asked: list[str] = []
     engine, inner = ScaledEngine(there.exact, there.scale, asked), LocalEngine(there.baskets)
     pairs = Itemsets(np.array([0, 1, 3]), np.array([0, 0, 1], np.int32))
-    for query in (People(), Sizes(5), Supports(pairs), Kth(3, 1, 2)):
+    for query in (BasketCount(), Sizes(5), Supports(pairs), Kth(3, 1, 2)):
         assert engine.answer(query).tolist() == (inner.answer(query) * 10).tolist()
     assert engine.answer(Largest(1, 50)).tolist() == (inner.answer(Largest(1, 5)) * 10).tolist()
     listed = engine.above(20_000, 1, 2, 1_000)
     assert (listed.counts > listed.bound).all()
     expected = inner.above(2_000, 1, 2, 1_000)
     assert listed.counts.tolist() == (expected.counts * 10).tolist()
-    assert asked == ["People", "Sizes", "Supports", "Kth", "Largest", "above"]
+    assert asked == ["BasketCount", "Sizes", "Supports", "Kth", "Largest", "above"]
 
 
 @pytest.mark.parametrize(("oracle", "pad"), [("grr", 1), ("olh", 3), ("privset", 3), ("wheel", 3), ("oue", 1)])

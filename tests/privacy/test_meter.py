@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet import Baskets, MisuseError, Vocabulary
 from discreet.exact.engine import Listed, LocalEngine
-from discreet.exact.query import People, Sizes, Supports
+from discreet.exact.query import BasketCount, Sizes, Supports
 from discreet.exact.universe import Universe
 from discreet.privacy.budget import Budget, Neighbours, compose
 from discreet.privacy.meter import Meter, Noisy
@@ -51,7 +51,8 @@ def test_the_scale_follows_sensitivity_relation_and_share(neighbours, share):
 def test_counts_carry_noise_of_the_law_they_claim():
     counted = meter("1/2", seed=5)
     noisy = [
-        int(counted.part(Fraction(1, 4000)).count("n", NOBODY, People(), Fraction(1)).values[0]) for _ in range(4000)
+        int(counted.part(Fraction(1, 4000)).count("n", NOBODY, BasketCount(), Fraction(1)).values[0])
+        for _ in range(4000)
     ]
     q = exp(-1 / 8000)
     assert all(charge.epsilon == Fraction(1, 8000) for charge in counted.charges)
@@ -62,7 +63,7 @@ def test_counts_carry_noise_of_the_law_they_claim():
 
 def test_pure_charges_add_up_to_the_budget():
     counted = meter("1")
-    counted.count("people", NOBODY, People(), Fraction(1, 7))
+    counted.count("people", NOBODY, BasketCount(), Fraction(1, 7))
     part = counted.part(Fraction(2, 7))
     part.choose("choice", SCORES, 2, Fraction(1, 2))
     part.count("items", NOBODY, Supports(SINGLES), part.left)
@@ -77,7 +78,7 @@ def test_pure_charges_add_up_to_the_budget():
 def test_zcdp_charges_stay_within_the_budget_and_close_to_it(way, picks):
     counted = meter("1", "1e-6")
     counted.choose("choice", SCORES, picks, Fraction(1, 2), way)
-    counted.count("people", NOBODY, People(), Fraction(1, 2))
+    counted.count("people", NOBODY, BasketCount(), Fraction(1, 2))
     spent = sum(charge.rho for charge in counted.charges)
     assert counted.total * (1 - Fraction(1, 10**9)) < spent <= counted.total
     assert compose(counted.charges, Fraction("1e-6"))[0] <= 1
@@ -105,13 +106,13 @@ def test_a_choice_has_the_law_of_its_rate():
 
 def test_overspending_is_impossible():
     counted = meter()
-    counted.count("people", NOBODY, People(), Fraction(2, 3))
+    counted.count("people", NOBODY, BasketCount(), Fraction(2, 3))
     with pytest.raises(AssertionError, match="more than its budget"):
-        counted.count("people", NOBODY, People(), Fraction(1, 2))
+        counted.count("people", NOBODY, BasketCount(), Fraction(1, 2))
     with pytest.raises(AssertionError, match="more than its budget"):
         counted.part(Fraction(1, 2))
     with pytest.raises(AssertionError, match="more than its budget"):
-        counted.part(Fraction(1, 3)).count("people", NOBODY, People(), Fraction(4, 3))
+        counted.part(Fraction(1, 3)).count("people", NOBODY, BasketCount(), Fraction(4, 3))
     assert len(counted.charges) == 1
 
 
@@ -176,7 +177,7 @@ class TestFinding:
         counted = meter("1", "1e-3", discovery_delta=Fraction("5e-4"))
         assert not counted.pure
         counted.find("items", occurring(5, most=2), Fraction(1, 2))
-        counted.count("people", NOBODY, People(), Fraction(1, 2))
+        counted.count("people", NOBODY, BasketCount(), Fraction(1, 2))
         epsilon, delta = compose(counted.charges, counted.conversion)
         assert epsilon <= 1
         assert delta == Fraction("1e-3")

@@ -12,7 +12,7 @@ import pytest
 import strategies
 from discreet import MisuseError
 from discreet.checks import LARGEST
-from discreet.exact.query import Cells, Clipped, Held, Kth, Largest, People, Sizes, Supports, Truncation
+from discreet.exact.query import BasketCount, Cells, Clipped, Held, Kth, Largest, Sizes, Supports, Truncation
 from discreet.exact.universe import Universe
 from discreet.privacy.sealed import SealedAnswer, SealedEngine, SealedList, unsealed
 from discreet.results.itemsets import Itemsets
@@ -141,16 +141,16 @@ def test_the_list_is_that_of_the_engine():
             "Only numbers that one person moves in one direction can be joined or compared.",
         ),
         (
-            lambda: ANSWER.near(SEALED.answer(People()).near(3)),
+            lambda: ANSWER.near(SEALED.answer(BasketCount()).near(3)),
             "Only numbers that one person moves in one direction can be joined or compared.",
         ),
         (
-            lambda: SEALED.above(SEALED.answer(People()).near(3), 1, 2),
-            "A bound under seal is a number that one person raises by 1 at most.",
+            lambda: SEALED.above(SEALED.answer(BasketCount()).near(3), 1, 2),
+            "A bound under seal is a number that one person raises no further than a count.",
         ),
         (
             lambda: SEALED.above(SealedAnswer(np.array([3]), 2, monotone=True), 1, 2),
-            "A bound under seal is a number that one person raises by 1 at most.",
+            "A bound under seal is a number that one person raises no further than a count.",
         ),
     ],
 )

@@ -351,7 +351,7 @@ class TestKeywordsAreThoseOfRelease:
 
     def test_of_what_checks_the_question(self):
         own = {"itemsets", "by", "segments", "trying"}
-        reading_and_paying = {"person", "item", "ledger", "who", "same_data", "progress"}
+        reading_and_paying = {"person", "item", "basket", "ledger", "who", "same_data", "progress"}
         asked, checked = (inspect.signature(one).parameters for one in (discreet.release, prepare))
         assert asked.keys() - reading_and_paying == checked.keys() - own
         for name in checked.keys() - own:

@@ -264,7 +264,7 @@ class TestSegments:
         [
             (
                 {"by": ["north"]},
-                "by is a segment for each person: as many as there are baskets, in their order.",
+                "by is a segment for each person: as many as there are people, in their order.",
             ),
             (
                 {"by": where, "people": 120},

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import BudgetError, Ledger, MisuseError
-from discreet.exact.query import People
+from discreet.exact.query import BasketCount
 from discreet.privacy.budget import Budget, Neighbours
 from discreet.privacy.meter import Meter
 from discreet.privacy.sampling.samplers import short
@@ -392,8 +392,8 @@ def test_a_table_answers_for_scores_only():
     table = ScoreTable(np.array([5, 7, 9]))
     assert table.answer(Entries((2, 0), 1, False)).tolist() == [9, 5]
     with pytest.raises(MisuseError) as caught:
-        table.answer(People())
-    assert str(caught.value) == "A table of scores cannot answer People."
+        table.answer(BasketCount())
+    assert str(caught.value) == "A table of scores cannot answer BasketCount."
     with pytest.raises(MisuseError) as caught:
         table.above(0, 1, 1, 5)
     assert str(caught.value) == "A table of scores has no itemsets."

@@ -29,13 +29,13 @@ from discreet.baskets.core import Baskets
 from discreet.baskets.generate import groceries
 from discreet.exact.engine import Engine, engine_of
 from discreet.exact.query import (
+    BasketCount,
     Cells,
     Clipped,
     Held,
     Kth,
     KthClipped,
     Largest,
-    People,
     Query,
     Sizes,
     Supports,
@@ -99,7 +99,7 @@ def questions(seed: int, items: int) -> list[Query]:
     single = Itemsets.of(np.array([item], np.int32) for item in range(items))
     scores = np.arange(1, len(pairs) + 1, dtype=np.int64)
     return [
-        People(),
+        BasketCount(),
         Sizes(4),
         Supports(sets),
         Supports(sets, Truncation(2, 2**63 + 11)),

@@ -191,7 +191,7 @@ def seen(release: Release) -> dict[str, Any]:
         "lower ends": None if patterns.low is None else patterns.low.tolist(),
         "upper ends": None if patterns.high is None else patterns.high.tolist(),
         "columns": (patterns.counted, "numbers" if patterns.vocabulary.numeric else "names"),
-        "number of people": patterns.people,
+        "number of people": (patterns.people, patterns.unit),
         "facts": dict(release.facts),
         "notes": release.notes,
         "question": dict(release.asked),

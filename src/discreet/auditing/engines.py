@@ -47,11 +47,12 @@ class Engines:
     """One engine for each data set that comes up."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes, tuple[Item, ...]], Engine] = {}
+        self._known: dict[tuple[bytes, bytes, bytes, tuple[Item, ...]], Engine] = {}
 
     def __call__(self, baskets: Baskets) -> Engine:
         """Return the engine of these baskets."""
-        key = baskets.offsets.tobytes(), baskets.codes.tobytes(), tuple(baskets.vocabulary)
+        owners = b"" if baskets.owners is None else baskets.owners.tobytes()
+        key = baskets.offsets.tobytes(), baskets.codes.tobytes(), owners, tuple(baskets.vocabulary)
         if key not in self._known:
             self._known[key] = Remembering(baskets)
         return self._known[key]

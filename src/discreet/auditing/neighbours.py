@@ -68,8 +68,8 @@ class AuditQuestion:
     `listed` says that the list of items is public; otherwise it has to be found in the data, where the items carry
     their numbers or, `backwards`, those from the last to the first: so an item nobody else holds comes before all
     others and moves them. With `mixed` the last item is a name among numbers, so that all items are read as names
-    where someone holds it. `turn` says which part of all small databases it is asked about, as questions over as many
-    items share them.
+    where someone holds it. With `several` everyone has several baskets: see `apart`. `turn` says which part of all
+    small databases it is asked about, as questions over as many items share them.
     """
 
     items: int
@@ -77,6 +77,7 @@ class AuditQuestion:
     listed: bool = True
     backwards: bool = False
     mixed: bool = False
+    several: bool = False
     turn: tuple[int, int] = (0, 1)
 
     def job(self, mechanism: Mechanism, budget: Budget, neighbours: Neighbours, database: Database) -> Job:
@@ -95,6 +96,9 @@ class AuditQuestion:
 
     def _data(self, database: Database) -> Baskets:
         """Return a database as the baskets of the question; without a list, over the items up to the last one held."""
+        if self.several:
+            held = max((item for basket, _ in database for item in basket), default=-1) + 1
+            return apart(database, self.items if self.listed else held)
         if self.listed:
             return baskets(database, self.items)
         held = max((item for basket, _ in database for item in basket), default=-1) + 1
@@ -114,7 +118,8 @@ class AuditQuestion:
     def __str__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.words.items())
         order = ", the last one first" if self.backwards else ", the last one a name" if self.mixed else ""
-        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed' + order}"
+        several = ", in several baskets of each person" if self.several else ""
+        return f"{told} over {self.items} items{'' if self.listed else ' that are not listed' + order}{several}"
 
 
 @lru_cache(maxsize=4096)
@@ -123,6 +128,21 @@ def baskets(database: Database, items: int) -> Baskets:
     rows = [basket for basket, times in database for _ in range(times)]
     codes = np.array([item for row in rows for item in row], np.int32)
     return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(0, items))
+
+
+@lru_cache(maxsize=4096)
+def apart(database: Database, items: int) -> Baskets:
+    """Return the same, where everyone has several baskets: what is held, twice, all but the first item, and each alone.
+
+    What a person has is a function of what is held: databases that differ in one person still do.
+    """
+    people = [
+        [basket, basket, basket[1:], *((item,) for item in basket)] for basket, times in database for _ in range(times)
+    ]
+    rows = [basket for person in people for basket in person]
+    codes = np.array([item for row in rows for item in row], np.int32)
+    owners = starts([len(person) for person in people])
+    return Baskets(starts([len(row) for row in rows]), codes, _vocabulary(0, items), owners=owners)
 
 
 @lru_cache(maxsize=64)
@@ -167,9 +187,15 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
             (8, {"itemsets": [[item] for item in range(8)]}),
         ]
     found = [AuditQuestion(items=items, words=words) for items, words in asked]
+    # People with several baskets: of the questions over as many items one with a cap that is given, and one with a
+    # cap that is chosen.
+    parts = [words for items, words in asked if items == 3]
+    capped = [{**words, "max_baskets": 2} for words in parts[:1]] + parts[1:2]
+    found += [AuditQuestion(items=3, words=words, several=True) for words in capped]
     if not budget.pure:
         hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
         found += [AuditQuestion(items=3, words=words, listed=False) for words in hidden]
+        found += [AuditQuestion(items=3, words=words, listed=False, several=True) for words in hidden[:1]]
         # More items than a basket may bring in where they are found, so that baskets are cut there.
         short = [{**words, "lengths": 1} for words in hidden[:1]]
         found += [AuditQuestion(items=12, words=words, listed=False, backwards=True) for words in short]

@@ -58,6 +58,7 @@ class Counted(Step):
     query: Query
     exact: I64
     noisy: Noisy
+    max_baskets: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,7 +133,9 @@ def _counted(one: Counted, other: Counted, neighbours: Neighbours) -> StepLoss:
     query, noisy, charge = one.query, one.noisy, _charge(one)
     if (noisy.scale, noisy.variance) != (other.noisy.scale, other.noisy.variance):
         raise Differs(f"{one.what}: the two runs add noise of different sizes.")
-    most, most_squared = moves(query, neighbours)
+    if one.max_baskets != other.max_baskets:
+        raise Differs(f"{one.what}: the two runs reckon with different numbers of baskets of a person.")
+    most, most_squared = moves(query, neighbours, one.max_baskets)
     apart = one.exact - other.exact
     moved = [abs(change) for change in apart[apart != 0].tolist()]  # of thousands of cells, one person moves a few
     total, squares = sum(moved), sum(change * change for change in moved)
@@ -246,8 +249,8 @@ def _charge(step: Step) -> Charge:
 
 
 def _query(step: Counted) -> str:
-    query = step.query
-    return f"{type(query).__name__} of {query.cells:,} cells, each person moving {query.l1_sensitivity:,} at most"
+    query, most = step.query, step.query.sensitivity(step.max_baskets).l1
+    return f"{type(query).__name__} of {query.cells:,} cells, each person moving {most:,} at most"
 
 
 def _way(step: Chose) -> str:

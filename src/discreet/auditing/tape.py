@@ -73,7 +73,7 @@ class Recorder(Meter):
     def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Count, and write it down."""
         heard = RecordedAnswer(unsealed(engine))
-        noisy = super().count(what, SealedEngine(heard, engine.items), query, share)
+        noisy = super().count(what, SealedEngine(heard, engine.items, max_baskets=engine.max_baskets), query, share)
         values = noisy.values
         if self.mood == "close":
             values = heard.last + self.generator.integers(-1, 2, len(values))
@@ -81,7 +81,15 @@ class Recorder(Meter):
             values = self.generator.choice(_ANY, len(values))
         noisy = Noisy(values, noisy.scale, noisy.variance)
         self.tape.append(
-            Counted(what=what, share=share, charge=self.charges[-1], query=query, exact=heard.last, noisy=noisy)
+            Counted(
+                what=what,
+                share=share,
+                charge=self.charges[-1],
+                query=query,
+                exact=heard.last,
+                noisy=noisy,
+                max_baskets=self.max_baskets,
+            )
         )
         return noisy
 
@@ -137,7 +145,7 @@ class Recorder(Meter):
                 share=share,
                 charge=self.charges[-1],
                 counts=dict(zip(names, counts.tolist(), strict=True)),
-                most=most,
+                most=most * self.max_baskets,
                 scale=noisy.scale or Fraction(0),
                 threshold=threshold,
                 kept={name: value for name, value, keep in found if keep},

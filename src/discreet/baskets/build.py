@@ -56,6 +56,7 @@ class Rows:
     pairs: Pairs | None = None
     repeated_pairs: int = 0
     segments: Segments | None = None
+    owners: Offsets | None = None
 
 
 class Collector:
@@ -296,7 +297,7 @@ def finish(
     if merged:
         what = "an item in a basket" if rows.pairs is None else "a pair of a person"
         log.info("%s: merged %s of %s.", name, number_of(merged, "repeat"), what)
-    baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged, rows.segments)
+    baskets = Baskets(offsets, codes, rows.vocabulary, sequences, rows.pairs, merged, rows.segments, rows.owners)
     return baskets if max_items is None else cap(baskets, max_items, seed)
 
 
@@ -322,7 +323,9 @@ def cap(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
         kept = _held(pairs.offsets, pairs.first, offsets, codes)
         kept &= _held(pairs.offsets, pairs.second, offsets, codes)
         pairs = Pairs(_recount(pairs.offsets, kept), pairs.first[kept], pairs.second[kept])
-    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged, baskets.segments)
+    return Baskets(
+        offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged, baskets.segments, baskets.owners
+    )
 
 
 def _split(offsets: Offsets) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ from .streams import Progress, check_file
 # The options that only text, and those that only a table has a use for.
 TEXT = ("delimiter", "encoding")
 _FILES = "The files given"
-TABLE = ("person", "item", "time", "pair", "by", "nulls")
+TABLE = ("person", "item", "basket", "time", "pair", "by", "nulls")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class Call:
 
     person: str | None = None
     item: str | None = None
+    basket: str | None = None
     time: str | None = None
     pair: tuple[str, str] | None = None
     by: str | None = None
@@ -55,7 +56,7 @@ class Call:
     otherwise: str | Message | None = None
 
     def __post_init__(self) -> None:
-        for option in ("person", "item", "time", "by", "query"):
+        for option in ("person", "item", "basket", "time", "by", "query"):
             given = getattr(self, option)
             if given is not None and not isinstance(given, str):
                 what = "SQL, as text" if option == "query" else "the name of one column, as text"
@@ -92,7 +93,20 @@ class Call:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
         if self.encoding is not None:
             object.__setattr__(self, "encoding", check_encoding(self.encoding))
-        for option, given in (("time", self.time), ("pair", self.pair), ("by", self.by)):
+        if self.basket is not None and (self.time is not None or self.pair is not None):
+            raise MisuseError(
+                told(
+                    "{basket=} keeps the baskets of a person apart, and {other} is about all that a person holds: "
+                    "leave one of them out.",
+                    other=named("time" if self.time is not None else "pair", equals="="),
+                )
+            )
+        if self.basket is not None and self.basket == self.person:
+            raise MisuseError(
+                told("{basket=} and {person=} are the same column: leave {basket=} out for one basket a person.")
+            )
+        for option in ("basket", "time", "pair", "by"):
+            given = getattr(self, option)
             if given is not None and self.person is None:
                 raise MisuseError(
                     told(
@@ -209,7 +223,10 @@ class Call:
 
     def _wanted(self) -> list[str]:
         """Return the columns that are named."""
-        return [name for name in (self.person, self.item, self.time, self.by, *(self.pair or ())) if name is not None]
+        return [name for name in self._columns_named() if name is not None]
+
+    def _columns_named(self) -> tuple[str | None, ...]:
+        return (self.person, self.item, self.basket, self.time, self.by, *(self.pair or ()))
 
     def _handed(self, stream: Any) -> tuple[str, Rows]:
         """Read a file that was handed over open."""
@@ -324,7 +341,7 @@ class Call:
             self._check_format(part.path, *formats)
         if self.person is None:
             return self._joined(name, [part.path for part in parts], *formats)
-        options = {"person": self.person, "item": self.item, "time": self.time, "by": self.by}
+        options = {option: getattr(self, option) for option in ("person", "item", "basket", "time", "by")}
         wanted = {column: option for option, column in options.items() if column is not None}
         wanted |= dict.fromkeys(self.pair or (), "pair")
         kinds = kinds_told(parts)
@@ -451,6 +468,7 @@ class Call:
                 table,
                 person=person,
                 items=tuple(items),
+                basket=None if self.basket is None else table.find(self.basket, "basket"),
                 time=None if self.time is None else table.find(self.time, "time"),
                 by=None if self.by is None else table.find(self.by, "by"),
                 labels=self.kind(),

@@ -1,4 +1,4 @@
-"""What every reader makes and everything else starts from: one row of item codes a person.
+"""What every reader makes and everything else starts from: one row of item codes a basket, mostly one a person.
 
 Nothing here knows about files. A `Baskets` is immutable by convention: its arrays are marked read-only.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Item: TypeAlias = int | str
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
+Unit: TypeAlias = Literal["people", "baskets"]
 
 T = TypeVar("T")
 
@@ -222,6 +223,23 @@ class AnyBaskets(ABC):
         return len(self)
 
     @property
+    def several(self) -> bool:
+        """Whether a person may have several baskets: counts are of these, and the unit of privacy is the person."""
+        return False
+
+    @property
+    def unit(self) -> Unit:
+        """What counts are of."""
+        return "baskets" if self.several else "people"
+
+    @abstractmethod
+    def capped(self, most: int, key: int) -> AnyBaskets:
+        """Return at most so many baskets of each person, any as likely as the others.
+
+        Which stay is a function of the person's baskets and the key, a secret, and of nothing else.
+        """
+
+    @property
     def items(self) -> int:
         """How many items the vocabulary has."""
         return len(self.vocabulary)
@@ -229,7 +247,7 @@ class AnyBaskets(ABC):
     @property
     @abstractmethod
     def item_counts(self) -> NDArray[np.int64]:
-        """How many people hold each item, by code."""
+        """How many baskets hold each item, by code."""
 
     @property
     @abstractmethod
@@ -264,13 +282,13 @@ class AnyBaskets(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets(AnyBaskets):
-    """Everyone's baskets: row i is the sorted set of item codes person i holds.
+    """Everyone's baskets: row i is the sorted set of item codes in basket i, that of person i where each has one.
 
     Parameters
     ----------
     offsets, codes
-        The rows, end to end: person i holds ``codes[offsets[i]:offsets[i + 1]]``. Rows are sorted and unique;
-        an empty row is a person who holds nothing, and counts.
+        The rows, end to end: basket i is ``codes[offsets[i]:offsets[i + 1]]``. Rows are sorted and unique; an empty
+        row is a person who holds nothing, and counts.
     vocabulary
         The label of each code. Labels that nobody holds are allowed.
     sequences, pairs
@@ -278,7 +296,10 @@ class Baskets(AnyBaskets):
     merged
         How many repeats of an item within a basket were merged when the data were read.
     segments
-        The segment each person is in, where the data were read with ``by=``.
+        The segment of each basket's person, where the data were read with ``by=``.
+    owners
+        Whose baskets they are, where the data were read with ``basket=``: person i has the baskets from ``owners[i]``
+        to before ``owners[i + 1]``. None where every basket is a person's only one.
     """
 
     offsets: Offsets
@@ -288,6 +309,7 @@ class Baskets(AnyBaskets):
     pairs: Pairs | None = None
     merged: int = field(default=0, compare=False)
     segments: Segments | None = None
+    owners: Offsets | None = None
 
     def __post_init__(self) -> None:
         # Kernels look at nothing: a code or an offset out of range would be memory of somebody else.
@@ -296,23 +318,33 @@ class Baskets(AnyBaskets):
         for what, held in (("The order", self.sequences), ("The pairs", self.pairs), ("The segments", self.segments)):
             if isinstance(held, Sequences):
                 moments = [] if held.moments is None else [held.moments]
-                _check_rows(what, held.offsets, held.codes, self.items, *moments, people=self.people)
+                _check_rows(what, held.offsets, held.codes, self.items, *moments, people=len(self))
             elif isinstance(held, Pairs):
-                _check_rows(what, held.offsets, held.first, self.items, held.second, people=self.people)
+                _check_rows(what, held.offsets, held.first, self.items, held.second, people=len(self))
                 _check_codes(what, held.second, self.items)
             elif isinstance(held, Segments):
                 _check_codes(what, held.codes, len(held.vocabulary))
-                if len(held.codes) != self.people:
-                    raise InputError(f"{what} are of {len(held.codes):,} people, and the baskets of {self.people:,}.")
+                if len(held.codes) != len(self):
+                    raise InputError(f"{what} are of {len(held.codes):,} people, and the baskets of {len(self):,}.")
         _freeze(self.offsets, self.codes)
+        if self.owners is not None:
+            if self.sequences is not None or self.pairs is not None:
+                raise InputError("Baskets: several baskets of a person have no order and no pairs beside them.")
+            _check_owners(self.owners, len(self))
+            _freeze(self.owners)
 
     @classmethod
     def trusted(
-        cls, offsets: Offsets, codes: Codes, vocabulary: Vocabulary, segments: Segments | None = None
+        cls,
+        offsets: Offsets,
+        codes: Codes,
+        vocabulary: Vocabulary,
+        segments: Segments | None = None,
+        owners: Offsets | None = None,
     ) -> Baskets:
         """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
         made = object.__new__(cls)
-        vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments)
+        vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
         vars(made).update(sequences=None, pairs=None, merged=0)
         return made
 
@@ -324,27 +356,39 @@ class Baskets(AnyBaskets):
             and self.sequences == other.sequences
             and self.pairs == other.pairs
             and self.segments == other.segments
+            and _same_owners(self.owners, other.owners)
         )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, person: int) -> frozenset[Item]:
-        if not -len(self) <= person < len(self):
-            raise IndexError(f"There are {len(self):,} people, numbered from 0; {person} is none of them.")
-        person %= len(self)
-        row = self.codes[self.offsets[person] : self.offsets[person + 1]]
+    def __getitem__(self, number: int) -> frozenset[Item]:
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"There are {len(self):,} {self.unit}, numbered from 0; {number} is none of them.")
+        number %= len(self)
+        row = self.codes[self.offsets[number] : self.offsets[number + 1]]
         return frozenset(self.vocabulary.take(row).to_pylist())
 
     def __iter__(self) -> Iterator[frozenset[Item]]:
-        return (self[person] for person in range(len(self)))
+        return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
         mean = len(self.codes) / len(self) if len(self) else 0.0
         kinds = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
         beside = [name for name, held in kinds if held is not None]
         kept = f", with {' and '.join(beside)}" if beside else ""
-        return f"Baskets({len(self):,} people, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
+        whose = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        return f"Baskets({whose}, {len(self.vocabulary):,} items, {mean:.2f} per basket{kept})"
+
+    @property
+    def people(self) -> int:
+        """How many people there are, those with empty baskets included."""
+        return len(self) if self.owners is None else len(self.owners) - 1
+
+    @property
+    def several(self) -> bool:
+        """Whether a person may have several baskets: counts are of these, and the unit of privacy is the person."""
+        return self.owners is not None
 
     def _repr_html_(self) -> str:
         from .view import html
@@ -353,7 +397,7 @@ class Baskets(AnyBaskets):
 
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
-        """How many people hold each item, by code."""
+        """How many baskets hold each item, by code."""
         from ..kernels.counting import count_codes
 
         tally = np.zeros(self.items, np.int64)
@@ -362,11 +406,11 @@ class Baskets(AnyBaskets):
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many items each person holds."""
+        """How many items each basket has."""
         return np.diff(self.offsets)
 
     def size_histogram(self) -> NDArray[np.int64]:
-        """Return how many people hold 0, 1, 2 … items."""
+        """Return how many baskets have 0, 1, 2 … items."""
         return np.bincount(self.sizes).astype(np.int64, copy=False)
 
     @property
@@ -397,7 +441,7 @@ class Baskets(AnyBaskets):
             from ..kernels.rows import sort_rows
 
             sort_rows(offsets.copy(), codes, 0, len(self), np.empty(len(self), np.int32))
-        return Baskets(offsets, codes, vocabulary, segments=self.segments)
+        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners)
 
     def holding(self, codes: Codes) -> Baskets:
         """Return the baskets that hold all of these items."""
@@ -412,10 +456,36 @@ class Baskets(AnyBaskets):
         return self.rows(np.flatnonzero(np.isin(self.segments.codes, segments)))
 
     def rows(self, kept: NDArray[np.int64]) -> Baskets:
-        """Return the baskets of some people."""
+        """Return some of the baskets; where a person has several, in the order they have. Nobody else stays."""
         offsets, codes = take_rows(self.offsets, kept, self.codes)
         segments = None if self.segments is None else self.segments.take(kept)
-        return Baskets(offsets, codes, self.vocabulary, segments=segments)
+        owners = None
+        if self.owners is not None:
+            whose = np.searchsorted(self.owners, kept, side="right") - 1
+            owners = np.append(np.flatnonzero(np.diff(whose, prepend=-1)), len(whose))
+        return Baskets(offsets, codes, self.vocabulary, segments=segments, owners=owners)
+
+    def capped(self, most: int, key: int) -> Baskets:
+        """Return at most so many baskets of each person, any as likely as the others."""
+        if self.owners is None:
+            return self
+        from .capping import kept_baskets
+
+        kept = kept_baskets(self.owners, self.offsets, self.codes, self.vocabulary.identities, most, key)
+        return self if len(kept) == len(self) else self.rows(kept)
+
+    def merged_people(self) -> Baskets:
+        """Return one basket a person, with all that is in any of them: as reading without ``basket=`` does."""
+        if self.owners is None:
+            return self
+        from ..kernels.rows import close_gaps, sort_rows
+
+        offsets, codes = self.offsets[self.owners], self.codes.copy()
+        sizes = np.empty(self.people, np.int32)
+        sort_rows(offsets, codes, 0, self.people, sizes)
+        close_gaps(offsets, codes, sizes)
+        segments = None if self.segments is None else self.segments.take(self.owners[:-1])
+        return Baskets(offsets, codes[: offsets[-1]].copy(), self.vocabulary, segments=segments)
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of everyone: here they are all together."""
@@ -468,6 +538,19 @@ def _check_sets(offsets: Offsets, codes: Codes) -> None:
     ascends[edges[(edges > 0) & (edges < len(codes))] - 1] = True
     if not ascends.all():
         raise InputError("Baskets: the codes of each row ascend, and none is there twice; discreet.read() sorts them.")
+
+
+def _check_owners(owners: Offsets, baskets: int) -> None:
+    """See that people's baskets lie end to end, and that everybody has one."""
+    good = isinstance(owners, np.ndarray) and owners.ndim == 1 and owners.dtype == np.int64 and len(owners) > 0
+    if not good or owners[0] != 0 or owners[-1] != baskets or bool(np.any(owners[1:] <= owners[:-1])):
+        raise InputError(f"Baskets: owners rise from 0 to the number of baskets, {baskets:,}; those given do not.")
+
+
+def _same_owners(one: Offsets | None, other: Offsets | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
 
 
 def _freeze(*arrays: NDArray[Any]) -> None:

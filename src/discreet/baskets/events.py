@@ -59,6 +59,7 @@ class Events:
     items: tuple[Column, ...]
     person: Column | None = None
     time: Column | None = None
+    basket: Column | None = None
 
     def value(self, column: Column) -> str:
         """Return the SQL of a column's value: null where there is none."""

@@ -22,6 +22,7 @@ def read(
     *,
     person: str | None = None,
     item: str | None = None,
+    basket: str | None = None,
     time: str | None = None,
     pair: tuple[str, str] | None = None,
     by: str | None = None,
@@ -78,6 +79,9 @@ def read(
     time
         A column that orders a person's events, which are kept as `Baskets.sequences`. Events at the same time are
         listed by item, and known to be at the same time.
+    basket
+        A column that tells the baskets of a person apart, such as a receipt or a day. Counts are then of baskets, and
+        the unit of privacy stays the person: see :doc:`/receipts`. Without it all rows of a person are one basket.
     pair
         Two columns: each row that has both gives its person a pair, kept as `Baskets.pairs`. The basket is the items
         of the pairs, and those of `item` where that is given too.
@@ -142,6 +146,7 @@ def read(
     call = Call(
         person=person,
         item=item,
+        basket=basket,
         time=time,
         pair=pair,
         by=by,

@@ -18,7 +18,7 @@ from ..wording import number_of
 from .arrow import as_numpy
 from .build import Collector, Labels, Rows, log
 from .columns import Column, Table
-from .core import Codes, Offsets, Pairs, Segments, Vocabulary
+from .core import Codes, Offsets, Pairs, Segments, Vocabulary, starts
 from .databases import Workspace
 from .events import Events, as_list, unlisted
 from .streams import Progress
@@ -32,20 +32,28 @@ def group(
     *,
     person: Column,
     items: tuple[Column, ...],
+    basket: Column | None,
     time: Column | None,
     by: Column | None,
     labels: Labels,
     nulls: Literal["error", "drop"],
     progress: Progress,
 ) -> Rows:
-    """Group the rows of a table by person: one `items` column, or the two of a pair, and perhaps one after them."""
+    """Group the rows of a table by person, or by person and basket.
+
+    There is one `items` column, or the two of a pair, and perhaps one after them.
+    """
     work.keep_order(False)
     if len(items) == 1:
         table, item = unlisted(work, table, items[0])
         items = (item,)
-    events = Events(work, table, items, person, time)
+    events = Events(work, table, items, person, time, basket)
     columns = [f"{events.person_value(person)} AS person"]
     columns += [f"{value} AS item{i}" for i, value in enumerate(events.item_values(labels))]
+    whose = "person"
+    if basket is not None:
+        columns.append(f"{events.value(basket)} AS basket")
+        whose = "person, basket"
     if time is not None:
         columns.append(f"{events.time_value(time)} AS time")
     if by is not None:
@@ -58,8 +66,8 @@ def group(
     segment = ", min(segment) AS segment, max(segment) AS other" if by is not None else ""
     work.run(
         table.name,
-        "CREATE TABLE people AS SELECT *, row_number() OVER (ORDER BY person) - 1 AS row "  # noqa: S608
-        f"FROM (SELECT person, {count} AS held{segment} FROM events GROUP BY person)",
+        f"CREATE TABLE people AS SELECT *, row_number() OVER (ORDER BY {whose}) - 1 AS row "  # noqa: S608
+        f"FROM (SELECT {whose}, {count} AS held{segment} FROM events GROUP BY {whose})",
     )
     union = " UNION ALL ".join(f"SELECT item{i} AS item FROM events" for i in range(len(items)))  # noqa: S608
     work.run(
@@ -75,7 +83,7 @@ def group(
     if progress is not None:
         progress(0.6)
     offsets = _person_offsets(work, table.name, time is not None)
-    codes, moments = _stream(work, table.name, offsets, len(items), time is not None, progress)
+    codes, moments = _stream(work, table.name, offsets, len(items), time is not None, progress, whose)
     pairs, repeated = (None, 0) if len(items) == 1 else _pairs(work, table.name, len(offsets) - 1)
     return Rows(
         offsets=offsets,
@@ -85,12 +93,20 @@ def group(
         pairs=pairs,
         repeated_pairs=repeated,
         segments=None if by is None else _segments(work, table.name, by.name),
+        owners=None if basket is None else _owners(work, table.name),
     )
+
+
+def _owners(work: Workspace, name: str) -> Offsets:
+    """Return where the baskets of each person begin: they lie together."""
+    batches = work.batches(name, "SELECT count(*) FROM people GROUP BY person ORDER BY min(row)")
+    return starts(np.concatenate([np.empty(0, np.int64), *(as_numpy(batch.column(0)) for batch in batches)]))
 
 
 def _segments(work: Workspace, name: str, column: str) -> Segments:
     """Return the segment of each person, who must have one and no more."""
-    if work.row(name, "SELECT count(*) FROM people WHERE segment IS NULL OR segment <> other")[0]:
+    several = "SELECT person FROM people GROUP BY person HAVING min(segment) <> max(other)"
+    if work.row(name, f"SELECT count(*) FROM people WHERE segment IS NULL OR person IN ({several})")[0]:  # noqa: S608
         raise InputError(
             told(
                 "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
@@ -109,13 +125,19 @@ def _segments(work: Workspace, name: str, column: str) -> Segments:
 def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
     name = events.table.name
     late = "person IS NOT NULL AND time IS NULL AND item0 IS NOT NULL" if events.time is not None else "false"
-    total, persons, times = events.work.row(
+    loose = "person IS NOT NULL AND basket IS NULL" if events.basket is not None else "false"
+    total, persons, baskets, times = events.work.row(
         name,
-        f"SELECT count(*), count(*) FILTER (person IS NULL), count(*) FILTER ({late}) FROM events",  # noqa: S608
+        f"SELECT count(*), count(*) FILTER (person IS NULL), count(*) FILTER ({loose}), "  # noqa: S608
+        f"count(*) FILTER ({late}) FROM events",
     )
     if not total:
         raise NobodyError(f"{name} has no rows.")
-    for missing, what, column in ((persons, "person", events.person), (times, "time", events.time)):
+    for missing, what, column in (
+        (persons, "person", events.person),
+        (baskets, "basket", events.basket),
+        (times, "time", events.time),
+    ):
         if missing and nulls == "error" and column is not None:
             raise InputError(
                 told(
@@ -132,11 +154,14 @@ def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
             )
     if persons:
         events.work.run(name, "DELETE FROM events WHERE person IS NULL")
+    if baskets:
+        events.work.run(name, "DELETE FROM events WHERE basket IS NULL")
     if times:
         # The event is left out; the person who had it is there all the same.
         events.work.run(name, f"UPDATE events SET item0 = NULL WHERE {late}")  # noqa: S608
-    if persons or times:
-        log.info("%s: left out %s without a person or a time.", name, number_of(persons + times, "row"))
+    if missing := persons + baskets + times:
+        needed = "a person, a basket" if events.basket is not None else "a person"
+        log.info("%s: left out %s without %s or a time.", name, number_of(missing, "row"), needed)
 
 
 def _check_text(work: Workspace, name: str, table: str, column: str) -> None:
@@ -175,7 +200,7 @@ def _person_offsets(work: Workspace, name: str, ordered: bool) -> Offsets:
 
 
 def _stream(
-    work: Workspace, name: str, offsets: Offsets, columns: int, ordered: bool, progress: Progress
+    work: Workspace, name: str, offsets: Offsets, columns: int, ordered: bool, progress: Progress, whose: str
 ) -> tuple[Codes, Codes | None]:
     """Fill the rows with the codes of the events; where they have a time, say which were at the same one."""
     codes = np.empty(offsets[-1], np.int32)
@@ -185,7 +210,7 @@ def _stream(
     moment = ", CAST(dense_rank() OVER (PARTITION BY people.row ORDER BY time) AS INTEGER) AS moment" if ordered else ""
     for column in range(columns):
         sql = (
-            f"SELECT people.row AS row, items.code AS code{moment} FROM events JOIN people USING (person) "  # noqa: S608
+            f"SELECT people.row AS row, items.code AS code{moment} FROM events JOIN people USING ({whose}) "  # noqa: S608
             f"JOIN items ON events.item{column} = items.item"
         )
         # Events of the same moment are listed by item, so that the order of the source does not matter.

@@ -34,6 +34,7 @@ class ReadingOptions:
     file: given.File = None
     person: given.Person = None
     item: given.ItemColumn = None
+    basket: given.BasketColumn = None
     query: given.Query = None
     input_format: given.InputFormat = None
     delimiter: given.Delimiter = None
@@ -79,6 +80,7 @@ class ReadingOptions:
             options: dict[str, Any] = {
                 "person": self.person,
                 "item": self.item,
+                "basket": self.basket,
                 "by": by,
                 "query": self.query,
                 "format": self.input_format,

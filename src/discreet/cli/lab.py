@@ -49,6 +49,7 @@ class Own:
     ] = None
     person: given.Person = None
     item: given.ItemColumn = None
+    basket: given.BasketColumn = None
     time: given.Time = None
     pair: given.Pair = None
     ordered: given.Ordered = False
@@ -67,6 +68,7 @@ class Own:
         options = {
             "person": self.person,
             "item": self.item,
+            "basket": self.basket,
             "time": self.time,
             "pair": self.pair,
             "ordered": self.ordered or None,

@@ -37,7 +37,17 @@ Person = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="The column that says whose row it is; a person's rows become one basket.",
+        help="The column that says whose row it is; a person's rows become one basket, unless --basket parts them.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+BasketColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--basket",
+        metavar="COLUMN",
+        help="The column that tells a person's baskets apart, such as a receipt: counts are then of baskets.",
         rich_help_panel=DATA,
         show_default=False,
     ),

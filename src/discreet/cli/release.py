@@ -71,6 +71,17 @@ class Paying:
             show_default=False,
         ),
     ] = None
+    max_baskets: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="With --basket: so many baskets of each person take part, drawn at random.  \\[default: chosen with a "
+            "small share of the budget]",
+            rich_help_panel=_PRIVACY,
+            show_default=False,
+        ),
+    ] = None
     neighbours: Annotated[
         Relation,
         typer.Option(help="Adding or removing one person, or replacing one.", rich_help_panel=_PRIVACY),
@@ -148,6 +159,7 @@ class Paying:
             "items": items,
             "people": self.people,
             "neighbours": self.neighbours,
+            "max_baskets": self.max_baskets,
             "really": self.really,
         }
 

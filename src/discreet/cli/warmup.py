@@ -81,6 +81,9 @@ def _publish() -> None:
     """Run the kernels that private mechanisms use, on people who are made up."""
     from fractions import Fraction
 
+    import numpy as np
+
+    from ..baskets.core import Baskets
     from ..baskets.generate import groceries
     from ..lab.run.trial import trial
     from ..privacy.sampling.samplers import discrete_laplace
@@ -97,6 +100,8 @@ def _publish() -> None:
             if ("top" if "top" in question else "threshold") in entry.answers:
                 trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
     trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")
+    several = Baskets(baskets.offsets, baskets.codes, baskets.vocabulary, owners=np.arange(0, len(baskets) + 1, 2))
+    trial(several, seed=1, top=60, epsilon=2, delta="1e-6", items="public", mechanism="clipped")
 
 
 def _ask() -> None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.core import Unit
 from ..errors import MisuseError, told
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
@@ -55,6 +56,8 @@ class Task:
     among
         Which patterns there are to find, in words, where it is not all of the list of items: what is promised about
         the result is promised about these.
+    unit
+        What counts are of, and `people` is the number of: people, or baskets where a person may have several.
     """
 
     top: int | None = None
@@ -72,6 +75,7 @@ class Task:
     itemsets: Itemsets | None = None
     epsilon: Fraction | None = None
     among: str = ""
+    unit: Unit = "people"
 
     @property
     def crowd(self) -> int:

@@ -1,68 +1,101 @@
 """A family of itemsets laid out for weighted counting: what the queries `Held` and `Clipped` are answered with.
 
-Which members a basket holds is found by walking trees of items, twice: how many they are, which is kept, four bytes a
-basket, and then to add the weight that this number gives the basket. Memory grows with the family and with the number
-of baskets, not with what the baskets hold of it.
+Which members a basket holds is found by walking trees of items, twice: what a person's baskets come to, the load, which
+is kept, eight bytes a person, and then to add the weight that this load gives each basket. Memory grows with the family
+and with the number of baskets, not with what the baskets hold of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.clipping import add_weights, count_members, plant
+from ..kernels.clipping import add_weights, count_members, load_people, plant
 from ..kernels.jit import in_threads
 from ..results.itemsets import Itemsets
 from .rows import RowLayout
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+Weights = Callable[[NDArray[np.integer[Any]]], I32]
 
 
 class Family:
-    """Itemsets to be counted in rows, and how many of them each row holds. No trees where they are all single items."""
+    """Itemsets to be counted in rows, and what people hold of them. No trees where they are all single items.
 
-    def __init__(self, rows: RowLayout, itemsets: Itemsets) -> None:
-        self._rows = rows
+    Person i has the rows from ``owners[i]`` to before ``owners[i + 1]``, or row i alone. The load of a person is how
+    many members the rows hold together; with `squares` a member that v rows hold counts v squared times.
+    """
+
+    def __init__(self, rows: RowLayout, owners: I64 | None, itemsets: Itemsets, squares: bool) -> None:
+        self._rows, self._owners = rows, owners
         self._many = len(itemsets)
-        self._items = is_every_item(itemsets, len(rows.allowed))
-        if self._items:
-            self.held: I32 = np.diff(rows.offsets).astype(np.int32)
-            return
-        self._trees = _planted(rows, itemsets)
-        self.held = np.zeros(rows.people, np.int32)
+        single = is_every_item(itemsets, len(rows.allowed))
+        self._trees = None if single else _planted(rows, itemsets)
+        self.loads: NDArray[np.integer[Any]] = self._loads(itemsets, squares)
 
-        def count(piece: tuple[int, int]) -> None:
-            first, last = piece
-            count_members(rows.offsets, rows.codes, first, last, *self._trees, self.held)
+    def _loads(self, itemsets: Itemsets, squares: bool) -> NDArray[np.integer[Any]]:
+        rows, owners, trees = self._rows, self._owners, self._trees
+        if squares and owners is not None:
+            planted = trees or _planted(rows, itemsets)
+            loads = np.zeros(len(owners) - 1, np.int64)
 
-        in_threads(count, rows.pieces())
+            def load(piece: tuple[int, int]) -> None:
+                first, last = piece
+                load_people(owners, rows.offsets, rows.codes, first, last, *planted, len(itemsets), loads)
 
-    def histogram(self, edges: tuple[int, ...]) -> I64:
-        """Return how many rows hold from one edge up to before the next one."""
-        bins = np.searchsorted(np.array(edges), self.held, side="right")
-        return np.bincount(bins, minlength=len(edges) + 1)[1:].astype(np.int64)
+            in_threads(load, self._pieces(owners))
+            return loads
+        if trees is None:
+            held = np.diff(rows.offsets).astype(np.int32)
+        else:
+            held = np.zeros(rows.people, np.int32)
 
-    def sums(self, weights: I64) -> I64:
-        """Return for each itemset what the rows that hold it weigh, by how many itemsets they hold."""
-        rows = self._rows
+            def count(piece: tuple[int, int]) -> None:
+                first, last = piece
+                count_members(rows.offsets, rows.codes, first, last, *trees, held)
+
+            in_threads(count, rows.pieces())
+        # Nobody is without a row.
+        return held if owners is None else np.add.reduceat(held, owners[:-1], dtype=np.int64)
+
+    def _pieces(self, owners: I64) -> list[tuple[int, int]]:
+        """Split the people into runs of about equal work."""
+        edges = np.unique(np.searchsorted(owners, [first for first, _ in self._rows.pieces()]))
+        return list(pairwise([*edges.tolist(), len(owners) - 1]))
+
+    def sums(self, weights: Weights) -> I64:
+        """Return for each itemset what the rows that hold it weigh, by the load of their people."""
+        rows, each = self._rows, weights(self.loads)
+        if self._owners is not None:
+            each = np.repeat(each, np.diff(self._owners))
 
         def added(piece: tuple[int, int]) -> I64:
             first, last = piece
-            if self._items:
-                return self._weighed(first, last, weights)
+            if self._trees is None:
+                return self._weighed(first, last, each[first:last])
             part = np.zeros(self._many, np.int64)
-            add_weights(rows.offsets, rows.codes, first, last, *self._trees, self.held, weights, part)
+            add_weights(rows.offsets, rows.codes, first, last, *self._trees, each, part)
             return part
 
         return sum(in_threads(added, rows.pieces()), np.zeros(self._many, np.int64))
 
-    def _weighed(self, first: int, last: int, weights: I64) -> I64:
-        """Return what some rows weigh for each item. Sums of parts of people are exact as floating-point numbers."""
+    def _weighed(self, first: int, last: int, each: I32) -> I64:
+        """Return what some rows weigh for each item. Sums of parts of baskets are exact as floating-point numbers."""
         rows = self._rows
-        each = np.repeat(weights[self.held[first:last]].astype(np.float64), self.held[first:last])
+        held = np.repeat(each.astype(np.float64), np.diff(rows.offsets[first : last + 1]))
         codes = rows.codes[rows.offsets[first] : rows.offsets[last]]
-        return np.bincount(codes, weights=each, minlength=self._many).astype(np.int64)
+        return np.bincount(codes, weights=held, minlength=self._many).astype(np.int64)
+
+
+def counted_from(edges: tuple[int, ...], values: NDArray[np.integer[Any]]) -> I64:
+    """Return how many values lie from one edge up to before the next one; the last bin has no upper end."""
+    bins = np.searchsorted(np.array(edges), values, side="right")
+    return np.bincount(bins, minlength=len(edges) + 1)[1:].astype(np.int64)
 
 
 def is_every_item(itemsets: Itemsets, items: int) -> bool:

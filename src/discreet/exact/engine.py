@@ -23,8 +23,22 @@ from ..kernels.counting import rows_holding
 from ..kernels.truncate import keep_some, number_equal
 from ..kernels.truncate_smart import keep_smart, trim_columns
 from ..results.itemsets import Itemsets
-from .clipping import Family
-from .query import LOOKED_AT, Cells, Clipped, Held, Kth, KthClipped, Largest, People, Query, Sizes, Supports, Truncation
+from .clipping import Family, counted_from
+from .query import (
+    LOOKED_AT,
+    BasketCount,
+    BasketsEach,
+    Cells,
+    Clipped,
+    Held,
+    Kth,
+    KthClipped,
+    Largest,
+    Query,
+    Sizes,
+    Supports,
+    Truncation,
+)
 from .rows import RowLayout
 from .search import FoundArrays, Progress, SearchBounds, count_columns, count_of_rank, count_sets, search
 
@@ -36,7 +50,7 @@ _AHEAD = 128
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The itemsets held by more than `bound` people, and by how many each."""
+    """The itemsets that more than `bound` baskets hold, and how many hold each."""
 
     itemsets: Itemsets
     counts: I64
@@ -54,11 +68,11 @@ class Engine(ABC):
 
     @abstractmethod
     def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the itemsets of `least` to `longest` items that more than `bound` people hold, at most `limit`.
+        """Return the itemsets of `least` to `longest` items that more than `bound` baskets hold, at most `limit`.
 
         Where there are more, the bound is raised to the count of rank limit + 1; and where shorter itemsets are not
         asked for, also to the count of rank `LOOKED_AT` + 1 (or limit + 1 where that is more) over all itemsets of 1 to
-        `longest` items. These are order statistics, so the raised bound moves by at most 1 when a person is added, as
+        `longest` items. These are order statistics, so the raised bound moves by at most 1 when a basket is added, as
         the given one does.
         """
 
@@ -164,22 +178,26 @@ class LocalEngine(ExactEngine):
         self._given_copies = copies
         self._cut = lru_cache(maxsize=1)(self._truncated)
         self._copies = lru_cache(maxsize=1)(self._numbered)
-        self._family = lru_cache(maxsize=1)(partial(Family, self._rows))
+        self._family = lru_cache(maxsize=1)(partial(Family, self._rows, baskets.owners))
 
     def total(self, query: Query) -> I64:
         """Return the vector of a query that is a sum over people."""
         match query:
-            case People():
+            case BasketCount():
                 return np.array([len(self.baskets)], np.int64)
+            case BasketsEach(edges):
+                owners = self.baskets.owners
+                each = np.ones(len(self.baskets), np.int64) if owners is None else np.diff(owners)
+                return counted_from(edges, each)
             case Sizes(longest):
                 sizes = np.minimum(self.baskets.sizes, longest)
                 return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
             case Supports(itemsets, truncation):
                 return self._supports(itemsets, truncation)
-            case Held(itemsets, edges):
-                return self._family(itemsets).histogram(edges)
-            case Clipped(itemsets):
-                return self._family(itemsets).sums(query.weights)
+            case Held(itemsets, edges, squares):
+                return counted_from(edges, self._family(itemsets, squares).loads)
+            case Clipped(itemsets, _, root):
+                return self._family(itemsets, root).sums(query.weights)
             case Cells(bases):
                 return self._cells(bases)
             case _:
@@ -207,7 +225,7 @@ class LocalEngine(ExactEngine):
     def cut(self, truncation: Truncation) -> LocalEngine:
         """Return an engine over the same baskets, each of them cut first."""
         rows = self._cut(truncation)
-        return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
+        return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary, owners=self.baskets.owners))
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
         rows = self._rows

@@ -115,7 +115,9 @@ def mine(
         top=0 if top is None else positive("top", top),
     )
     offsets, codes, counts = engine_of(held).search(wanted, allowed=allowed, prefix=prefix, progress=progress)
-    return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held))
+    return Patterns(
+        offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held), unit=held.unit
+    )
 
 
 @hinted
@@ -254,7 +256,14 @@ def _count(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     counts = engine_of(baskets).answer(Supports(Itemsets(offsets, codes)))
-    return Patterns(offsets=offsets, codes=codes, counts=counts, vocabulary=baskets.vocabulary, people=len(baskets))
+    return Patterns(
+        offsets=offsets,
+        codes=codes,
+        counts=counts,
+        vocabulary=baskets.vocabulary,
+        people=len(baskets),
+        unit=baskets.unit,
+    )
 
 
 def _only(name: str, **others: Any) -> None:

@@ -1,18 +1,22 @@
 """What a private mechanism may ask of the data: frozen values that know how much one person can change the answer.
 
-A query says how one basket becomes a vector of whole numbers, none of them negative; an engine adds these up over
-people. Its sensitivity is how far one person moves that sum. `l1_sensitivity` is the largest sum of the entries one
-basket can add, `squared_l2_sensitivity` the largest sum of their squares, `linf_sensitivity` the largest single entry:
-all for adding or removing a person.
+A query says how one person's baskets become a vector of whole numbers, none of them negative; an engine adds these up
+over people. Its sensitivity is how far one person moves that sum: `Query.sensitivity` says it for people who have one
+basket each, or at most so many. It has the largest sum of the entries that a person can add, the largest sum of their
+squares, and the largest single entry: all for adding or removing a person.
+
+Most queries add up baskets, whoever has them. A person with c baskets then adds the sum of c vectors: entries and their
+sum are at most c times those of one basket, and the sum of squares c squared times, as all c may be equal. Queries that
+look at all of a person's baskets at once (`BasketsEach`, `Held`, `Clipped`) say it themselves.
 
 Where one person is replaced, one such vector goes and another comes. The L1 sensitivity doubles at most, and so does
 the squared L2 sensitivity, as no entry is negative. But no cell moves by more than the largest entry, so counts that
-one basket may hold all of move by no more than before: `l1_sensitivity_replace`, `squared_l2_sensitivity_replace`.
-Which relation holds, and the noise that follows, is the business of `privacy`.
+one basket may hold all of move by no more than before. Which relation holds, and the noise that follows, is the
+business of `privacy`.
 
-`Kth` and `Largest` are not sums but order statistics of counts. Adding a person raises each count by 0 or 1, so any
-order statistic, and any maximum over a fixed family, rises by 0 or 1 too; replacing one moves each count by 1 at most,
-up or down, and so these. Their bound is 1.
+`Kth` and `Largest` are not sums but order statistics of counts. Adding a basket raises each count by 0 or 1, so any
+order statistic, and any maximum over a fixed family, rises by 0 or 1 too, and by c at most with c baskets; replacing
+one person moves each count by no more than that, up or down, and so these.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +43,36 @@ LOOKED_AT = 1_000_000
 PARTS = 1 << 10
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """How far one person moves an answer at most.
+
+    Parameters
+    ----------
+    l1, squared_l2, linf
+        The sum of the moves of all numbers, the sum of their squares, and the largest, where a person is added.
+    l1_replace, squared_l2_replace
+        The same where one person takes the place of another.
+    """
+
+    l1: int
+    squared_l2: int
+    linf: int
+    l1_replace: int
+    squared_l2_replace: int
+
+    @classmethod
+    def of(cls, cells: int, l1: int, squared_l2: int, linf: int) -> Sensitivity:
+        """Return what follows for an answer whose vectors have no negative entries."""
+        return cls(
+            l1=l1,
+            squared_l2=squared_l2,
+            linf=linf,
+            l1_replace=min(2 * l1, cells * linf),
+            squared_l2_replace=min(2 * squared_l2, cells * linf**2),
+        )
+
+
 class Query(ABC):
     """One question about the data, whose answer is a vector of whole numbers."""
 
@@ -46,40 +81,36 @@ class Query(ABC):
     def cells(self) -> int:
         """How many numbers the answer has."""
 
-    @property
     @abstractmethod
-    def l1_sensitivity(self) -> int:
-        """The largest sum of entries that one basket adds."""
-
-    @property
-    def squared_l2_sensitivity(self) -> int:
-        """The largest sum of squared entries that one basket adds; entries of 0 and 1 are their own squares."""
-        return self.l1_sensitivity
-
-    @property
-    def linf_sensitivity(self) -> int:
-        """The largest entry; none is larger than their sum."""
-        return self.l1_sensitivity
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Return how far one person moves the answer who has so many baskets at most."""
 
     @property
     def monotone(self) -> bool:
         """Whether adding a person lowers no entry: true of sums of vectors without negative entries."""
         return True
 
-    @property
-    def l1_sensitivity_replace(self) -> int:
-        """The largest sum of moves where one basket takes the place of another."""
-        return min(2 * self.l1_sensitivity, self.cells * self.linf_sensitivity)
+
+class BasketQuery(Query):
+    """A question whose answer is made of baskets one by one, whoever has them."""
 
     @property
-    def squared_l2_sensitivity_replace(self) -> int:
-        """The largest sum of squared moves where one basket takes the place of another."""
-        return min(2 * self.squared_l2_sensitivity, self.cells * self.linf_sensitivity**2)
+    @abstractmethod
+    def l1_sensitivity(self) -> int:
+        """The largest sum of entries that one basket adds."""
+
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Return how far one person moves the answer: so many baskets, which may all be the same.
+
+        Entries of one basket are 0 or 1 and their own squares.
+        """
+        most = self.l1_sensitivity
+        return Sensitivity.of(self.cells, baskets * most, baskets**2 * most, baskets)
 
 
 @dataclass(frozen=True)
-class People(Query):
-    """How many people there are."""
+class BasketCount(BasketQuery):
+    """How many baskets there are: as many as people, where everyone has one."""
 
     @property
     def cells(self) -> int:
@@ -88,13 +119,35 @@ class People(Query):
 
     @property
     def l1_sensitivity(self) -> int:
-        """Everyone counts once."""
+        """Each basket counts once."""
         return 1
 
 
 @dataclass(frozen=True)
-class Sizes(Query):
-    """How many people hold 0, 1, 2 … up to `longest` items; those who hold more are counted with the longest."""
+class BasketsEach(Query):
+    """How many people have how many baskets.
+
+    Bin i counts those who have `edges[i]` of them or more, and fewer than `edges[i + 1]`; the last has no upper end.
+    """
+
+    edges: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_edges(self.edges)
+
+    @property
+    def cells(self) -> int:
+        """One number a bin."""
+        return len(self.edges)
+
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Everyone is in one bin at most, however many baskets that is."""
+        return Sensitivity.of(self.cells, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Sizes(BasketQuery):
+    """How many baskets have 0, 1, 2 … up to `longest` items; those that have more are counted with the longest."""
 
     longest: int
 
@@ -109,7 +162,7 @@ class Sizes(Query):
 
     @property
     def l1_sensitivity(self) -> int:
-        """Everyone is in one bin."""
+        """Each basket is in one bin."""
         return 1
 
 
@@ -137,8 +190,8 @@ class Truncation:
 
 
 @dataclass(frozen=True, eq=False)
-class Supports(Query):
-    """How many people hold each of the given itemsets, in baskets as they are or truncated first.
+class Supports(BasketQuery):
+    """How many baskets hold each of the given itemsets, as they are or truncated first.
 
     One basket can hold all itemsets, unless it was truncated: then each size allows at most so many (C12).
     """
@@ -163,45 +216,42 @@ class Supports(Query):
             total += degree_bound(alike.offsets, alike.codes, self.truncation.longest)
         return total
 
-    @property
-    def linf_sensitivity(self) -> int:
-        """Everyone counts once for an itemset."""
-        return 1
-
 
 @dataclass(frozen=True, eq=False)
 class Held(Query):
-    """How many people hold how many of the given itemsets.
+    """How many people hold how many of the given itemsets, in all their baskets together.
 
-    Bin i counts those who hold `edges[i]` of them or more, and fewer than `edges[i + 1]`; the last has no upper end.
-    Those who hold fewer than the first edge are not counted. Edges are public: none is the most that anyone holds.
+    An itemset that v of a person's baskets hold counts v times, or with `squares` v squared times: a person's load. Bin
+    i counts those with a load of `edges[i]` or more, and less than `edges[i + 1]`; the last has no upper end. Those
+    below the first edge are not counted. Edges are public: none is the most that anyone holds.
     """
 
     itemsets: Itemsets
     edges: tuple[int, ...]
+    squares: bool = False
 
     def __post_init__(self) -> None:
-        if not self.edges or self.edges[0] < 1 or any(low >= high for low, high in pairwise(self.edges)):
-            raise MisuseError(f"The edges of bins rise from 1 or more; {list(self.edges)} were given.")
+        _check_edges(self.edges)
 
     @property
     def cells(self) -> int:
         """One number a bin."""
         return len(self.edges)
 
-    @property
-    def l1_sensitivity(self) -> int:
-        """Everyone is in one bin at most."""
-        return 1
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Everyone is in one bin at most, however many baskets the load is from."""
+        return Sensitivity.of(self.cells, 1, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Clipped(Query):
-    """How many people hold each of the given itemsets, each basket scaled down so that it adds `total` at most in all.
+    """How many baskets hold each of the given itemsets, each person scaled down to add `total` at most in all.
 
-    Numbers are in parts of a person, `PARTS` to one. A basket that holds r of the itemsets adds to each of them the
-    largest whole number of parts, up to a person, of which r add up to `total`; with `root`, of which the squares of r
-    add up to `total` times `PARTS`. Rounding is down, as nearest could double what a basket adds.
+    Numbers are in parts of a basket, `PARTS` to one. A person's load r is how many of the itemsets the baskets hold, in
+    all of them together; with `root`, an itemset in v of them counts v squared times. Each basket adds to each itemset
+    it holds the same weight, the largest whole number of parts up to a basket of which r add up to `total`; with
+    `root`, of which the squares of r add up to `total` times `PARTS`. Rounding is down, as nearest could double what a
+    person adds.
     """
 
     itemsets: Itemsets
@@ -217,36 +267,40 @@ class Clipped(Query):
         """One number an itemset."""
         return len(self.itemsets)
 
-    @property
-    def l1_sensitivity(self) -> int:
-        """By the choice of weights W: r W <= total; with root, r W is the root of r times that of r W^2."""
-        everything = PARTS * len(self.itemsets)
-        return min(isqrt(everything * self.total) if self.root else self.total, everything)
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Return how far one person moves the answer: the whole person is clipped, not each basket.
 
-    @property
-    def squared_l2_sensitivity(self) -> int:
-        """As r W^2 <= total PARTS: with root by the choice of weights, without it as no weight is over PARTS."""
-        return PARTS * min(self.total, PARTS * len(self.itemsets))
+        A person adds v W to an itemset that v baskets hold, at most c of them; the load is r. Without root, W r <=
+        total is the sum of what is added; no entry is more than c PARTS or than that sum, and the squares add up to no
+        more than the largest entry times the sum. With root, W^2 r <= total PARTS is the sum of squares, and the sum of
+        what is added is at most the root of that times the number of cells.
+        """
+        most, cells = baskets * PARTS, self.cells
+        if self.root:
+            squared = min(self.total * PARTS, most**2 * cells)
+            linf = min(most, isqrt(squared))
+            l1 = min(isqrt(cells * squared), most * cells)
+        else:
+            l1 = min(self.total, most * cells)
+            linf = min(most, l1)
+            squared = min(linf * l1, most**2 * cells)
+        return Sensitivity.of(cells, l1, squared, linf)
 
-    @property
-    def linf_sensitivity(self) -> int:
-        """A person, in parts."""
-        return PARTS
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """What a basket adds to each of the itemsets it holds, by how many it holds."""
-        many = np.maximum(np.arange(len(self.itemsets) + 1, dtype=np.int64), 1)
-        weights: NDArray[np.int64] = np.minimum(self.total // many, PARTS)
+    def weights(self, loads: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+        """Return what people of these loads add to each itemset for each basket that holds it."""
+        many = np.maximum(loads, 1).astype(np.int64)
         if self.root:
             squares = np.arange(PARTS + 1, dtype=np.int64) ** 2
-            weights = np.searchsorted(squares, PARTS * self.total // many, side="right") - 1
+            places = np.searchsorted(squares, PARTS * self.total // many, side="right") - 1
+        else:
+            places = np.minimum(self.total // many, PARTS)
+        weights: NDArray[np.int32] = places.astype(np.int32)
         return weights
 
 
 @dataclass(frozen=True)
-class Cells(Query):
-    """For each basis, a few items, how many people hold exactly which of them: two to the power of its size cells.
+class Cells(BasketQuery):
+    """For each basis, a few items, how many baskets hold exactly which of them: two to the power of its size cells.
 
     The cells of the bases lie end to end; in a basis, bit j of the place says whether the j-th item is held.
     """
@@ -265,17 +319,12 @@ class Cells(Query):
 
     @property
     def l1_sensitivity(self) -> int:
-        """Everyone is in one cell of each basis."""
+        """A basket is in one cell of each basis."""
         return len(self.bases)
-
-    @property
-    def linf_sensitivity(self) -> int:
-        """Everyone counts once in a cell."""
-        return 1
 
 
 @dataclass(frozen=True)
-class Kth(Query):
+class Kth(BasketQuery):
     """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 where fewer occur.
 
     The rank runs over all itemsets, also over those nobody holds (E11): the smallest count that was mined would not do.
@@ -314,19 +363,14 @@ class KthClipped(Query):
         """One number."""
         return 1
 
-    @property
-    def l1_sensitivity(self) -> int:
-        """An order statistic moves no further than any of the numbers it orders: by a person, in parts."""
-        return self.clipped.linf_sensitivity
-
-    @property
-    def squared_l2_sensitivity(self) -> int:
-        """One number: the square of its largest move."""
-        return self.l1_sensitivity**2
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Return the same as for the numbers it orders: an order statistic moves no further than any of them."""
+        linf = self.clipped.sensitivity(baskets).linf
+        return Sensitivity.of(1, linf, linf**2, linf)
 
 
 @dataclass(frozen=True)
-class Largest(Query):
+class Largest(BasketQuery):
     """The largest count over the itemsets of `size` items, or `floor` where that is more (C1).
 
     Nor is the answer less than the count of rank `rank` + 1 over all itemsets, so that however low the floor, no more
@@ -347,3 +391,8 @@ class Largest(Query):
     def l1_sensitivity(self) -> int:
         """A maximum of numbers that each rise by 0 or 1."""
         return 1
+
+
+def _check_edges(edges: tuple[int, ...]) -> None:
+    if not edges or edges[0] < 1 or any(low >= high for low, high in pairwise(edges)):
+        raise MisuseError(f"The edges of bins rise from 1 or more; {list(edges)} were given.")

@@ -85,16 +85,15 @@ def add_weights(
     items: I32,
     ends: I32,
     members: I32,
-    held: I32,
-    weights: I64,
+    weights: I32,
     sums: I64,
 ) -> None:
-    """Add the weight of each row from `first` to before `last` to the members it holds; weights are by their number."""
+    """Add the weight of each row from `first` to before `last` to the members it holds."""
     marks = np.zeros(len(heads), np.uint8)
     for row in range(first, last):
-        if held[row] == 0:
+        weight = weights[row]
+        if weight == 0:
             continue
-        weight = weights[held[row]]
         low, high = offsets[row], offsets[row + 1]
         for at in range(low, high):
             marks[codes[at]] = 1
@@ -110,3 +109,54 @@ def add_weights(
                     node = np.int64(ends[node])
         for at in range(low, high):
             marks[codes[at]] = 0
+
+
+@kernel
+def load_people(
+    owners: I64,
+    offsets: I64,
+    codes: I32,
+    first: int,
+    last: int,
+    heads: I64,
+    items: I32,
+    ends: I32,
+    members: I32,
+    many: int,
+    loads: I64,
+) -> None:
+    """Write what each person from `first` to before `last` holds: over the members, the squares of how many rows do.
+
+    Person i has the rows from ``owners[i]`` to before ``owners[i + 1]``; there are so many members.
+    """
+    marks = np.zeros(len(heads), np.uint8)
+    tally = np.zeros(many, np.int32)
+    met = np.empty(many, np.int32)
+    for person in range(first, last):
+        load = 0
+        seen = 0
+        for row in range(owners[person], owners[person + 1]):
+            low, high = offsets[row], offsets[row + 1]
+            for at in range(low, high):
+                marks[codes[at]] = 1
+            for at in range(low, high):
+                node = heads[codes[at]]
+                stop = heads[codes[at] + 1]
+                while node < stop:
+                    if marks[items[node]]:
+                        member = members[node]
+                        if member >= 0:
+                            held = tally[member]
+                            if held == 0:
+                                met[seen] = member
+                                seen += 1
+                            load += 2 * held + 1
+                            tally[member] = held + 1
+                        node += 1
+                    else:
+                        node = np.int64(ends[node])
+            for at in range(low, high):
+                marks[codes[at]] = 0
+        for at in range(seen):
+            tally[met[at]] = 0
+        loads[person] = load

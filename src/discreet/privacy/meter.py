@@ -113,15 +113,20 @@ class Things:
     threshold: int
 
 
-def moves(query: Query, neighbours: Neighbours) -> tuple[int, int]:
-    """Return how far a query's answers for two neighbours are apart at most: the L1 and the squared L2 norm."""
-    if neighbours is Neighbours.REPLACE:
-        return query.l1_sensitivity_replace, query.squared_l2_sensitivity_replace
-    return query.l1_sensitivity, query.squared_l2_sensitivity
+def moves(query: Query, neighbours: Neighbours, baskets: int = 1) -> tuple[int, int]:
+    """Return how far a query's answers for two neighbours are apart at most: the L1 and the squared L2 norm.
+
+    A person has so many baskets at most.
+    """
+    one = query.sensitivity(baskets)
+    return (one.l1_replace, one.squared_l2_replace) if neighbours is Neighbours.REPLACE else (one.l1, one.squared_l2)
 
 
 class Meter:
-    """A budget being spent: draws noise, chooses, and writes down what each step cost."""
+    """A budget being spent: draws noise, chooses, and writes down what each step cost.
+
+    `max_baskets` is how many baskets a person has at most in the data that are asked, a public or released number.
+    """
 
     def __init__(
         self,
@@ -142,6 +147,7 @@ class Meter:
         self.conversion = budget.delta - discovery_delta
         self.total = budget.epsilon if self.pure else rho_for(budget.epsilon, self.conversion)
         self.charges: list[Charge] = []
+        self.max_baskets = 1
         self._finding = [discovery_delta]  # what is left of it, shared with the parts
         self._source = source
         self._stage = stage
@@ -181,8 +187,12 @@ class Meter:
 
     def scale(self, query: Query, share: Fraction) -> tuple[Fraction | None, Fraction]:
         """Return the scale (None for Gaussian noise) and the variance of the noise a share buys for a query."""
+        return self.scale_for(query, share, self.max_baskets)
+
+    def scale_for(self, query: Query, share: Fraction, baskets: int) -> tuple[Fraction | None, Fraction]:
+        """Return the same where people have so many baskets at most."""
         amount = self.total * share
-        most, squared = moves(query, self.neighbours)
+        most, squared = moves(query, self.neighbours, baskets)
         if self.pure:
             scale = Fraction(most) / amount
             return scale, 2 * scale**2
@@ -190,6 +200,7 @@ class Meter:
 
     def count(self, what: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Ask the engine, add the noise the query's sensitivity asks for, and charge the share."""
+        self._same_baskets(engine.max_baskets)
         self._take(share, what)
         amount = self.total * share
         scale, variance = self.scale(query, share)
@@ -202,12 +213,16 @@ class Meter:
             self.charges.append(Charge.gaussian(what, amount))
         return Noisy(exact + noise, scale, variance)
 
-    def rate(self, picks: int, share: Fraction, way: Way, *, monotone: bool = True, step: int = 1) -> Fraction:
+    def rate(
+        self, picks: int, share: Fraction, way: Way, *, monotone: bool = True, step: int | None = None
+    ) -> Fraction:
         """Return how much a score counts for in a choice: the r of exp(r * score), or one over the Laplace scale.
 
         Scores that all move in one direction when a person is added (`monotone`) may count double (E8). When a person
-        is replaced, such a score moves up or down by a step at most, and any other by two steps.
+        is replaced, such a score moves up or down by a step at most, and any other by two steps. Without a `step`
+        scores are counts of baskets.
         """
+        step = self.max_baskets if step is None else step
         each = self._each(self.total * share, picks, way)
         added = self.neighbours is Neighbours.ADD_REMOVE
         if monotone:
@@ -238,7 +253,11 @@ class Meter:
         if universe is None:
             raise MisuseError("Itemsets are chosen from all there are, and which items there are is not public here.")
         candidates = Candidates(
-            known.counts, rest=known.bound, unlisted=universe.many - len(known.counts), itemsets=known.itemsets
+            known.counts,
+            rest=known.bound,
+            unlisted=universe.many - len(known.counts),
+            step=listed.step,
+            itemsets=known.itemsets,
         )
         chosen = self._choose(what, candidates, picks, share, way)
         return self._named(chosen, known.itemsets, universe)
@@ -273,14 +292,15 @@ class Meter:
     def find(self, what: str, listed: SealedList, share: Fraction) -> Things:
         """Add noise to the counts of what occurs, and show what passes a threshold that rare things hardly pass.
 
-        Each person adds to at most as many counts as a cut basket has itemsets. Counts are looked at above the public
-        floor of the list, which is taken off them: what is not listed has 0, and is never released. The chance that
-        something only one person holds is released is charged as delta.
+        Each of a person's baskets adds to at most as many counts as a cut basket has itemsets. Counts are looked at
+        above the public floor of the list, which is taken off them: what is not listed has 0, and is never released.
+        The chance that something only one person holds is released is charged as delta.
         """
         if listed.floor is None or listed.most is None:
             raise MisuseError(
                 "What is found lies above a public floor, in baskets that were cut, and all of it is listed."
             )
+        self._same_baskets(listed.step)
         known, floor = unsealed(listed), max(listed.floor, 0)
         kept, noisy, threshold = self._find(what, known.counts - floor, max(1, listed.most), share, known.itemsets)
         places = np.flatnonzero(kept)
@@ -315,18 +335,27 @@ class Meter:
         finding = self._finding[0]
         if finding == 0:
             raise MisuseError("Finding things that are not listed needs a delta.")
-        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
-        # One person brings at most `most` new things, each with count 1: it passes if the noise is threshold - 1 or
-        # more, which has a probability of at most exp(-(threshold - 1) / scale).
+        # One person brings at most `most` new things a basket, and none counts more than the baskets are. It passes if
+        # the noise is threshold - count or more, which has a probability of at most exp(-(threshold - count) / scale).
         digits = 40
-        chance = intervals.ln(intervals.ratio(Fraction(most * swap) / finding, digits), digits)
+        chance = intervals.ln(intervals.ratio(Fraction(self._touched(most)) / finding, digits), digits)
         needed = intervals.times(chance, intervals.ratio(self._finding_scale(most, share), digits), digits)
-        return 1 + max(0, ceil(needed[1]))
+        return self.max_baskets + max(0, ceil(needed[1]))
 
     def _finding_scale(self, most: int, share: Fraction) -> Fraction:
         """Return the scale of the noise of :meth:`find`, as it is drawn: one too long is rounded up."""
-        swap = 2 if self.neighbours is Neighbours.REPLACE else 1
-        return short(Fraction(most * swap) / self.epsilon(share))
+        return short(Fraction(self._touched(most)) / self.epsilon(share))
+
+    def _touched(self, most: int) -> int:
+        """Return how many counts one person moves by one in :meth:`find`, and the one who comes where one is replaced.
+
+        What many baskets add to one count is that many moves.
+        """
+        return most * self.max_baskets * (2 if self.neighbours is Neighbours.REPLACE else 1)
+
+    def _same_baskets(self, baskets: int) -> None:
+        if baskets != self.max_baskets:
+            raise AssertionError("a meter reckons with as many baskets of a person as the data have that it asks")
 
     def _take(self, share: Fraction, what: str | None = None) -> None:
         if share <= 0 or self._spent + share > 1:

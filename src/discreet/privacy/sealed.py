@@ -144,17 +144,25 @@ class SealedList(_Closed[Listed]):
         The public bound above which every itemset is listed; None where the bound depends on the data.
     most
         How many of all itemsets one basket can hold; None where baskets were not cut.
+    step
+        By how much adding a person raises a count at most: so many baskets.
     """
 
-    __slots__ = ("floor", "most", "universe")
+    __slots__ = ("floor", "most", "step", "universe")
     universe: Universe | None
     floor: int | None
     most: int | None
+    step: int
 
     def __init__(
-        self, listed: Listed, universe: Universe | None, floor: int | None = None, most: int | None = None
+        self,
+        listed: Listed,
+        universe: Universe | None,
+        floor: int | None = None,
+        most: int | None = None,
+        step: int = 1,
     ) -> None:
-        super().__init__(listed, universe=universe, floor=floor, most=most)
+        super().__init__(listed, universe=universe, floor=floor, most=most, step=step)
 
     def falling(self, many: int) -> SealedAnswer:
         """Return the largest so many counts, and the bound in place of those below it."""
@@ -162,7 +170,7 @@ class SealedList(_Closed[Listed]):
         counts = np.full(many, listed.bound, np.int64)
         largest = listed.counts[:many]
         counts[: len(largest)] = largest
-        return SealedAnswer(counts, 1, True)
+        return SealedAnswer(counts, self.step, True)
 
 
 class SealedEngine(_Closed[Engine]):
@@ -176,37 +184,44 @@ class SealedEngine(_Closed[Engine]):
         How many items there are, where that is public: what occurs in the data is not.
     longest
         How many items a basket has at most, where baskets were cut.
+    max_baskets
+        How many baskets a person has at most.
     """
 
-    __slots__ = ("items", "longest")
+    __slots__ = ("items", "longest", "max_baskets")
     items: int | None
     longest: int | None
+    max_baskets: int
 
-    def __init__(self, engine: Engine, items: int | None = None, longest: int | None = None) -> None:
-        super().__init__(engine, items=items, longest=longest)
+    def __init__(
+        self, engine: Engine, items: int | None = None, longest: int | None = None, max_baskets: int = 1
+    ) -> None:
+        super().__init__(engine, items=items, longest=longest, max_baskets=max_baskets)
 
     def answer(self, query: Query) -> SealedAnswer:
         """Return the answer to a query. It moves as the query says."""
-        return SealedAnswer(unsealed(self).answer(query), query.linf_sensitivity, query.monotone)
+        step = query.sensitivity(self.max_baskets).linf
+        return SealedAnswer(unsealed(self).answer(query), step, query.monotone)
 
     def above(self, bound: int | SealedAnswer, least: int, longest: int, limit: int = LARGEST) -> SealedList:
         """Return the itemsets of `least` to `longest` items that more people hold than the bound says.
 
-        The bound is public, or one number under seal that one person raises by 1 at most. Where there are more than
-        `limit`, it is raised as `Engine.above` says.
+        The bound is public, or one number under seal that one person raises by as many baskets as one has at most.
+        Where there are more than `limit`, it is raised as `Engine.above` says.
         """
         universe = None if self.items is None else Universe(self.items, least, longest)
         most = None if self.longest is None else Universe(self.longest, least, longest).many
         if isinstance(bound, int):
             listed = unsealed(self).above(bound, least, longest, limit)
-            return SealedList(listed, universe, bound if limit == LARGEST else None, most)
-        if not bound.monotone or bound.step > 1:
-            raise MisuseError("A bound under seal is a number that one person raises by 1 at most.")
-        return SealedList(unsealed(self).above(_single(bound), least, longest, limit), universe, None, most)
+            return SealedList(listed, universe, bound if limit == LARGEST else None, most, self.max_baskets)
+        if not bound.monotone or bound.step > self.max_baskets:
+            raise MisuseError("A bound under seal is a number that one person raises no further than a count.")
+        listed = unsealed(self).above(_single(bound), least, longest, limit)
+        return SealedList(listed, universe, None, most, self.max_baskets)
 
     def cut(self, truncation: Truncation) -> SealedEngine:
         """Return the same baskets, each of them cut first."""
-        return SealedEngine(unsealed(self).cut(truncation), self.items, truncation.longest)
+        return SealedEngine(unsealed(self).cut(truncation), self.items, truncation.longest, self.max_baskets)
 
 
 def _within(public: ArrayLike) -> I64:

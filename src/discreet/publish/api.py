@@ -37,6 +37,7 @@ def release(
     *,
     person: str | None = None,
     item: str | None = None,
+    basket: str | None = None,
     top: int | None = None,
     min_support: Any = None,
     min_count: int | None = None,
@@ -51,6 +52,7 @@ def release(
     excludes: Item | Iterable[Item] = (),
     counts: bool = True,
     neighbours: Relation = "add-remove",
+    max_baskets: int | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
@@ -65,9 +67,11 @@ def release(
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
-    person, item
-        The columns of a table with one row per item, as for :func:`discreet.read`.
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        ``basket=``.
+    person, item, basket
+        The columns of a table with one row per item, as for :func:`discreet.read`. With `basket` a person may have
+        several baskets: counts are of these, and the unit of privacy is the person all the same.
     top, min_support, min_count
         Which patterns: how many, or from which fraction or number of people on. Exactly one of them.
     epsilon, delta
@@ -89,6 +93,9 @@ def release(
     neighbours
         ``"add-remove"``: the number of people is private. ``"replace"``: it is public, and noise is up
         to twice as large, but for counts of patterns in whole baskets.
+    max_baskets
+        Where a person may have several baskets, how many of each take part, drawn at random: a public number. Without
+        it a small share of the budget chooses one. See :doc:`/receipts`.
     really
         Allows an epsilon over 20, or a delta over 0.001 or over one in `people`, which otherwise count as slips.
     ledger
@@ -109,7 +116,7 @@ def release(
     (3, Fraction(1, 1))
     """
     # Once: what is compared with the ledger is what is released.
-    held = everyone(baskets, person=person, item=item)
+    held = everyone(baskets, person=person, item=item, basket=basket)
     jobs = prepare(
         held,
         top=top,
@@ -126,6 +133,7 @@ def release(
         excludes=excludes,
         counts=counts,
         neighbours=neighbours,
+        max_baskets=max_baskets,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
@@ -146,7 +154,8 @@ def release_by(
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        ``basket=``.
     by
         A segment for each person, such as a region: a list, or the column that :func:`discreet.read` was told to keep
         by ``by=``.
@@ -177,11 +186,13 @@ def count(
     *,
     person: str | None = None,
     item: str | None = None,
+    basket: str | None = None,
     epsilon: Any,
     delta: Any = 0,
     items: Any = None,
     people: int | None = None,
     neighbours: Relation = "add-remove",
+    max_baskets: int | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
@@ -194,12 +205,14 @@ def count(
     Parameters
     ----------
     baskets
-        What :func:`discreet.read` returns, or anything it accepts. One row is one person.
-    person, item
-        The columns of a table with one row per item, as for :func:`discreet.read`.
+        What :func:`discreet.read` returns, or anything it accepts. One row is one person, unless it was read with
+        ``basket=``.
+    person, item, basket
+        The columns of a table with one row per item, as for :func:`discreet.read`. With `basket` a person may have
+        several baskets: counts are of these, and the unit of privacy is the person all the same.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
-    epsilon, delta, items, people, neighbours, really, ledger, who, same_data
+    epsilon, delta, items, people, neighbours, max_baskets, really, ledger, who, same_data
         As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
 
     Examples
@@ -209,7 +222,7 @@ def count(
     >>> len(counted.patterns)
     2
     """
-    held = everyone(baskets, person=person, item=item)
+    held = everyone(baskets, person=person, item=item, basket=basket)
     jobs = prepare_count(
         held,
         itemsets,
@@ -218,6 +231,7 @@ def count(
         items=items,
         people=people,
         neighbours=neighbours,
+        max_baskets=max_baskets,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)

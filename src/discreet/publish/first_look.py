@@ -69,11 +69,13 @@ class Preview:
     delta: Fraction
     segments: int = 1
     outside: int = 0
+    baskets: int | None = None
 
     @property
     def lines(self) -> list[str]:
         """What was seen, in sentences."""
-        told = [f"Read {number_of(self.people, 'person', 'people')} and {number_of(self.items, 'item')}."]
+        several = "" if self.baskets is None else f", {number_of(self.baskets, 'basket')}"
+        told = [f"Read {number_of(self.people, 'person', 'people')}{several} and {number_of(self.items, 'item')}."]
         if self.listed is not None:
             told.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
         if self.outside:
@@ -84,10 +86,14 @@ class Preview:
         if self.margin is None:
             told.append(f"Expect {many}, without counts.")
         elif self.found:
-            told.append(f"Expect {many}, with counts off by ± {self.margin:,} people or less for half of them.")
+            told.append(f"Expect {many}, with counts off by ± {self.margin:,} {self._unit} or less for half of them.")
         else:
-            told.append("Expect no pattern at all: too few people hold anything.")
+            told.append(f"Expect no pattern at all: too few {self._unit} hold anything.")
         return told
+
+    @property
+    def _unit(self) -> str:
+        return "people" if self.baskets is None else "baskets"
 
     def __str__(self) -> str:
         head = f"{self.mechanism} would spend {Budget(epsilon=self.epsilon, delta=self.delta)}:"
@@ -142,7 +148,7 @@ def look(held: AnyBaskets, jobs: Mapping[Item, Job]) -> Preview:
     margins = [median(reach) for one in tried if (reach := list(filter(isfinite, margins_of(one))))]
     named = job.listed and not job.read
     return Preview(
-        people=len(held),
+        people=held.people,
         items=int(np.count_nonzero(held.item_counts)),
         listed=len(job.baskets.vocabulary) if named else None,
         met=_occurring(jobs) if named else None,
@@ -154,7 +160,8 @@ def look(held: AnyBaskets, jobs: Mapping[Item, Job]) -> Preview:
         epsilon=job.budget.epsilon,
         delta=job.budget.delta,
         segments=len(jobs),
-        outside=len(held) - sum(len(one.baskets) for one in jobs.values()),
+        outside=held.people - sum(one.baskets.people for one in jobs.values()),
+        baskets=len(held) if held.several else None,
     )
 
 

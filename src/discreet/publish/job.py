@@ -16,9 +16,12 @@ from ..privacy.budget import Budget, Neighbours
 from ..results.itemsets import Itemsets
 
 # Shares of the budget that the door itself spends.
+HOW_MANY_EACH = "counting how many baskets people have"
 PEOPLE = Fraction(1, 50)
 PREFIX = Fraction(1, 20)
 FINDING = Fraction(1, 5)
+# Of the budget where people have several baskets: how many they have is looked at with so much.
+BASKETS = Fraction(1, 25)
 # How many items of a basket may take part in finding the items.
 FINDABLE = 10
 # How many items there may be, for checks before they are found.
@@ -31,6 +34,8 @@ class Job:
 
     Which items there are is public where they are `listed`: by a list, or `read` from the data and declared so; or the
     items are found with noise, by a step before the mechanism (`finding`) or by the mechanism itself.
+
+    Where people have several baskets, `max_baskets` says how many of each take part; None has it chosen with noise.
     """
 
     baskets: AnyBaskets
@@ -53,6 +58,7 @@ class Job:
     public: tuple[str, ...]
     recorded_question: Mapping[str, Any]
     settings: Mapping[str, Any]
+    max_baskets: int | None = None
 
     @property
     def discovery_delta(self) -> Fraction:
@@ -79,11 +85,23 @@ class Job:
         """
         return self.alone and (self.counts or self.top is None)
 
+    @property
+    def choosing_cap(self) -> bool:
+        """Whether it is chosen with noise how many baskets of each person take part."""
+        return self.baskets.several and self.max_baskets is None
+
+    @property
+    def counting(self) -> str:
+        """What counting everything there is is called: patterns are counted in the same unit."""
+        return f"counting the {self.baskets.unit}"
+
     def plan(self) -> list[tuple[str, Fraction]]:
         """Return what the door spends before the mechanism does, by name."""
         steps = []
+        if self.choosing_cap:
+            steps.append((HOW_MANY_EACH, BASKETS))
         if self.people is None:
-            steps.append(("counting the people", PEOPLE))
+            steps.append((self.counting, PEOPLE))
         if self.counted:
             steps.append(("counting the items every pattern has", PREFIX))
         if self.finding:
@@ -118,6 +136,7 @@ class Job:
             itemsets=self.itemsets,
             epsilon=self.budget.epsilon,
             among=self._among,
+            unit=self.baskets.unit,
         )
 
     @property

@@ -28,6 +28,7 @@ Progress: TypeAlias = Callable[[float], object]
 class _Reading(TypedDict, total=False):
     person: str | None
     item: str | None
+    basket: str | None
 
 
 class _Paying(TypedDict, total=False):
@@ -48,6 +49,7 @@ class CountOptions(_Reading, _Paying, total=False):
     items: Any
     people: int | None
     neighbours: Relation
+    max_baskets: int | None
     really: bool
 
 

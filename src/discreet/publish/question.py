@@ -25,6 +25,8 @@ from .job import MANY_ITEMS, Job
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
+# With more baskets of each person than this, counts would be nothing but noise.
+_MOST_BASKETS = 1_000_000
 # What to do where rows may repeat a person: Python can hand over what was read, a command line cannot.
 WHOSE = Message(
     'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
@@ -60,6 +62,7 @@ def prepare(
     neighbours: Relation = "add-remove",
     by: Sequence[Item] | NDArray[Any] | None = None,
     segments: Iterable[Item] | None = None,
+    max_baskets: int | None = None,
     really: bool = False,
     trying: bool = False,
 ) -> dict[Item, Job]:
@@ -114,7 +117,8 @@ def prepare(
         if positive("people", people) < people:
             raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=people))
         people = int(people)
-    public = _public(declared, people, relation, len(held))
+    cap = _cap(max_baskets, people, held)
+    public = _public(declared, people, relation, held.people)
     if longest == UNBOUNDED:
         longest = None
     if longest is not None and longest < len(prefix):
@@ -122,12 +126,13 @@ def prepare(
             f"Patterns of at most {number_of(longest, 'item')} cannot contain {number_of(len(prefix), 'item')}."
         )
     if relation is Neighbours.REPLACE:
-        if people is not None and people != len(held):
+        if people is not None and people != held.people:
             raise MisuseError(
                 told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
             )
-        people = max(1, len(held))
-        serious(budget, really, people)
+        serious(budget, really, max(1, held.people))
+        # How many baskets they have between them is not.
+        people = None if held.several else max(1, held.people)
     job = Job(
         baskets=over,
         mechanism=how,
@@ -148,9 +153,10 @@ def prepare(
         finding=finding,
         public=public,
         recorded_question=_recorded(
-            top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets
+            top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets, cap
         ),
         settings=settings_of(how),
+        max_baskets=cap,
     )
     if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
@@ -189,6 +195,31 @@ def everyone(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> An
 def _known_people(people: Any) -> int | None:
     """Return the number of people where it was declared as one; what it is otherwise is looked at later."""
     return int(people) if is_whole(people) and people > 0 else None
+
+
+def _cap(max_baskets: Any, people: int | None, held: AnyBaskets) -> int | None:
+    """Return how many baskets of each person take part, where that was said and there may be several."""
+    if max_baskets is not None and not held.several and len(held):
+        raise MisuseError(
+            told(
+                "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
+                "the baskets of a person apart."
+            )
+        )
+    if held.several and people is not None:
+        raise MisuseError(
+            told(
+                "{people} declares how many people there are, and here baskets are counted: how many take part is "
+                "found with noise. Leave {people} out."
+            )
+        )
+    if max_baskets is None or not held.several:
+        return None
+    if positive("max_baskets", max_baskets) > _MOST_BASKETS:
+        raise MisuseError(
+            told("{max_baskets} is at most {many:,}; {given} was given.", many=_MOST_BASKETS, given=max_baskets)
+        )
+    return int(max_baskets)
 
 
 def _public_asked(job: Job, items: int) -> Task:
@@ -238,6 +269,7 @@ def _recorded(
     vocabulary: Vocabulary,
     finding: bool,
     itemsets: Any,
+    max_baskets: int | None,
 ) -> dict[str, Any]:
     """Return the question as it was put."""
     words: dict[str, Any] = {}
@@ -255,6 +287,8 @@ def _recorded(
         words["contains"] = must
     if without:
         words["excludes"] = without
+    if max_baskets is not None:
+        words["max_baskets"] = max_baskets
     words["items"] = "found privately" if finding or items is None else len(vocabulary)
     return {name: _plain(value) for name, value in words.items()}
 
@@ -325,13 +359,15 @@ def _segments_of(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Cod
             told("These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column.")
         )
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
-    if len(values) != len(baskets):
-        raise MisuseError(told("{by} is a segment for each person: as many as there are baskets, in their order."))
+    if len(values) != baskets.people:
+        raise MisuseError(told("{by} is a segment for each person: as many as there are people, in their order."))
     if any(value is None or value != value for value in values):
         raise MisuseError(told("{by} has no segment for some people: give everyone one."))
     found = _distinct(values)
     numbers = {value: number for number, value in enumerate(found)}
     codes = np.array([numbers[value] for value in values], np.int32)
+    if baskets.owners is not None:
+        codes = np.repeat(codes, np.diff(baskets.owners))
     return found, lambda some: baskets.rows(np.flatnonzero(np.isin(codes, some)))
 
 

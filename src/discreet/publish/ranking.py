@@ -23,7 +23,7 @@ from ..checks import as_written, is_whole, positive, switch
 from ..curator.steps.itemset_choice import slack
 from ..errors import Message, MisuseError, told
 from ..exact.engine import Engine, Listed
-from ..exact.query import Query
+from ..exact.query import Query, Sensitivity
 from ..privacy.budget import Budget, Neighbours, Relation, exact, serious, shown
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
@@ -141,39 +141,27 @@ class Entries(Query):
         """One number a place."""
         return len(self.places)
 
-    @property
-    def l1_sensitivity(self) -> int:
-        """Each score may move by a step."""
-        return self.cells * self.step
+    def sensitivity(self, baskets: int = 1) -> Sensitivity:
+        """Return that each score may move by a step.
 
-    @property
-    def squared_l2_sensitivity(self) -> int:
-        """Each score may move by a step."""
-        return self.cells * self.step**2
-
-    @property
-    def linf_sensitivity(self) -> int:
-        """A step."""
-        return self.step
+        Where scores move both ways, the one who goes and the one who comes may move each in the same direction; and as
+        entries may be negative, the squares of two need not add up.
+        """
+        if baskets != 1:
+            raise MisuseError("Scores say themselves how far one person moves them: there are no baskets here.")
+        replaced = self.step if self.one_way else 2 * self.step
+        return Sensitivity(
+            l1=self.cells * self.step,
+            squared_l2=self.cells * self.step**2,
+            linf=self.step,
+            l1_replace=self.cells * replaced,
+            squared_l2_replace=self.cells * replaced**2,
+        )
 
     @property
     def monotone(self) -> bool:
         """As was said of the scores."""
         return self.one_way
-
-    @property
-    def l1_sensitivity_replace(self) -> int:
-        """Where scores move both ways, the one who goes and the one who comes may move each in the same direction."""
-        return self.cells * self._replaced
-
-    @property
-    def squared_l2_sensitivity_replace(self) -> int:
-        """Entries may be negative, so the squares of two need not add up."""
-        return self.cells * self._replaced**2
-
-    @property
-    def _replaced(self) -> int:
-        return self.step if self.one_way else 2 * self.step
 
 
 class ScoreTable(Engine):

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..baskets.core import AnyBaskets, Codes, Vocabulary
 from ..baskets.recoding import only
-from ..checks import UNBOUNDED
+from ..checks import LARGEST, UNBOUNDED
 from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
 from ..exact.engine import Engine, engine_of
-from ..exact.query import People
+from ..exact.query import BasketCount
 from ..exact.universe import Universe
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
@@ -25,7 +25,8 @@ from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
 from ..results.show import NOTHING
 from ..wording import number_of
-from .job import FINDABLE, FINDING, PEOPLE, PREFIX, Job
+from .basket_cap import cap_told, choose_cap, each_query
+from .job import BASKETS, FINDABLE, FINDING, HOW_MANY_EACH, PEOPLE, PREFIX, Job
 from .result import Release
 
 
@@ -39,31 +40,34 @@ def carry_out(job: Job, source: Source, stage: Callable[[str], object] | None = 
 
 def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
     """Make the release of a job with what a meter lets out of an engine; the audit brings its own of both."""
-    everyone = SealedEngine(engine(job.baskets))
+    baskets, notes = _capped(job, meter, engine)
+    most = meter.max_baskets
     people, margin = job.people, 0
     within: tuple[int, int] | None = None
     if people is None:
-        noisy = meter.count("counting the people", everyone, People(), PEOPLE)
+        everyone = SealedEngine(engine(baskets), max_baskets=most)
+        noisy = meter.count(job.counting, everyone, BasketCount(), PEOPLE)
         counted, margin = int(noisy.values[0]), noisy.margin()
         people, within = max(0, counted), (max(0, counted - margin), max(0, counted + margin))
-    inner = job.baskets
+    inner = baskets
     if job.fixed:
         inner = inner.holding(job.prefix)
     # Given itemsets are counted over the whole list; patterns are looked for among the items that may be added.
     back = job.allowed if job.itemsets is None else np.arange(len(job.baskets.vocabulary), dtype=np.int32)
-    notes: list[str] = []
     if job.finding:
         back, note = _find_items(inner, back, people + margin, meter, engine)
         notes.append(note)
     inner = only(inner, back)
     alone: tuple[float, int] | None = None
     if job.counted:
-        one = meter.count("counting the items every pattern has", SealedEngine(engine(inner)), People(), PREFIX)
+        holding = SealedEngine(engine(inner), max_baskets=most)
+        one = meter.count("counting the items every pattern has", holding, BasketCount(), PREFIX)
         alone = float(one.values[0]), one.margin()
     asked = replace(job.asked(len(back), people), people_margin=margin)
     if alone is not None:
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
-    found = _found(job, asked, SealedEngine(engine(inner), None if asked.items == UNBOUNDED else asked.items), meter)
+    listed = None if asked.items == UNBOUNDED else asked.items
+    found = _found(job, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
     patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
     if not job.listed:
         patterns = _without_other_items(patterns)
@@ -79,7 +83,7 @@ def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of)
         mechanism=job.mechanism.name,
         asked=job.recorded_question,
         settings=settings_of(how),
-        facts=dict(found.facts),
+        facts={"most baskets of a person": most, **found.facts} if job.baskets.several else dict(found.facts),
         notes=(*notes, *found.notes),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
@@ -88,6 +92,20 @@ def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of)
         chosen=found.chosen.name if found.chosen is not None else "",
     )
     return replace(made, patterns=replace(patterns, about=made.to_dict()))
+
+
+def _capped(job: Job, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
+    """Return as many baskets of each person as take part, and say so; from here on the meter reckons with so many."""
+    if not job.baskets.several:
+        return job.baskets, []
+    most = job.max_baskets
+    if most is None:
+        # Nobody's baskets are capped yet: only what does not depend on how many there are can be asked sensibly.
+        meter.max_baskets = LARGEST
+        uncapped = SealedEngine(engine(job.baskets), max_baskets=LARGEST)
+        most = choose_cap(meter.count(HOW_MANY_EACH, uncapped, each_query(), BASKETS), meter)
+    meter.max_baskets = most
+    return job.baskets.capped(most, meter.secret()), [cap_told(most, job.max_baskets is None)]
 
 
 def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
@@ -108,12 +126,12 @@ def _find_items(
     baskets: AnyBaskets, allowed: Codes, people: int, meter: Meter, engine: Callable[[Any], Engine]
 ) -> tuple[Codes, str]:
     """Return the items that enough people hold, found with noise; rare items have hardly a chance."""
-    inner = SealedEngine(engine(only(baskets, allowed)))
+    inner = SealedEngine(engine(only(baskets, allowed)), max_baskets=meter.max_baskets)
     things = find(inner, meter, "finding the items", FINDING, kept=FINDABLE, least=1, longest=1, people=people)
     found = np.sort(things.itemsets.codes)
     note = (
         f"The list of items was not given: {number_of(len(found), 'item was', 'items were')} found with noise, those "
-        f"with about {things.threshold:,} people or more, of each basket {FINDABLE} items at most."
+        f"with about {things.threshold:,} {baskets.unit} or more, of each basket {FINDABLE} items at most."
     )
     return allowed[found], note
 
@@ -134,6 +152,7 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
             vocabulary=job.baskets.vocabulary,
             people=people,
             counted=False,
+            unit=job.baskets.unit,
         )
     estimates, low, high = found.estimates, found.low, found.high
     if low is None or high is None:
@@ -157,6 +176,7 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
         people=people,
         low=np.minimum(np.ceil(low[order]), counts),
         high=np.maximum(np.floor(high[order]), counts),
+        unit=job.baskets.unit,
     )
 
 

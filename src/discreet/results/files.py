@@ -2,9 +2,10 @@
 
 - **CSV**: one row per pattern or rule. An itemset is the text of a JSON array in one cell, ``["milk", "tea"]`` or ``[3,
   17]``. So commas, quotes and spaces in names, and the name "3" beside the number 3, all come back. The column `people`
-  repeats the number of people; of an exact result without rows it is lost, and loads with 0. A private result has
-  columns for its promise too: `model`, `neighbours`, `epsilon`, `delta`, `simulated`. All that travels with it is one
-  JSON object in the first cell of the column `about`. Where nothing was found, one row without items carries them.
+  repeats the number of people, or `baskets` that of baskets where these are counted; of an exact result without rows it
+  is lost, and loads with 0. A private result has columns for its promise too: `model`, `neighbours`, `epsilon`,
+  `delta`, `simulated`. All that travels with it is one JSON object in the first cell of the column `about`. Where
+  nothing was found, one row without items carries them.
 - **JSON**: one object. `discreet` says what it holds and the version of its form: ``patterns/1``, ``rules/1``,
   ``relations/1``. Then come `people`, `guarantee`, `simulated` and all else that `about` holds. `patterns`, `rules` or
   `relations` have one line each. Relations may have `patterns` beside them: the items they are of.
@@ -27,7 +28,7 @@ import numpy as np
 
 from ..atomic_write import written
 from ..errors import InputError, MisuseError
-from .loading import ALL, EXACT, WITHIN, Result, needed, promised_texts
+from .loading import ALL, EXACT, UNITS, Result, needed, promised_texts, within_of
 from .loading import load as read_back
 from .patterns import Patterns
 from .rules import Rules
@@ -92,9 +93,9 @@ def _kind(result: Result) -> str:
 
 
 def _about(result: Result) -> dict[str, Any]:
-    own: dict[str, Any] = {"discreet": f"{_kind(result)}/1", "people": result.people}
+    own: dict[str, Any] = {"discreet": f"{_kind(result)}/1", result.unit: result.people}
     if result.people_within is not None:
-        own["people_low"], own["people_high"] = result.people_within
+        own |= dict(zip(within_of(result.unit), result.people_within, strict=True))
     if isinstance(result, Rules):
         own["omitted"] = result.omitted
     elif not result.counted:
@@ -118,9 +119,10 @@ def _promise_columns(result: Result, rows: int, told: bool = True) -> dict[str, 
     """Return what a CSV file repeats in every row: the people, and what was promised; with all of it in the first."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {"people": np.full(rows, result.people)}
+    columns: dict[str, Any] = {result.unit: np.full(rows, result.people)}
     if result.people_within is not None:
-        columns |= {name: np.full(rows, end) for name, end in zip(WITHIN, result.people_within, strict=True)}
+        ends = zip(within_of(result.unit), result.people_within, strict=True)
+        columns |= {name: np.full(rows, end) for name, end in ends}
     if result.about is None:
         return columns
     for name, value in promised_texts(result.about).items():
@@ -208,4 +210,4 @@ def holds_result(path: str | os.PathLike[str]) -> bool:
     if suffix == ".json":
         return head.lstrip().startswith(b"{") and b'"discreet"' in head
     names = head.split(b"\n")[0].decode(errors="replace").replace('"', "").strip("\r\ufeff").split(",")
-    return any({*needed(kind), "people"} <= set(names) for kind in ("patterns", "rules"))
+    return any({*needed(kind), unit} <= set(names) for kind in ("patterns", "rules") for unit in UNITS)

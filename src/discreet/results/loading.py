@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.core import Unit
 from ..baskets.parquet import declared
 from ..errors import InputError
 from ..temporary import passing_folder
@@ -28,12 +29,13 @@ Result: TypeAlias = Patterns | Rules
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "people", "people_low", "people_high", "omitted", "counted"}
+_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "counted"}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 PROMISE = ("model", "neighbours", "epsilon", "delta")
 _LOSSES = ("epsilon", "delta")
 ALL = "about"
 WITHIN = ("people_low", "people_high")
+UNITS: tuple[Unit, ...] = ("people", "baskets")
 # Bytes of a file that is read back, and rows for each byte of a table.
 _LARGEST, _FOLDED = 1 << 32, 1 << 8
 _KINDS = ("patterns", "rules", "relations")
@@ -131,7 +133,7 @@ def _load_csv(path: Path, content: bytes) -> Result:
     whole, real, text = pa.int64(), pa.float64(), pa.large_string()
     types = dict.fromkeys(("items", "antecedent", "consequent", *PROMISE, ALL), text) | {"simulated": pa.bool_()}
     types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS), real)
-    types |= dict.fromkeys(("people", *WITHIN, *COUNTS), whole)
+    types |= dict.fromkeys((*(name for unit in UNITS for name in (unit, *within_of(unit))), *COUNTS), whole)
     table = csv.read_csv(
         pa.BufferReader(content),
         read_options=csv.ReadOptions(block_size=1 << 25),
@@ -140,6 +142,12 @@ def _load_csv(path: Path, content: bytes) -> Result:
             column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False
         ),
     )
+    if "baskets" in table.column_names and "people" not in table.column_names:
+        as_people = dict(zip(("baskets", *within_of("baskets")), ("people", *WITHIN), strict=True))
+        table = table.rename_columns([as_people.get(name, name) for name in table.column_names])
+        unit: Unit = "baskets"
+    else:
+        unit = "people"
     kind = "rules" if "antecedent" in table.column_names else "patterns"
     absent = [name for name in (*needed(kind), "people") if name not in table.column_names]
     if absent:
@@ -147,7 +155,9 @@ def _load_csv(path: Path, content: bytes) -> Result:
             f"{path} has no column {absent[0]!r}; it has {', '.join(table.column_names)}. "
             "Patterns have items, count, support, people; to read baskets use discreet.read()."
         )
-    about = _told(path, kind, table)
+    about = {"unit": unit} | _told(path, kind, table)
+    if about["unit"] != unit:
+        raise InputError(f"{path}: its columns count {unit}, and the column {ALL!r} says otherwise: it was changed.")
     held = table.filter(table[_sides(kind)[0]].is_valid())
     columns: dict[str, Any] = {name: held[name] for name in held.column_names}
     for name in _sides(kind):
@@ -171,7 +181,7 @@ def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
     whole = about.pop(ALL, None)
     if whole is None:  # the row that had it was removed: what the other rows repeat is left
         return about | ({"guarantee": promised} if promised else {})
-    told = parse_about(path, whole, f"the column {ALL!r}")
+    told = _in_people(parse_about(path, whole, f"the column {ALL!r}"))
     known = _known_kind(path, told)
     if (known == "patterns") != (kind == "patterns"):
         raise InputError(f"{path}: the column {ALL!r} speaks of {known}, and the table has {kind}.")
@@ -180,6 +190,21 @@ def _told(path: Path, kind: str, table: pa.Table) -> dict[str, Any]:
     if promised != stated or any(repeated.get(name) != value for name, value in about.items()):
         raise InputError(f"{path}: its columns say something else than the column {ALL!r}: it was changed by hand.")
     return {**told, "kind": known}
+
+
+def within_of(unit: Unit) -> tuple[str, str]:
+    """Return what the ends of the interval for the number of people or baskets are called in files."""
+    return f"{unit}_low", f"{unit}_high"
+
+
+def _in_people(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file says with the number that supports are fractions of as that of people, and what it is of."""
+    if "unit" in told:
+        return told
+    if "baskets" not in told or "people" in told:
+        return told | {"unit": "people"}
+    names = dict(zip(("baskets", *within_of("baskets")), ("people", *WITHIN), strict=True))
+    return {names.get(name, name): value for name, value in told.items()} | {"unit": "baskets"}
 
 
 def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
@@ -224,9 +249,11 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     absent = [name for name in needed(kind) if name not in columns]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; it has {', '.join(columns)}.")
-    told = {name: value for name, value in about.items() if name != kind}
+    told = _in_people({name: value for name, value in about.items() if name != kind})
     check_about(path, told)
-    people = told["people"]
+    people, unit = told["people"], told["unit"]
+    if unit not in UNITS:
+        raise InputError(f"{path}: it counts {unit!r:.80}, and must count people or baskets.")
     few, many = (told.get(name) for name in WITHIN)
     within = None if few is None or many is None else (few, many)
     counted = kind != "patterns" or about.get("counted") is not False
@@ -245,7 +272,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
     if low is not None and high is not None and bool(np.any(low > high)):
         raise InputError(f"{path}: the low end of an interval is over its high end.")
     if promised is None and low is None and any(np.any((held < 0) | (held > people)) for held in counts.values()):
-        raise InputError(f"{path}: a count is below 0 or over {people:,}, the number of people.")
+        raise InputError(f"{path}: a count is below 0 or over {people:,}, the number of {unit}.")
     if kind == "patterns":
         return Patterns(
             offsets=sides[0].offsets,
@@ -258,6 +285,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
             about=promised,
             counted=counted,
             people_within=within,
+            unit=unit,
         )
     return Rules(
         antecedents=sides[0],
@@ -273,6 +301,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         about=promised,
         kind="relations" if kind == "relations" else "rules",
         people_within=within,
+        unit=unit,
         ends=ends,
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Codes, Item, Offsets, Vocabulary
+from ..baskets.core import Codes, Item, Offsets, Unit, Vocabulary
 from ..checks import fraction, positive, span
 from ..errors import MisuseError
 from ..wording import hinted
@@ -65,6 +65,9 @@ class Patterns(Shown):
         mechanism, what was asked and so on. None where the result is exact.
     counted
         Whether the counts are known. A release of patterns only has none: its `counts` are zeros that nothing shows.
+    unit
+        What counts are of: ``"people"``, or ``"baskets"`` where a person may have several. `people` and
+        `people_within` are then the number of baskets.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Patterns(Shown):
     about: Mapping[str, Any] | None = None
     counted: bool = True
     people_within: tuple[int, int] | None = None
+    unit: Unit = "people"
 
     def __post_init__(self) -> None:
         # A count that slips into a release of patterns only would be a leak, so it is refused and not just hidden.
@@ -137,7 +141,7 @@ class Patterns(Shown):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Patterns)
-            and (self.people, self.people_within) == (other.people, other.people_within)
+            and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
             and self.counted == other.counted
             and self.about == other.about
             and np.array_equal(self.counts, other.counts)
@@ -319,6 +323,7 @@ class Patterns(Shown):
             about=self.about,
             counted=self.counted,
             people_within=self.people_within,
+            unit=self.unit,
         )
 
 

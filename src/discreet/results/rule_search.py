@@ -96,6 +96,7 @@ def rules(
         high=high,
         about=patterns.about,
         people_within=patterns.people_within,
+        unit=patterns.unit,
         ends=ends,
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Item, Vocabulary
+from ..baskets.core import Item, Unit, Vocabulary
 from ..checks import positive, span
 from ..errors import MisuseError, named, told
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
@@ -60,7 +60,8 @@ class Rules(Shown):
     vocabulary
         The label of each code.
     people, people_within
-        How many people there are; and an interval for that number, where it is private as well.
+        How many people there are; and an interval for that number, where it is private as well. The number of baskets
+        where these are the `unit` that is counted.
     omitted
         How many possible rules were left out because a side was not among the patterns.
     low, high
@@ -89,6 +90,7 @@ class Rules(Shown):
     about: Mapping[str, Any] | None = None
     kind: Literal["rules", "relations"] = "rules"
     people_within: tuple[int, int] | None = None
+    unit: Unit = "people"
     ends: tuple[Ends, Ends, Ends] | None = None
 
     def __len__(self) -> int:
@@ -116,7 +118,7 @@ class Rules(Shown):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Rules)
-            and (self.people, self.people_within) == (other.people, other.people_within)
+            and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
             and self.about == other.about
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
@@ -310,6 +312,7 @@ class Rules(Shown):
             about=self.about,
             kind=self.kind,
             people_within=self.people_within,
+            unit=self.unit,
             ends=ends_at(self.ends, positions),
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )

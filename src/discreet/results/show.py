@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ..baskets.core import Unit
 from ..wording import number_of, printable, text_of
 from .itemsets import Itemsets
 from .patterns import Patterns
@@ -34,12 +35,14 @@ NOTHING = (
     "higher epsilon or fewer items would show more."
 )
 _ITEMS = 24
+# One, and several of what counts are of.
+UNITS: dict[Unit, tuple[str, str]] = {"people": ("person", "people"), "baskets": ("basket", "baskets")}
 
 
 def headline(result: Patterns | Rules) -> str:
     """Return one line that says what there is."""
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
-    people = number_of(result.people, "person", "people")
+    people = number_of(result.people, *UNITS[result.unit])
     if result.people_within is not None:
         people = f"about {people} ({result.people_within[0]:,} to {result.people_within[1]:,})"
     line = f"{number_of(len(result), word)} of {people}"

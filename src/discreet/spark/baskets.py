@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
-from ..exact.query import People, Truncation
+from ..exact.query import BasketCount, Truncation
 from .blocks import Block, Numbered, joined, read_blocks
 from .session import FORGOTTEN, Cluster
 from .sums import Result, put_together, slot_here
@@ -120,7 +120,7 @@ class SparkBaskets(RemoteBaskets):
 
     @cached_property
     def _people(self) -> int:
-        return int(self.engine().total(People())[0])
+        return int(self.engine().total(BasketCount())[0])
 
     @property
     def filtered(self) -> bool:
@@ -166,6 +166,10 @@ class SparkBaskets(RemoteBaskets):
     def within(self, segments: Codes) -> SparkBaskets:
         """Return the baskets of the people in these segments, by code."""
         return replace(self, view=self.view.then(partial(stay_within, segments=segments)))
+
+    def capped(self, most: int, key: int) -> SparkBaskets:
+        """Return at most so many baskets of each person, any as likely as the others: here everyone has one."""
+        return self
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""

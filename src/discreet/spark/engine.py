@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Codes
 from ..exact.clipping import is_every_item
 from ..exact.engine import ExactEngine, LocalEngine
-from ..exact.query import Held, People, Query, Sizes, Supports, Truncation
+from ..exact.query import BasketCount, Held, Query, Sizes, Supports, Truncation
 from ..exact.search import FoundArrays, Progress, SearchBounds
 from .baskets import BlockView, Copies, StoredBlocks, reduced
 from .blocks import CODES, SCHEMA, Block, read_blocks, written
@@ -43,7 +43,7 @@ class SparkEngine(ExactEngine):
         """Return the vector of a query that is a sum over people."""
         held = self.baskets
         stored, view = held.blocks, held.view
-        if isinstance(query, People) and not held.filtered:
+        if isinstance(query, BasketCount) and not held.filtered:
             return np.array([held.blocks.people], np.int64)
         match query:
             case Sizes(longest):

@@ -229,8 +229,8 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question,
             assert naive.same_query(query, step[1])
             change = step[3] - answer
             assert (change >= 0).all()
-            assert change.sum() <= query.l1_sensitivity
-            assert (change**2).sum() <= query.squared_l2_sensitivity
+            assert change.sum() <= query.sensitivity().l1
+            assert (change**2).sum() <= query.sensitivity().squared_l2
             if isinstance(query, Clipped | Held):  # what one person adds depends on nobody else
                 assert (change == own[3] - none[3]).all()
     assert {"Clipped", "Held"} <= asks

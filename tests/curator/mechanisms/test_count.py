@@ -47,7 +47,7 @@ def answered(people, itemsets):
 @pytest.mark.parametrize("itemsets", LISTS, ids=len)
 def test_one_person_moves_each_count_by_one_and_no_more(itemsets):
     query, _ = answered([], itemsets)
-    assert query.l1_sensitivity == query.squared_l2_sensitivity == len(itemsets)
+    assert query.sensitivity().l1 == query.sensitivity().squared_l2 == len(itemsets)
     added = replaced = 0
     for people in list(product(SUBSETS, repeat=2))[::3]:
         _, before = answered(people, itemsets)
@@ -60,9 +60,9 @@ def test_one_person_moves_each_count_by_one_and_no_more(itemsets):
             beside.append(after)
         for one, other in combinations(beside, 2):
             replaced = max(replaced, int(np.abs(one - other).sum()))
-    assert added == query.l1_sensitivity  # somebody holds all of them
+    assert added == query.sensitivity().l1  # somebody holds all of them
     assert (
-        replaced == query.l1_sensitivity_replace == query.squared_l2_sensitivity_replace == len(itemsets)
+        replaced == query.sensitivity().l1_replace == query.sensitivity().squared_l2_replace == len(itemsets)
     )  # all go, or all come
 
 

@@ -131,8 +131,8 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(kind):
         for (what, query, share, answer), step, others, own in zip(before, after, equals, alone, strict=True):
             assert (what, share) == (step[0], step[2])
             assert naive.same_query(query, step[1])
-            assert np.abs(step[3] - answer).sum() <= query.l1_sensitivity
-            assert ((step[3] - answer) ** 2).sum() <= query.squared_l2_sensitivity
+            assert np.abs(step[3] - answer).sum() <= query.sensitivity().l1
+            assert ((step[3] - answer) ** 2).sum() <= query.sensitivity().squared_l2
             if not isinstance(query, Largest):
                 # Local, also under smart truncating (C6): what one person adds depends on nobody but those with an
                 # equal basket, and on their number.

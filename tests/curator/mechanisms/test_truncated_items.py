@@ -97,8 +97,8 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(settings)
         for (what, query, share, answer), step, others, own in zip(before, after, equals, alone, strict=True):
             assert (what, share) == step[:1] + step[2:3]
             assert naive.same_query(query, step[1])
-            assert np.abs(step[3] - answer).sum() <= query.l1_sensitivity
-            assert ((step[3] - answer) ** 2).sum() <= query.squared_l2_sensitivity
+            assert np.abs(step[3] - answer).sum() <= query.sensitivity().l1
+            assert ((step[3] - answer) ** 2).sum() <= query.sensitivity().squared_l2
             # Local (C6): what one person adds depends on nobody but those with an equal basket, and on their number.
             assert (step[3] - answer == own[3] - others[3]).all()
 
@@ -153,7 +153,7 @@ def test_the_length_comes_from_the_noisy_histogram_only():
     asked = Task(count=3, least=1, longest=4, items=ALPHABET, people=5)
     TruncatedItems().run(watching.engine([{0, 1, 2, 3}] * 50, ALPHABET), asked, meter)
     assert meter.asked[1][1].truncation.longest == 1
-    assert meter.asked[1][1].l1_sensitivity == 1
+    assert meter.asked[1][1].sensitivity().l1 == 1
     assert meter.asked[1][3].sum() == 50
 
 

@@ -146,15 +146,15 @@ def test_bounds_are_those_of_the_queries_and_never_too_small(sets, longest):
         truth = max(sum(set(one) <= set(basket) for one in sets) for basket in combinations(range(7), min(length, 7)))
         assert truth <= degrees[length] <= binomial[length] == min(comb(length, size), len(sets))
         if length:
-            assert Supports(itemsets, Truncation(length, 1)).l1_sensitivity == degrees[length]
-            assert Loose(itemsets, Truncation(length, 1)).l1_sensitivity == binomial[length]
+            assert Supports(itemsets, Truncation(length, 1)).sensitivity().l1 == degrees[length]
+            assert Loose(itemsets, Truncation(length, 1)).sensitivity().l1 == binomial[length]
 
 
 def test_the_paper_and_the_degrees_bound_its_example():
     itemsets = naive.column([(2, 3), (4, 5), (6, 7)])
-    assert Loose(itemsets, Truncation(3, 1)).l1_sensitivity == Loose(itemsets).l1_sensitivity == 3
-    assert Supports(itemsets, Truncation(3, 1)).l1_sensitivity == 1
-    assert Loose(naive.column([(1,), (2,), (1, 2)]), Truncation(2, 1)).l1_sensitivity == 3
+    assert Loose(itemsets, Truncation(3, 1)).sensitivity().l1 == Loose(itemsets).sensitivity().l1 == 3
+    assert Supports(itemsets, Truncation(3, 1)).sensitivity().l1 == 1
+    assert Loose(naive.column([(1,), (2,), (1, 2)]), Truncation(2, 1)).sensitivity().l1 == 3
 
 
 def test_the_cut_weighs_what_is_lost_against_noise():

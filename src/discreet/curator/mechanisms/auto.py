@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf, log2, sqrt
 from typing import ClassVar
 
-from ...exact.query import PARTS, Clipped, Kth, KthClipped, People
+from ...exact.query import PARTS, BasketCount, Clipped, Kth, KthClipped
 from ...exact.universe import MOST_BITS, Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
@@ -117,7 +117,7 @@ class Auto(Mechanism):
             return _told(how.run(engine, task, meter), how, why, {})
         share = dict(self.plan(task))[RANK if task.top is None else LAST]
         if not task.counted:
-            among = meter.count(AMONG, engine, People(), WHOM)
+            among = meter.count(AMONG, engine, BasketCount(), WHOM)
             people = max(0, int(among.values[0]))
             task = replace(task, people=people, people_margin=among.margin(), counted=True)
         if task.top is not None:
@@ -134,7 +134,9 @@ class Auto(Mechanism):
         # Single items are one family however many people hold them: what people hold of it is looked at.
         dense = _dense(task, mark) and task.longest > 1
         if task.top is not None and not dense and _worth_picking(task, mark, meter):
-            why = f"patterns of {task.least} items or more that about {mark:,} people hold can be picked one by one"
+            why = (
+                f"patterns of {task.least} items or more that about {mark:,} {task.unit} hold can be picked one by one"
+            )
             return _told(Exponential().run(engine, task, meter.part(meter.left)), Exponential(), why, facts)
         if dense:
             return _dense_data(engine, task, meter, top, mark, facts)
@@ -157,14 +159,14 @@ def _sparse_data(
             spread = _spread_of_all(task, singles, holding, meter, mark)
     left_out = (ITEMS_ONLY,) if many is not None and task.longest == 1 else ()
     borne = max((SHARPER if task.longest > 1 else SHARPER_ALONE) * spread, MISSES * slope * mark)
-    picked = f"patterns that about {mark:,} people hold can be picked one by one"
+    picked = f"patterns that about {mark:,} {task.unit} hold can be picked one by one"
     one_by_one = task.top is not None and task.least == 1 and _spread_of_patterns(top, meter) <= borne
     if one_by_one and (top <= SHORT or task.longest == 1):
         return _told(Peeling().find(engine, task, meter, float(mark)), Peeling(), picked, facts, left_out)
     if task.top is None and task.longest == 1 and _spread_of_items(task, top, bases.wanted(task, top), meter) <= borne:
-        why = f"about {top:,} items that {mark:,} people or more hold can be picked"
+        why = f"about {top:,} items that {mark:,} {task.unit} or more hold can be picked"
         return _told(bases.from_items(engine, task, top, top, meter), bases, why, facts)
-    why = f"picks could hardly tell counts of about {mark:,} people from smaller ones"
+    why = f"picks could hardly tell counts of about {mark:,} {task.unit} from smaller ones"
     few = round(FEW * bases.wanted(task, top))
     if task.longest > 1 and _spread_of_items(task, top, few, meter) <= max(borne, mark / CLEAR):
         many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
@@ -177,7 +179,7 @@ def _sparse_data(
     if _hidden(engine, task, meter, top, low, holding):
         if task.longest > 1:
             many = facts["items expected"] = _many(engine, task, top, meter) if many is None else many
-        why = f"clipping would hide items that {mark:,} people hold: those who hold them hold many more"
+        why = f"clipping would hide items that {mark:,} {task.unit} hold: those who hold them hold many more"
         return _told(bases.from_items(engine, task, top, many or top, meter), bases, why, facts)
     known = KnownCounts(mark=float(mark), low=low, expected=top)
     # Where all is counted at once, people have to be known by how much they hold more surely than for this choice.
@@ -228,7 +230,7 @@ def _hidden(engine: SealedEngine, task: Task, meter: Meter, top: int, low: float
 
 def _dense_data(engine: SealedEngine, task: Task, meter: Meter, top: int, mark: int, facts: dict[str, int]) -> Found:
     """Find patterns that a large part of the people hold: from bases, or one by one where that tells them apart."""
-    bases, why = Bases(), f"many patterns are held by {mark:,} people or more, at least {DENSE} of all"
+    bases, why = Bases(), f"many patterns are held by {mark:,} {task.unit} or more, at least {DENSE} of all"
     if task.top is not None and task.least == 1 and top <= MOST:
         apart = top <= SHORT and task.people >= APART * _spread_of_patterns(top, meter)
         if apart or (not meter.pure and mark < CROWDED * task.people):

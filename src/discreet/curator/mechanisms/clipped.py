@@ -17,7 +17,7 @@ import numpy as np
 
 from ...checks import is_whole
 from ...errors import MisuseError, told
-from ...exact.query import Kth, People, Supports
+from ...exact.query import BasketCount, Kth, Supports
 from ...exact.universe import Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import CONFIDENCE, Meter
@@ -165,7 +165,7 @@ class ClippedCounting(Mechanism):
         measuring = MEASURING if task.top is not None else Fraction(0)
         if _items_alone(task):
             steps = [(LAST, measuring)] if measuring else []
-            looking = (1 - measuring) * LOOKING if task.items > 1 else Fraction(0)
+            looking = (1 - measuring) * LOOKING if _several_held(task) else Fraction(0)
             steps += [(HOLDING, looking)] if looking else []
             return [*steps, (FIND, 1 - measuring - looking)]
         finding = (1 - measuring) * (ITEMS + PAIRS + LONGER)
@@ -196,7 +196,7 @@ class ClippedCounting(Mechanism):
             pool = _filled(_hopeful(pool, low, task.top), task, meter, mark)
         facts = {
             "candidates counted": [len(level) for level in levels.tallies],
-            "most that a basket added": [round(total, 2) for total in levels.totals],
+            "most that a person added": [round(total, 2) for total in levels.totals],
         }
         # Over a threshold nothing of the lengths that were asked for may be left to count.
         spare = pool if len(pool) else levels.tallies[-1]
@@ -205,7 +205,7 @@ class ClippedCounting(Mechanism):
         again = count_clipped(AGAIN, engine, meter, spare.itemsets.take(doubtful), meter.left - last, mark)
         if len(pool):
             pool = pool.merged(doubtful, again.tally).lowered(task.crowd)
-        facts |= {"counted again": len(doubtful), "most that a basket added then": again.total}
+        facts |= {"counted again": len(doubtful), "most that a person added then": again.total}
         winners = pool.take(_order(task, pool))
         notes = _cut_short(levels.cut) if task.top is None else ()
         if not last:
@@ -219,7 +219,7 @@ class ClippedCounting(Mechanism):
         longest = min(task.longest, task.items, LONGEST)
         budget = meter.left if known.items is None else meter.left / (1 - ITEMS)
         longer = LONGER * budget
-        clear = mark / sqrt(meter.scale(People(), PAIRS * budget)[1])
+        clear = mark / sqrt(meter.scale(BasketCount(), PAIRS * budget)[1])
         sets = rows(np.arange(task.items, dtype=np.int32)[:, None])
         items = 0
         levels = ClippedLevels([], [], [])
@@ -264,6 +264,11 @@ class ClippedCounting(Mechanism):
         return most
 
 
+def _several_held(task: Task) -> bool:
+    """Say whether a person may hold more than one candidate, of single items: in one basket not of one item."""
+    return task.items > 1 or task.unit == "baskets"
+
+
 def _items_alone(task: Task) -> bool:
     """Say whether patterns are single items: then all of them are counted once."""
     return min(task.longest, task.items) == 1
@@ -282,7 +287,7 @@ def _all_items(engine: SealedEngine, task: Task, meter: Meter, known: KnownCount
     confidence of 1 - 5 % R / M: no more than 5 % of those shown miss on average (Benjamini, Yekutieli 2005).
     """
     singles = Itemsets.singles(task.items)
-    looking = meter.left * LOOKING if task.items > 1 else Fraction(0)
+    looking = meter.left * LOOKING if _several_held(task) else Fraction(0)
     holding = held_histogram(engine, meter, singles, looking)
     expected = task.top or known.expected
     mark, usual = known.mark, None if expected is None else holding.usual(known.mark, expected, task.items)
@@ -292,7 +297,7 @@ def _all_items(engine: SealedEngine, task: Task, meter: Meter, known: KnownCount
     counted = count_clipped(FIND, engine, meter, singles, share, mark, holding, total)
     facts: dict[str, object] = {
         "candidates counted": [task.items],
-        "most that a basket added": [round(counted.total, 2)],
+        "most that a person added": [round(counted.total, 2)],
     }
     tally = counted.tally.lowered(task.crowd)
     places = _order(task, tally)

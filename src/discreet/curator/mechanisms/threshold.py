@@ -109,15 +109,15 @@ class Threshold(Mechanism):
         ]
         if task.count is not None and things.threshold > task.count:
             notes.append(
-                f"Below {things.threshold:,} people, patterns that few people hold could not be told from noise: those "
-                f"with {task.count:,} people up to that are missing."
+                f"Below {things.threshold:,} {task.unit}, patterns that few people hold could not be told from noise: "
+                f"those with {task.count:,} {task.unit} up to that are missing."
             )
         if not task.counts:
             return Found(itemsets=itemsets, estimates=None, facts=facts, notes=tuple(notes))
         # Nothing released says what cutting loses, so a pattern may be held by anyone whose basket was cut.
         notes.append(
-            "Counts are of the cut baskets: in whole baskets a pattern is held by more people, how many is not known. "
-            "So an interval reaches up to all of them."
+            f"Counts are of the cut baskets: in whole baskets a pattern is held by more {task.unit}, how many is not "
+            "known. So an interval reaches up to all of them."
         )
         return Found(
             itemsets=itemsets,

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...exact.query import People, Truncation
+from ...exact.query import BasketCount, Truncation
 from ...privacy.budget import Neighbours
 from ...results.itemsets import Itemsets
 from ..steps.threshold_levels import Level, Situation, ThresholdLevels
@@ -76,7 +76,7 @@ class Truncated(ThresholdLevels):
             most = bounds(sets.codes, size, spread.longest, self.bound)
             if situation.meter.neighbours is Neighbours.REPLACE:
                 most = np.minimum(2 * most, len(sets))  # as `l1_sensitivity_replace` of the query that will be asked
-            unit = sqrt(situation.meter.scale(People(), share)[1])
+            unit = sqrt(situation.meter.scale(BasketCount(), share)[1])
             deviations = unit * (most if situation.meter.pure else np.sqrt(most))
             model = "uniform" if self.keep == "none" else self.keep
             longest = cut_at(situation.count, spread.kept(size, model), deviations, size)

@@ -97,8 +97,8 @@ class TruncatedItems(Mechanism):
             kept = float(spread.kept(1, self.keep)[longest])
             facts["length baskets were cut to"] = longest
             notes.append(
-                f"Baskets were cut to {longest} items at most. That is taken to leave {kept:.0%} of the people who "
-                "hold an item, and the counts are corrected for it."
+                f"Baskets were cut to {longest} items at most. That is taken to leave {kept:.0%} of the {task.unit} "
+                "that hold an item, and the counts are corrected for it."
             )
         noisy = meter.count(ITEMS, engine, query, meter.left)
         estimates = noisy.values.astype(np.float64) / kept

@@ -1,9 +1,9 @@
-"""Clipped counting: a whole family of itemsets at once, each basket scaled down to a total that was chosen with noise.
+"""Clipped counting: a whole family of itemsets at once, each person scaled down to a total that was chosen with noise.
 
-Noise grows with the most that one basket adds. So a basket that holds r members of the family adds c / r to each where
-r is more than c, and c is read from a noisy histogram of r: where what clipping leaves unsure and what noise does are
-least together. Everything here is made of released numbers and public ones but for the two queries, which the meter
-asks and charges. The proof is in `clipped.md`.
+Noise grows with the most that one person adds. So a person who holds r members of the family, all baskets together,
+adds c / r to each where r is more than c, and c is read from a noisy histogram of r: where what clipping leaves unsure
+and what noise does are least together. Everything here is made of released numbers and public ones but for the two
+queries, which the meter asks and charges. The proof is in `clipped.md`.
 """
 
 from __future__ import annotations
@@ -144,24 +144,29 @@ class Histogram:
     Parameters
     ----------
     held, people
-        Numbers of members, and how many people hold so many, about.
+        Loads (see `exact.query.Held`), and how many people have such, about.
     edges, beyond
-        From which numbers on, how many people hold so many or more at most, but for a chance of `ODDS`.
+        From which loads on, how many people have so much or more at most, but for a chance of `ODDS`.
+    baskets
+        How many baskets a person has at most.
     """
 
     held: F64
     people: F64
     edges: tuple[int, ...] = ()
     beyond: F64 = field(default_factory=lambda: np.zeros(0))
+    baskets: int = 1
 
     @classmethod
-    def of(cls, edges: tuple[int, ...], people: F64, many: int, beyond: F64 | None = None) -> Histogram:
-        """Spread the people of each bin over its numbers; the last bin is half as wide as far, or ends at `many`."""
-        bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), many + 1))
+    def of(
+        cls, edges: tuple[int, ...], people: F64, most: int, beyond: F64 | None = None, baskets: int = 1
+    ) -> Histogram:
+        """Spread the people of each bin over its loads; the last bin is half as wide as far, or ends at `most`."""
+        bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), most + 1))
         held = [np.unique(np.rint(np.linspace(low, high - 1, POINTS))) for low, high in pairwise(bounds)]
         sizes = np.array([len(points) for points in held])
         spread = np.repeat(people / sizes, sizes)
-        return cls(np.concatenate(held), spread, edges, np.zeros(0) if beyond is None else beyond)
+        return cls(np.concatenate(held), spread, edges, np.zeros(0) if beyond is None else beyond, baskets)
 
     def keep(self, total: int, pure: bool) -> float:
         """Return the share of the people of an itemset that clipping to a total leaves; 1 where nobody is seen.
@@ -183,18 +188,19 @@ class Histogram:
         return float(mark * (max(mark, mean) / mark) ** part)
 
     def most(self, sums: F64, query: Clipped) -> F64:
-        """Return how many people can hold itemsets with these clipped sums at most, whoever they are.
+        """Return how many baskets can hold itemsets with these clipped sums at most, whosever they are.
 
-        Those who hold the most members add the least. So the most people there can be are all of these, as many as the
-        histogram allows, then those who hold fewer, until their parts add up to the sum. Who holds so many that nothing
-        is left of a part may always be among them.
+        Those with the largest loads add the least for a basket. So the most baskets there can be are all that these may
+        have, as many people as the histogram allows, then those of smaller loads, until their parts add up to the sum.
+        Who holds so much that nothing is left of a part may always be among them.
         """
-        lasts = np.array([*(edge - 1 for edge in self.edges[1:]), query.cells])
-        weights = query.weights[lasts[::-1]] / PARTS
-        people = np.diff(self.beyond[::-1], prepend=0.0)
-        unseen = float(people[weights == 0].sum())
-        people, weights = people[weights > 0], weights[weights > 0]
-        reached, crowd = (np.concatenate(([0.0], np.cumsum(column))) for column in (people * weights, people))
+        lasts = np.array([*(edge - 1 for edge in self.edges[1:]), most_load(query.cells, self.baskets, query.root)])
+        each = np.minimum(np.floor(np.sqrt(lasts)) if query.root else lasts, self.baskets)
+        weights = query.weights(lasts[::-1]) / PARTS
+        baskets = np.diff(self.beyond[::-1], prepend=0.0) * each[::-1]
+        unseen = float(baskets[weights == 0].sum())
+        baskets, weights = baskets[weights > 0], weights[weights > 0]
+        reached, crowd = (np.concatenate(([0.0], np.cumsum(column))) for column in (baskets * weights, baskets))
         over = np.maximum(sums - reached[-1], 0.0)
         most: F64 = unseen + np.interp(sums, reached, crowd) + over
         return most
@@ -205,7 +211,7 @@ NOTHING_HELD = Histogram(np.ones(1), np.zeros(1), (1,), np.zeros(1))
 
 @dataclass(frozen=True, eq=False)
 class ClippedCount:
-    """Clipped counts: estimates, the most that a basket added in all, and what bounds are made of."""
+    """Clipped counts: estimates, the most that a person added in all, and what bounds are made of."""
 
     tally: Tally
     total: float
@@ -223,12 +229,23 @@ class ClippedCount:
 def held_histogram(
     engine: SealedEngine, meter: Meter, itemsets: Itemsets, share: Fraction, fine: int = FINE
 ) -> Histogram:
-    """Measure how many people hold how many members of a family. Of a single one nobody holds more than one."""
-    if len(itemsets) == 1:
+    """Measure how many people hold how many members of a family, where someone may hold more than one."""
+    if not looked_at(itemsets, meter):
         return NOTHING_HELD
-    edges = edges_up_to(len(itemsets), fine)
-    noisy = meter.count(HOLDING, engine, Held(itemsets, edges), share)
-    return Histogram.of(edges, cleaned(noisy, edges), len(itemsets), surely_beyond(noisy))
+    most = most_load(len(itemsets), meter.max_baskets, not meter.pure)
+    edges = edges_up_to(most, fine)
+    noisy = meter.count(HOLDING, engine, Held(itemsets, edges, not meter.pure), share)
+    return Histogram.of(edges, cleaned(noisy, edges), most, surely_beyond(noisy), meter.max_baskets)
+
+
+def looked_at(itemsets: Itemsets, meter: Meter) -> bool:
+    """Say whether a person may hold more than one member of a family: nobody does of a single one, in one basket."""
+    return len(itemsets) > 1 or meter.max_baskets > 1
+
+
+def most_load(members: int, baskets: int, squares: bool) -> int:
+    """Return the largest load there can be, of a person with so many baskets that hold all of so many members."""
+    return members * (baskets**2 if squares else baskets)
 
 
 def surely_beyond(noisy: Noisy) -> F64:
@@ -281,11 +298,10 @@ def count_clipped(
     histogram
         How many people hold how many of them; where it is not given, a part of the share measures it.
     total
-        The most that a basket adds, in parts; where it is not given, the one with the least error at the mark.
+        The most that a person adds, in parts; where it is not given, the one with the least error at the mark.
     """
     if histogram is None:
-        # Of a single itemset nobody holds more than one: nothing is clipped.
-        looking = share * LOOKING if len(itemsets) > 1 else Fraction(0)
+        looking = share * LOOKING if looked_at(itemsets, meter) else Fraction(0)
         histogram = held_histogram(engine, meter, itemsets, looking)
         share -= looking
     if total is None:
@@ -302,13 +318,13 @@ def count_clipped(
 def choose_total(
     itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float, usual: float | None = None
 ) -> tuple[int, float]:
-    """Return the most that a basket may add, in parts, where the error of a count of `mark` people is least; and it.
+    """Return the most that a person may add, in parts, where the error of a count of `mark` people is least; and it.
 
     Where most counts are known to be larger, the relative error of such a `usual` one weighs as much. Beyond 1 that of
     the mark does not matter: then nothing tells it from 0.
     """
     best, least, found = PARTS, np.inf, np.inf
-    for total in totals_up_to(len(itemsets)):
+    for total in totals_up_to(len(itemsets) * meter.max_baskets):
         keep = histogram.keep(total, meter.pure)
         variance = meter.scale(Clipped(itemsets, total, not meter.pure), share)[1]
         if variance >= LOUDEST:
@@ -326,12 +342,12 @@ def choose_total(
 def choose_sure_total(
     itemsets: Itemsets, histogram: Histogram, meter: Meter, share: Fraction, mark: float
 ) -> tuple[int, float]:
-    """Return the most that a basket may add, in parts, where the interval of a count of `mark` people is shortest.
+    """Return the most that a person may add, in parts, where the interval of a count of `mark` people is shortest.
 
     And half its length.
     """
     best, least = PARTS, np.inf
-    for total in totals_up_to(len(itemsets)):
+    for total in totals_up_to(len(itemsets) * meter.max_baskets):
         keep, query = histogram.keep(total, meter.pure), Clipped(itemsets, total, not meter.pure)
         scale, variance = meter.scale(query, share)
         if variance >= LOUDEST:
@@ -349,7 +365,7 @@ def choose_sure_total(
 def edges_up_to(many: int, fine: int = FINE) -> tuple[int, ...]:
     """Return where the bins of the histogram begin: each number up to `fine`, then half as many to a doubling.
 
-    They go on to the size of the family, never to the most that anyone holds; the last bin is open.
+    They go on to the most that anyone could hold, never to the most that anyone does; the last bin is open.
     """
     edges, step = [1], 1
     while edges[-1] + step <= min(many, WIDEST):
@@ -360,7 +376,7 @@ def edges_up_to(many: int, fine: int = FINE) -> tuple[int, ...]:
 
 
 def totals_up_to(many: int) -> list[int]:
-    """Return the totals a basket may be clipped to, in parts: from 1 person on four to a doubling, up to `many`."""
+    """Return the totals a person may be clipped to, in parts: from 1 basket on four to a doubling, up to `many`."""
     totals = [PARTS]
     while totals[-1] < many * PARTS:
         step = PARTS * 2 ** ((totals[-1] // PARTS).bit_length() - 1) // 4

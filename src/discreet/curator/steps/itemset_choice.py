@@ -152,20 +152,21 @@ def choose_and_count(
 def _promise(task: Task, gamma: int, least: int, many: int, doubt: Fraction) -> str:
     """Say what is promised about the choice, and under which condition on the true counts (E3)."""
     last = f"the last of the true top {task.top:,}"
-    conditions = [f"{last} is held by {gamma + least:,} people or more"] if least else []
+    conditions = [f"{last} is held by {gamma + least:,} {task.unit} or more"] if least else []
     if many > LISTED:
-        conditions.append(f"at most {LISTED:,} patterns are held by more people than {last} less {gamma:,}")
+        conditions.append(f"at most {LISTED:,} patterns are held by more {task.unit} than {last} less {gamma:,}")
     given = f", provided that {' and that '.join(conditions)}" if conditions else ""
     last = "it" if conditions else last
     return (
         f"{_with(task)} a probability of at least {1 - float(doubt):g}{given}: every pattern that was chosen is held "
-        f"by at most {gamma:,} people fewer than {last}, and every pattern held by {gamma:,} people more than {last} "
-        "was chosen."
+        f"by at most {gamma:,} {task.unit} fewer than {last}, and every pattern held by {gamma:,} {task.unit} more "
+        f"than {last} was chosen."
     )
 
 
 def _accuracy(task: Task, eta: int, doubt: Fraction) -> str:
-    return f"{_with(task)} a probability of at least {1 - float(doubt):g}, no count is off by more than {eta:,} people."
+    sure = f"{_with(task)} a probability of at least {1 - float(doubt):g}"
+    return f"{sure}, no count is off by more than {eta:,} {task.unit}."
 
 
 def _with(task: Task) -> str:
@@ -180,12 +181,13 @@ def _worth(task: Task, gamma: int, least: int, last: int) -> str:
     could = "" if task.among else f" among {task.people:,}"
     if last <= 0 or last < gamma + max(least, 1) or (could and gamma >= task.people - last):
         return (
-            f"Judged from the released counts, that promise says little here: {gamma:,} people are too many beside "
-            f"the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones would help."
+            f"Judged from the released counts, that promise says little here: {gamma:,} {task.unit} are too many "
+            f"beside the smallest count of {max(last, 0):,}{could}. More epsilon, fewer patterns or shorter ones "
+            "would help."
         )
     return (
-        f"Judged from the released counts, that promise is worth having: {gamma:,} people are {gamma / last:.0%} of "
-        "the smallest count."
+        f"Judged from the released counts, that promise is worth having: {gamma:,} {task.unit} are {gamma / last:.0%} "
+        "of the smallest count."
     )
 
 

@@ -23,11 +23,20 @@ from ...results.itemsets import Itemsets
 from ..mechanism import Found, Task
 from .basis_cover import Basis, cover
 from .cell_estimates import F64, NORMAL, fit_up
-from .clipped_counting import COARSE, LOOKING, Tally, choose_sure_total, count_clipped, falling, held_histogram
+from .clipped_counting import (
+    COARSE,
+    LOOKING,
+    Tally,
+    choose_sure_total,
+    count_clipped,
+    falling,
+    held_histogram,
+    looked_at,
+)
 
 SHOWN = "counting what is shown"
 EACH = "Each pattern was counted by itself."
-SUMMED = "Counts are sums over people by which part of small sets of items they hold."
+SUMMED = "Counts are sums over baskets by which part of small sets of items they have."
 CLIPPED = (
     "People who hold many of the patterns count less for each of them. Estimates are corrected for it as if these were "
     "people like all others, and intervals allow for any."
@@ -65,7 +74,7 @@ def count_winners(
     if bases:
         by_cells = float(np.median(_cells(bases, blank(meter, cells, share), task, itemsets)[1]))
     best = min(by_each, by_cells)
-    if best > FINE * mark and len(itemsets) > 1:
+    if best > FINE * mark and looked_at(itemsets, meter):
         histogram = held_histogram(engine, meter, itemsets, share * LOOKING, COARSE)
         share -= share * LOOKING
         total, length = choose_sure_total(itemsets, histogram, meter, share, mark)

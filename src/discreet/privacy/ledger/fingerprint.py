@@ -117,8 +117,12 @@ Summary: TypeAlias = tuple[Words, Words]
 
 
 def _summed_up(baskets: Baskets, start: Words, labels: Words) -> Summary:
-    """Return what some people's rows come to: sums of their hashes, with how many they are, and the smallest."""
-    hashes = _mixed(_row_sums(baskets, labels) + start)
+    """Return what some people's rows come to: sums of their hashes, with how many they are, and the smallest.
+
+    A row is all that a person holds: the same people have the same fingerprint whether their baskets are kept apart or
+    not, as they have one budget.
+    """
+    hashes = _mixed(_row_sums(baskets.merged_people(), labels) + start)
     sums = np.zeros(_SUMS + 1, np.uint64)
     for place in range(_SUMS):
         sums[place] = _mixed(hashes + np.uint64(place + 1)).sum(dtype=np.uint64)

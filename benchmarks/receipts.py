@@ -1,0 +1,57 @@
+"""What privacy for people costs where receipts are counted, beside privacy for each receipt.
+
+    python -m benchmarks.receipts                 print the table
+    python -m benchmarks.receipts --write FILE    put the table into FILE, between its two marks
+
+The true top pairs are those over all receipts. "Each receipt a person" is what one gets by calling every receipt a
+person of its own: less noise, and a promise that does not hold for who shops twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .mining import print_or_write
+
+MARKS = ("<!-- receipts: begin -->", "<!-- receipts: end -->")
+BUDGETS = (("1", "0"), ("1", "1e-6"), ("3", "0"), ("3", "1e-6"))
+TOP, RUNS = 50, 10
+CAPS = (1, 4, 16, None)
+
+
+def missed(baskets: Any, true: set[Any], cap: int | None, epsilon: str, delta: str) -> tuple[float, float]:
+    """Return the share of the true pairs that releases miss, and the standard error of it."""
+    from discreet.privacy.sampling.sources import SimulationSource
+    from discreet.publish import prepare
+    from discreet.publish.run import carry_out
+
+    asked = {"top": TOP, "lengths": 2, "items": "public", "epsilon": epsilon, "delta": delta, "max_baskets": cap}
+    (job,) = prepare(baskets, **asked).values()
+    found = [carry_out(job, SimulationSource(seed)).patterns for seed in range(RUNS)]
+    shares = [1 - len(true & {pattern.items for pattern in one}) / TOP for one in found]
+    return float(np.mean(shares)), float(np.std(shares) / np.sqrt(RUNS))
+
+
+def table() -> Iterator[str]:
+    """Yield the rows, as Markdown."""
+    import discreet
+    from discreet.lab.data.datasets import path
+
+    baskets = discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
+    alone = discreet.Baskets(baskets.offsets, baskets.codes, baskets.vocabulary)
+    true = {pattern.items for pattern in discreet.mine(baskets, top=TOP, lengths=2)}
+    caps = [f"people, at most {cap}" if cap else "people, cap chosen" for cap in CAPS]
+    yield "| budget | each receipt a person | " + " | ".join(caps) + " |"
+    yield "|---|--:|" + "--:|" * len(CAPS)
+    for epsilon, delta in BUDGETS:
+        cells = [missed(alone, true, None, epsilon, delta)]
+        cells += [missed(baskets, true, cap, epsilon, delta) for cap in CAPS]
+        budget = f"ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else "")
+        yield f"| {budget} | " + " | ".join(f"{mean:.2f} ± {error:.2f}" for mean, error in cells) + " |"
+
+
+if __name__ == "__main__":
+    print_or_write(table, MARKS)
