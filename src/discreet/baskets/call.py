@@ -166,12 +166,14 @@ class Call:
             several = _matching(os.fspath(source))
             return str(source), self._file(Path(source)) if several is None else self._several(str(source), several)
         self.refuse("The data are in memory", "query", *TEXT)
-        if hasattr(source, "tocsr"):
+        if hasattr(type(source), "tocsr"):  # an object of Spark answers yes to every name
             return "The matrix", self._sparse(source)
         found = arrow_stream(source, self._wanted())
         if found is not None:
             return self._frame(found)
-        if not isinstance(source, Iterable) or isinstance(source, bytes) or getattr(source, "ndim", 1) == 0:
+        dimensions = getattr(source, "ndim", None)
+        number = isinstance(dimensions, int) and not dimensions
+        if not isinstance(source, Iterable) or isinstance(source, bytes) or number:
             raise MisuseError(
                 f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
                 "a sparse matrix or a list of sets."

@@ -18,9 +18,18 @@ class ArrowStream:
     single: bool = False
 
 
+def is_spark_frame(source: Any) -> bool:
+    """Say whether something is a data frame of Spark, classic or Connect: by its type, and without loading Spark.
+
+    What it is asked for tells nothing: objects of Spark answer yes to most names, as to those of their columns.
+    """
+    kinds = type(source).__mro__
+    return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql") for kind in kinds)
+
+
 def arrow_stream(source: Any, wanted: list[str]) -> ArrowStream | None:
     """Return the rows of a data frame, or of a single column of lists; None for what is neither."""
-    if hasattr(source, "collect_schema"):
+    if hasattr(type(source), "collect_schema"):
         source = _narrowed(source, wanted)
     if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
         return None

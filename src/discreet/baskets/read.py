@@ -12,6 +12,7 @@ from .allowance import MEMORY, Allowance
 from .build import cap, check_cap, finish
 from .call import TABLE, TEXT, Call, Format
 from .core import AnyBaskets, Baskets, Item
+from .frames import is_spark_frame
 
 
 @hinted
@@ -181,8 +182,7 @@ def _read(source: Any, call: Call, max_items: int | None, seed: int | None, engi
         if not isinstance(source, Baskets):
             raise MisuseError(told("Baskets in a cluster are capped where they are read: give {max_items=} there."))
         return cap(source, max_items, seed)
-    # A frame of Spark answers yes to every name that it is asked for, so its type has to tell.
-    if engine is not None or type(source).__module__.startswith("pyspark.sql"):
+    if engine is not None or is_spark_frame(source):
         reading = import_module("discreet.spark.reading")
         return cast(AnyBaskets, reading.read_frame(source, call, max_items, seed))
     name, rows = call.rows(source)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..baskets.frames import is_spark_frame
 from ..collector.core import AddedUp, added, added_over
 from ..collector.report_files import PACKED, ReportTable, check_torn, column_of, save_reports
 from ..errors import ClusterError, InputError, MisuseError
@@ -27,7 +28,6 @@ from ..local.study.asked import asked
 from ..local.study.conversation import Ask
 from ..local.study.screening import Sums, counted, paired, sifted
 from ..temporary import passing_folder
-from .reading import is_spark_frame
 from .session import Cluster, check_installed, session_for
 from .sums import AT_ONCE, Result, put_together, slot_here
 
