@@ -15,6 +15,8 @@ import discreet
 from discreet import ClusterError, MisuseError
 from discreet.spark import session
 
+from .reading_checks import SECRET
+
 SUITE = Path(__file__).with_name("suite.py")
 SOURCE = str(Path(discreet.__file__).parent.parent)
 JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java here, which Spark runs on")
@@ -32,6 +34,9 @@ def test_spark_answers_as_this_machine_does(kind: str) -> None:
     assert told, done.stderr[-3000:]
     wrong = json.loads(told[-1])
     assert not wrong, "\n".join(f"{name}\n{what}" for name, what in wrong.items())
+    # Spark's own log, warnings included.
+    assert "WARN" in done.stderr
+    assert SECRET not in done.stderr
 
 
 class TestStarting:

@@ -187,7 +187,9 @@ class Call:
         found = arrow_stream(source, self._wanted())
         if found is not None:
             return self._frame(found)
-        if not isinstance(source, Iterable) or isinstance(source, bytes) or getattr(source, "ndim", 1) == 0:
+        dimensions = getattr(source, "ndim", None)
+        number = isinstance(dimensions, int) and not dimensions
+        if not isinstance(source, Iterable) or isinstance(source, bytes) or number:
             raise MisuseError(
                 f"Cannot read baskets from {type(source).__name__}: give a path, a data frame, "
                 "a sparse matrix or a list of sets."

@@ -34,7 +34,7 @@ _JSON_NAMES = {
 # Whole numbers, and those over 64 bits: DuckDB calls the latter fractions, but keeps their digits.
 _JSON_INTEGERS = {"BIGINT", "LARGE"}
 # From here on, floating point has the same number for several whole ones.
-_BLURRED = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
+BLURRED = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
 
 
 def holds_lists(column: Column) -> bool:
@@ -120,30 +120,14 @@ class Events:
         kind = person.type
         if self.table.untyped == "json":
             kinds = self.json_kinds[person]
-            numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
-            if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
-                raise InputError(
-                    f"{self.table.name}: {person.name!r} is {_listed(kinds)}, by record; "
-                    "people are all numbers or all names (text)."
-                )
+            check_people(self.table.name, person.name, kinds)
             kind = "DOUBLE" if "DOUBLE" in kinds else ""
             if "LARGE" in kinds and kind != "DOUBLE":
                 return value
-        if kind in _BLURRED:
+        if kind in BLURRED:
             number = f"CAST({value} AS {kind})"
-            blurred = f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {_BLURRED[kind]})"
-            if rows := self.ask(blurred)[0]:
-                raise InputError(
-                    told(
-                        "{table}: column {column!r} ({person=}) is floating point, and not a whole number below "
-                        "{largest:,} in {rows}: people might be taken for one another. Keep it as text, or as whole "
-                        "numbers, where it comes from.",
-                        table=self.table.name,
-                        column=person.name,
-                        largest=_BLURRED[kind],
-                        rows=number_of(rows, "row"),
-                    )
-                )
+            blurred = f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {BLURRED[kind]})"
+            check_blurred(self.table.name, person.name, kind, self.ask(blurred)[0])
             return f"CAST({number} AS BIGINT)"
         return self._number(person) if self.whole[person] else value
 
@@ -176,9 +160,7 @@ class Events:
         values = [self.value(column) for column in self.items]
         kinds = {self._item_kind(column) for column in self.items}
         if self.table.untyped == "json" and labels is None:
-            found = set().union(*(self.json_kinds[column] for column in self.items))
-            if "VARCHAR" in found and found & _JSON_INTEGERS:
-                raise mixture(self.table.name)
+            check_mixture(self.table.name, set().union(*(self.json_kinds[column] for column in self.items)))
         if "names" not in kinds:
             if labels != "names" or "reals" in kinds:
                 values = [self._whole_item(column, value) for column, value in zip(self.items, values, strict=True)]
@@ -202,13 +184,7 @@ class Events:
 
     def _item_kind(self, column: Column) -> Literal["numbers", "reals", "names"]:
         if self.table.untyped == "json":
-            strange = self.json_kinds[column] - {*_JSON_INTEGERS, "VARCHAR"}
-            if strange:
-                lists = "" if len(self.items) > 1 else ", or lists of these in all records"
-                raise InputError(
-                    f"{self.table.name}: {column.name!r} is {_listed(strange)} in some records; "
-                    f"items are whole numbers or names (text){lists}."
-                )
+            check_items(self.table.name, column.name, self.json_kinds[column], alone=len(self.items) == 1)
         if self.table.untyped is not None:
             return "numbers" if self.whole[column] else "names"
         kind = _kind(column.type)
@@ -224,8 +200,8 @@ class Events:
         if self.table.untyped == "text":
             return self._number(column)
         fits = f"TRY_CAST({value} AS BIGINT)"
-        if column.type in _BLURRED:
-            fits = f"CASE WHEN abs({value}) < {_BLURRED[column.type]} THEN {fits} END"
+        if column.type in BLURRED:
+            fits = f"CASE WHEN abs({value}) < {BLURRED[column.type]} THEN {fits} END"
         broken, large = self.ask(
             f"count(*) FILTER (WHERE {value} <> floor({value}))" if _kind(column.type) == "reals" else "0",
             f"count(*) FILTER (WHERE {value} IS NOT NULL AND {fits} IS NULL)",
@@ -246,6 +222,48 @@ class Events:
                 )
             )
         return self._number(column)
+
+
+def check_people(table: str, column: str, kinds: set[str]) -> None:
+    """Refuse people of JSON records who are numbers here and text there, or neither."""
+    numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
+    if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
+        raise InputError(
+            f"{table}: {column!r} is {_listed(kinds)}, by record; people are all numbers or all names (text)."
+        )
+
+
+def check_items(table: str, column: str, kinds: set[str], alone: bool) -> None:
+    """Refuse items of JSON records that are neither whole numbers nor names."""
+    strange = kinds - {*_JSON_INTEGERS, "VARCHAR"}
+    if strange:
+        lists = ", or lists of these in all records" if alone else ""
+        raise InputError(
+            f"{table}: {column!r} is {_listed(strange)} in some records; items are whole numbers or names (text)"
+            f"{lists}."
+        )
+
+
+def check_mixture(table: str, kinds: set[str]) -> None:
+    """Refuse items of JSON records that are numbers here and names there."""
+    if "VARCHAR" in kinds and kinds & _JSON_INTEGERS:
+        raise mixture(table)
+
+
+def check_blurred(table: str, column: str, kind: str, rows: int) -> None:
+    """Refuse people in floating point, where so many rows have numbers that it cannot tell apart."""
+    if rows:
+        raise InputError(
+            told(
+                "{table}: column {column!r} ({person=}) is floating point, and not a whole number below {largest:,} in "
+                "{rows}: people might be taken for one another. Keep it as text, or as whole numbers, where it comes "
+                "from.",
+                table=table,
+                column=column,
+                largest=BLURRED[kind],
+                rows=number_of(rows, "row"),
+            )
+        )
 
 
 def _json_kind(value: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,8 @@ def assemble_sets(
     """
     labels = by_count(held, np.flatnonzero(held >= max(wanted.count, 1)))
     ranks = Itemsets(itemsets.offsets, ranks_of(labels, len(held))[itemsets.codes])
-    small = counts.astype(np.int32)  # as the miner has them, so that nothing is compiled anew
+    # As the miner has them, so that nothing is compiled anew; more people are more than the miner takes.
+    small: NDArray[Any] = counts.astype(np.int32) if int(counts.max(initial=0)) <= np.iinfo(np.int32).max else counts
     if wanted.kind == "all":
         right = (ranks.sizes >= wanted.least) & (ranks.sizes <= wanted.most) & (small >= wanted.count)
         found = _in_order(ranks.take(np.flatnonzero(right)), small[right], labels, prefix)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import BasketCount, Truncation
-from .blocks import Block, Numbered, joined, read_blocks
+from .blocks import TOGETHER, Block, Numbered, gathered, joined, read_blocks
 from .session import FORGOTTEN, Cluster
 from .sums import Result, put_together, slot_here
 
@@ -193,21 +193,29 @@ def reduced(
     part: Callable[[Baskets, Copies], T],
     merge: Callable[[T, T], T],
     what: str,
+    together: int | None = TOGETHER,
 ) -> T:
     """Run `part` over the people of each partition, and put the results together: in the cluster, then here.
 
-    `what` is what the step is called in the cluster: it says nothing about the data.
+    `what` is what the step is called in the cluster: it says nothing about the data. So many codes and people are
+    looked at `together`, at most, or all of a partition.
     """
-    work = partial(_parts, view=view, part=part)
+    work = partial(_parts, view=view, part=part, merge=merge, together=together)
     found = put_together(cluster, stored.frame, stored.partitions, work, merge, what)
     return reduce(merge, found.values()) if found else part(*view.of([]))
 
 
-def _parts(batches: Iterable[Any], view: BlockView, part: Callable[[Baskets, Copies], Any]) -> Iterator[Result]:
+def _parts(
+    batches: Iterable[Any],
+    view: BlockView,
+    part: Callable[[Baskets, Copies], Any],
+    merge: Callable[[Any, Any], Any],
+    together: int | None,
+) -> Iterator[Result]:
     """Run in an executor: one result a partition, and none where nobody is in it."""
-    blocks = list(read_blocks(batches, view.items))
-    if blocks:
-        yield slot_here(), part(*view.of(blocks))
+    results = (part(*view.of(some)) for some in gathered(read_blocks(batches, view.items), together))
+    for first in results:
+        yield slot_here(), reduce(merge, results, first)
 
 
 def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -> T:

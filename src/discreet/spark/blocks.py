@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Codes, Segments, Vocabulary, starts
+from ..baskets.core import Baskets, Codes, Offsets, Segments, Vocabulary, starts
+from ..results.itemsets import Itemsets
 
 # Columns of a data frame of blocks.
 _ARRAYS = ("sizes", "codes", "segments", "copies")
@@ -21,6 +22,8 @@ _COUNTS = ("people", "left_out", "merged", "strange")
 SCHEMA = ", ".join([*(f"{name} bigint" for name in _COUNTS), *(f"{name} binary" for name in _ARRAYS)])
 # A block ends with the person who brings it to so many codes.
 CODES = 1 << 20
+# So many codes and people are looked at together, at most: what a task lays out beside them is a few times as large.
+TOGETHER = 1 << 28
 # Codes take two bytes where there are no more items than this.
 NARROW = 1 << 16
 
@@ -90,6 +93,43 @@ def read_blocks(batches: Iterable[Any], items: int) -> Iterator[Block]:
             kind = np.uint16 if items <= NARROW else np.int32
             codes = np.frombuffer(columns["codes"][row].as_buffer(), kind).astype(np.int32, copy=False)
             yield Block(sizes, codes, segments, copies)
+
+
+def gathered(blocks: Iterable[Block], together: int | None) -> Iterator[list[Block]]:
+    """Yield the blocks of a partition, so many as may be looked at together: about so many codes, or all.
+
+    Spark cuts files by what they take, and a small one may hold many baskets that are alike.
+    """
+    some: list[Block] = []
+    many = 0
+    for block in blocks:
+        if some and together is not None and many + len(block.codes) + len(block.sizes) > together:
+            yield some
+            some, many = [], 0
+        some.append(block)
+        many += len(block.codes) + len(block.sizes)
+    if some:
+        yield some
+
+
+def as_itemsets(column: Any) -> Itemsets:
+    """Return itemsets that came as bytes."""
+    import pyarrow as pa
+
+    whole = pa.concat_arrays([*column.chunks, pa.array([], column.type)]).cast(pa.large_binary())
+    ends = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    data = whole.buffers()[2]
+    codes = np.frombuffer(data if data is not None else b"", np.uint8)[ends[0] : ends[-1]].view(np.int32)
+    return Itemsets((ends - ends[0]) // 4, codes)
+
+
+def as_column(offsets: Offsets, codes: Codes) -> Any:
+    """Return rows of codes as a column of bytes; they take less than 2 GiB."""
+    import pyarrow as pa
+
+    data = pa.py_buffer(np.ascontiguousarray(codes[offsets[0] : offsets[-1]]))
+    places = pa.py_buffer(((offsets - offsets[0]) * 4).astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, places, data])
 
 
 def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[Baskets, NDArray[np.int32] | None]:

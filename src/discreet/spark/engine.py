@@ -104,9 +104,8 @@ def _answer(baskets: Baskets, copies: Copies, query: Query) -> I64:
 
 def _short(batches: Iterable[Any], view: BlockView, longest: int) -> Iterator[Any]:
     """Run in an executor: the baskets of up to so many items, as blocks."""
-    blocks = list(read_blocks(batches, view.items))
-    if blocks:
-        baskets, _ = view.of(blocks)
+    for block in read_blocks(batches, view.items):
+        baskets, _ = view.of([block])
         kept = replace(baskets.rows(np.flatnonzero(baskets.sizes <= longest)), segments=None)
         yield from written([Block.of(kept)], baskets.items)
 

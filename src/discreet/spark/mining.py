@@ -3,12 +3,13 @@
 An itemset that `count` of n people hold is held, in one partition at least, by that share of its people (Savasere,
 Omiecinski, Navathe 1995). So every partition is mined with our own miner, at its share of the threshold, and what none
 of them found is not frequent. Each says how many of its own people hold what it found; where all found an itemset, its
-count is known by that. Where some did not, they hold it less often than their threshold, which rules most of these out;
-the few others are counted in one more pass. Baskets are never shuffled.
+count is known by that. Where some did not, they hold it less often than their threshold. That rules out what cannot be
+frequent; the others are counted in one more pass. Baskets are never shuffled.
 
 The share of a threshold has to be worth mining at: the lower it is, the fewer and larger the parts, down to one, which
-then is the local miner's own answer. Where the count of a rank is wanted, a sample of people says at which threshold to
-begin; it is lowered until enough is found, so that the answer is exact whatever the sample.
+then is the local miner's own answer. Where one part would be too large for a task, `borders` goes on. Where the count
+of a rank is wanted, a sample of people says at which threshold to begin; it is lowered until enough is found, so that
+the answer is exact whatever the sample.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
 from ..baskets.recoding import only
-from ..checks import UNBOUNDED
-from ..errors import ClusterError, LimitError
+from ..checks import LARGEST, UNBOUNDED
+from ..errors import LimitError
 from ..exact.engine import LocalEngine
 from ..exact.query import Supports
 from ..exact.search import FoundArrays, Progress, SearchBounds, assemble_sets, too_many
 from ..results.itemsets import Itemsets
 from .baskets import BlockView, Copies, SparkBaskets, reduced
-from .blocks import read_blocks
+from .blocks import TOGETHER, as_column, as_itemsets, gathered, read_blocks
+from .borders import beyond_borders
+from .sums import AT_ONCE
 
 I64 = NDArray[np.int64]
 
@@ -47,6 +50,8 @@ _ROOM = 4
 _AHEAD = 128
 # So many itemsets are looked up one by one among those that were listed; more are counted anew.
 _LOOKED_UP = 100_000
+_ADDED_HERE = 1 << 21  # the limit up to which what a few parts found is added up on the driver
+_ROWS = (1 << 31) - 1  # that Spark can be told to stop at
 _FOUND = "items binary, over bigint"
 _NOTHING = np.empty(0, np.int32)
 # Stands for a part that found too much: larger than all thresholds together, so that their sum is negative.
@@ -100,6 +105,8 @@ class _Listing:
 
 class Miner:
     """Finds what is frequent among baskets in a cluster, and keeps it: most questions that follow are about that."""
+
+    together = TOGETHER
 
     def __init__(self, baskets: SparkBaskets) -> None:
         self.baskets = baskets
@@ -171,23 +178,16 @@ class Miner:
             within = Miner(inner)
         count = wanted.count
         if wanted.top:
-            count = 1 if wanted.kind == "closed" else max(count, self._guess(wanted, allowed, prefix))
+            count = max(count, self._guess(wanted, allowed, prefix) or (self._least_told if self._apart else 0))
         # What is closed or maximal shows only beside patterns with one more item.
         most = min(wanted.most, UNBOUNDED - 1) + (wanted.kind != "all")
-        parts = self._parts_at(count)
-        while parts > 1:
+        while self._parts_at(count) > 1 or self._apart:
             try:
-                itemsets, counts = within.frequent(count, most, wanted.limit, parts)
+                itemsets, counts = within.frequent(count, most, wanted.limit)
             except LimitError:
-                within.check_limit(count, most, wanted, parts)
-                parts //= 4  # parts that are mined at a larger share of the threshold find less by chance
-                continue
-            if int((itemsets.sizes >= wanted.least).sum()) < wanted.top and count > wanted.count:
-                count = max(count // 2, wanted.count)  # a sample said that there are more
-                parts = self._parts_at(count)
-                continue
-            if len(counts) > wanted.limit:
-                raise LimitError(too_many(wanted))
+                if wanted.kind == "all" and not wanted.top:
+                    raise LimitError(too_many(wanted)) from None
+                break  # the local miner has to look at fewer of them
             held = inner.item_counts
             if allowed is not None:
                 itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
@@ -195,7 +195,10 @@ class Miner:
                 wider[allowed] = held
                 held = wider
             right = replace(wanted, count=count)
-            return assemble_sets(itemsets, counts, held=held, people=len(inner), prefix=prefix, wanted=right)
+            found = assemble_sets(itemsets, counts, held=held, people=len(inner), prefix=prefix, wanted=right)
+            if len(found[2]) >= wanted.top or count <= wanted.count:
+                return found
+            count = max(count // 2, wanted.count)  # a sample said that there are more, or too many are not closed
         try:
             alone = partial(_search_here, wanted=wanted, allowed=allowed, prefix=prefix)
             return cast(FoundArrays, self._in_one_part(alone, "mining"))
@@ -209,12 +212,13 @@ class Miner:
         wanted = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
         # Ranks a little further down are likely to be asked for next. Where a sample says too little, what it cannot
         # tell apart is a start.
-        further = replace(wanted, top=_FURTHER * k)
+        further = replace(wanted, top=min(_FURTHER * k, LARGEST))
+        listed = min(_FURTHER * max(work, k), LARGEST)
         count = self._guess(further, None, _NOTHING) or self._guess(wanted, None, _NOTHING) or self._least_told
         many, few = 0, None  # at this count there are more than may be looked at, and at that one too few
         while (parts := self._parts_at(count)) > 1:
             try:
-                self._list(count, longest, max(2 * work, _FURTHER * k), parts)
+                self._list(count, longest, listed, parts)
             except LimitError:
                 many = max(many, count)
                 if few is None:
@@ -230,8 +234,30 @@ class Miner:
                 count = (many + few) // 2
                 if count <= many:
                     break
+        if self._apart:
+            return self._rank_beyond(wanted, work, count, few or len(self.baskets) + 1)
         alone = partial(_rank_here, k=k, least=least, longest=longest, work=work)
         return int(self._in_one_part(alone, "ranking"))
+
+    def _rank_beyond(self, wanted: SearchBounds, work: int, count: int, few: int) -> int:
+        """Return the count of a rank where not all baskets can be looked at together; at `few` there are too few.
+
+        Where more than `work` reach a count, the answer is no less; where too few do for both ranks, it is less.
+        """
+        reached = 0
+        count = max(1, min(count, few - 1))
+        while few - reached > 1:
+            try:
+                self.frequent(count, wanted.most, min(_FURTHER * max(work, wanted.top), LARGEST))
+            except LimitError:
+                reached = count
+                count = min(2 * count, (reached + few) // 2)
+            else:
+                if found := self._rank_listed(wanted.top, wanted.least, wanted.most, work):
+                    return found
+                few = count
+                count = (reached + few) // 2
+        return reached
 
     def _rank_listed(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of a rank where what is listed tells it, and 0 otherwise."""
@@ -247,21 +273,32 @@ class Miner:
             known.settle(doubtful, self._counted_ahead(known.itemsets.take(doubtful)))
         return max(known.rank(rank, within) for rank, within in ranks)
 
-    def check_limit(self, count: int, most: int, wanted: SearchBounds, parts: int) -> None:
-        """Raise where there really are more itemsets than the limit; a part by itself may find more by chance."""
-        beyond = replace(wanted, count=1, least=1, most=most, top=wanted.limit + 1)
+    def _has_more(self, count: int, most: int, limit: int, parts: int) -> bool:
+        """Say whether there certainly are more itemsets than the limit; a part by itself may find more by chance."""
+        beyond = SearchBounds(count=1, least=1, most=most, limit=limit, top=min(limit + 1, LARGEST))
         higher = self._guess(beyond, None, _NOTHING)
-        if higher > count:
-            try:
-                found = len(self.frequent(higher, most, wanted.limit, parts)[1])
-            except LimitError:
-                return
-            if found > wanted.limit:
-                raise LimitError(too_many(wanted))
+        if higher <= count:
+            return False
+        try:
+            return len(self._settled(self._list(higher, most, limit, parts), higher, most)[1]) > limit
+        except LimitError:
+            return False
+
+    @property
+    def _needed(self) -> int:
+        """Of how many parts none is larger than may be looked at together."""
+        stored = self.baskets.blocks
+        return max(1, -(-(stored.codes + stored.people) // self.together))
+
+    @property
+    def _apart(self) -> bool:
+        """Whether all baskets are more than may be looked at together."""
+        return self._needed > 1
 
     def _parts_at(self, count: int) -> int:
-        """Return in how many parts people may be mined so that each has a threshold worth mining at."""
-        return max(1, min(self.baskets.blocks.partitions, count // _LEAST))
+        """Return in how many parts people may be mined so that each has a threshold worth mining at; 1 for none."""
+        worth = count // _LEAST
+        return max(self._needed, min(self.baskets.blocks.partitions, worth)) if worth >= self._needed else 1
 
     def _guess(self, wanted: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
         """Return a count that `wanted.top` patterns are likely to reach, by a sample; 0 where that says too little.
@@ -298,24 +335,69 @@ class Miner:
         """Let one task look at everyone."""
         held = self.baskets
         if held.blocks.codes + held.blocks.people >= np.iinfo(np.int32).max:
-            raise ClusterError(
-                "So few people hold what was asked for that all baskets would have to be looked at together, and there "
-                "are too many for that: ask for what more people hold."
-            )
-        stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
-        return reduced(held.cluster, stored, held.view, part, _never, what)
+            raise LimitError("All baskets would have to be looked at together, and they are too many for that.")
+        with held.cluster.step(what):
+            stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
+        return reduced(held.cluster, stored, held.view, part, _never, what, together=None)
 
-    def frequent(self, count: int, most: int, limit: int, parts: int) -> tuple[Itemsets, I64]:
-        """Return all itemsets of up to so many items that `count` people hold, in any order, with their counts."""
+    def frequent(self, count: int, most: int, limit: int) -> tuple[Itemsets, I64]:
+        """Return all itemsets of up to so many items that `count` people hold, in any order, with their counts.
+
+        Raises a `LimitError` where there are more than the limit, and nowhere else.
+        """
         if most <= 1:
             held = self.baskets.item_counts
             codes = np.flatnonzero(held >= max(count, 1)) if most == 1 else np.empty(0, np.int64)
-            return Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32)), held[codes]
-        known = self._list(count, most, limit, parts)
+            found = Itemsets(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32)), held[codes]
+        else:
+            found = self._settled(self._listed(count, most, limit), count, most)
+        if len(found[1]) > limit:
+            raise LimitError(too_many(SearchBounds(count=count, least=1, most=most, limit=limit)))
+        return found
+
+    def _settled(self, known: _Listing, count: int, most: int) -> tuple[Itemsets, I64]:
+        """Return what is listed and certainly held by so many people, once what is in doubt was counted."""
         doubtful = known.doubtful(count, most)
         if len(doubtful):
             known.settle(doubtful, self._counted(known.itemsets.take(doubtful)))
         return known.above(count, most)
+
+    def _listed(self, count: int, most: int, limit: int) -> _Listing:
+        """Return a list as `_list` does, in one way or another, or raise where it certainly has more than the limit."""
+        parts = self._parts_at(count)
+        while parts > 1:
+            try:
+                return self._list(count, most, limit, parts)
+            except LimitError:
+                if self._has_more(count, most, limit, parts):
+                    raise
+            # Parts that are mined at a larger share of the threshold find less by chance.
+            parts = max(parts // 4, self._needed) if parts > self._needed else 1
+        wanted = SearchBounds(count=max(count, 1), least=1, most=most, limit=limit)
+        if self._apart:
+            itemsets, counts = self._mined_beyond(wanted)
+        else:
+            alone = partial(_search_here, wanted=wanted, allowed=None, prefix=_NOTHING)
+            offsets, codes, counts = self._in_one_part(alone, "mining")
+            itemsets = Itemsets(offsets, codes)
+        self._listing = _Listing(count, most, itemsets, counts, np.ones(len(counts), np.bool_))
+        return self._listing
+
+    def _mined_beyond(self, wanted: SearchBounds) -> tuple[Itemsets, I64]:
+        """Find what too few people hold for parts: beyond what more people hold."""
+        higher = max(wanted.count + 1, _LEAST * max(self._needed, 2))
+        known, counts = Itemsets(np.zeros(1, np.int64), _NOTHING), np.empty(0, np.int64)
+        while higher <= len(self.baskets):
+            try:
+                listed = self._list(higher, wanted.most, wanted.limit, self._parts_at(higher))
+                known, counts = self._settled(listed, higher, wanted.most)
+                break
+            except LimitError:
+                higher *= 4
+        if len(counts) > wanted.limit:
+            raise LimitError(too_many(wanted))
+        others, more = beyond_borders(self.baskets, known, wanted)
+        return Itemsets.joined((known, others)), np.concatenate((counts, more))
 
     def _list(self, count: int, most: int, limit: int, parts: int) -> _Listing:
         """Return a list that has all itemsets of up to so many items that `count` people hold."""
@@ -325,6 +407,7 @@ class Miner:
         return known
 
     def _mined(self, count: int, most: int, limit: int, parts: int) -> _Listing:
+        import pyarrow.compute as pc
         from pyspark.sql import functions as sql
 
         held = self.baskets
@@ -334,25 +417,28 @@ class Miner:
         # What is frequent in a part alone is not looked at: how many hold each item is known.
         items = np.flatnonzero(held.item_counts >= count).astype(np.int32)
         mine = partial(_mine_part, view=held.view, wanted=wanted, people=len(held), allowed=items)
+        mine = partial(mine, together=self.together)
+        room = _ROOM * limit
         with cluster.step("mining parts"):
             found = frame.mapInArrow(cluster.guarded(mine), _FOUND)
-            sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
-            added = found.groupBy("items").agg(*sums).coalesce(cluster.parallelism).persist()
-            try:
-                # A part that did not find an itemset has its threshold less one of it, at most: their sum is `below`.
-                marks = cluster.collected(added.where(sql.length("items") == 0)).to_pylist()
-                below, all_parts = (int(marks[0]["over"]), int(marks[0]["parts"])) if marks else (0, 0)
-                if below < 0:
-                    raise LimitError(too_many(wanted))
-                likely = added.where((sql.length("items") > 0) & (sql.col("over") + below >= count))
-                table = cluster.collected(likely.limit(_ROOM * limit + 1))
-                if len(table) > _ROOM * limit:
-                    raise LimitError(too_many(wanted))
-            finally:
-                added.unpersist()
-        counts = table.column("over").to_numpy() + below
-        exact = table.column("parts").to_numpy() == all_parts
-        return _Listing(count, most, _itemsets(table.column("items")), counts, exact)
+            if parts <= AT_ONCE and limit <= _ADDED_HERE:
+                # A shuffle takes longer than adding up here what a few parts found.
+                added = cluster.collected(found).group_by("items").aggregate([("over", "sum"), ("over", "count")])
+                table = added.rename_columns({"over_sum": "over", "over_count": "parts"})
+            else:
+                sums = sql.sum("over").alias("over"), sql.count("over").alias("parts")
+                added = found.groupBy("items").agg(*sums).coalesce(cluster.parallelism)
+                table = cluster.collected(added.limit(room + 2) if room + 2 < _ROWS else added)
+        # A part that did not find an itemset has its threshold less one of it, at most: their sum is `below`.
+        marks = pc.equal(pc.binary_length(table.column("items")), 0)
+        every = table.filter(marks).to_pylist()
+        below, all_parts = (int(every[0]["over"]), int(every[0]["parts"])) if every else (0, 0)
+        if below < 0 or len(table) > room + 1:
+            raise LimitError(too_many(wanted))
+        likely = table.filter(pc.and_(pc.invert(marks), pc.greater_equal(table.column("over"), count - below)))
+        counts = likely.column("over").to_numpy() + below
+        exact = likely.column("parts").to_numpy() == all_parts
+        return _Listing(count, most, as_itemsets(likely.column("items")), counts, exact)
 
 
 def _keys(itemsets: Itemsets) -> list[bytes]:
@@ -379,42 +465,25 @@ def _rank_here(baskets: Baskets, _: Copies, k: int, least: int, longest: int, wo
     return LocalEngine(baskets).count_of_rank(k, least, longest, work)
 
 
-def _itemsets(column: Any) -> Itemsets:
-    """Return itemsets that came as bytes."""
-    import pyarrow as pa
-
-    whole = pa.concat_arrays([*column.chunks, pa.array([], column.type)]).cast(pa.large_binary())
-    ends = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset : whole.offset + len(whole) + 1]
-    data = whole.buffers()[2]
-    codes = np.frombuffer(data if data is not None else b"", np.uint8)[ends[0] : ends[-1]].view(np.int32)
-    return Itemsets((ends - ends[0]) // 4, codes)
-
-
 def _mine_part(
-    batches: Iterable[Any], view: BlockView, wanted: SearchBounds, people: int, allowed: Codes
+    batches: Iterable[Any], view: BlockView, wanted: SearchBounds, people: int, allowed: Codes, together: int
 ) -> Iterator[Any]:
     """Run in an executor: mine a part at its share of the threshold, and tell how far over it each itemset is."""
     import pyarrow as pa
 
-    blocks = list(read_blocks(batches, view.items))
-    if not blocks:
-        return
-    baskets, _ = view.of(blocks)
-    below = -(-wanted.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
-    below = max(below, 0)
-    found = replace(wanted, count=below + 1, limit=_ROOM * wanted.limit)
     schema = pa.schema([("items", pa.binary()), ("over", pa.int64())])
-    try:
-        offsets, codes, counts = LocalEngine(baskets).search(found, allowed=allowed, prefix=_NOTHING)
-    except LimitError:
-        yield pa.RecordBatch.from_pylist([{"items": b"", "over": -_OVER}], schema)
-        return
-    yield pa.RecordBatch.from_pylist([{"items": b"", "over": below}], schema)
-    for first in range(0, len(counts), 1 << 16):
-        last = min(first + (1 << 16), len(counts))
-        ends = offsets[first : last + 1]
-        data = pa.py_buffer(np.ascontiguousarray(codes[ends[0] : ends[-1]]))
-        places = pa.py_buffer(((ends - ends[0]) * 4).astype(np.int32))
-        items = pa.Array.from_buffers(pa.binary(), last - first, [None, places, data])
-        over = pa.array(counts[first:last] - below)
-        yield pa.RecordBatch.from_arrays([items, over], schema=schema)
+    for blocks in gathered(read_blocks(batches, view.items), together):
+        baskets, _ = view.of(blocks)
+        below = -(-wanted.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
+        below = max(below, 0)
+        found = replace(wanted, count=below + 1, limit=min(_ROOM * wanted.limit, LARGEST))
+        try:
+            offsets, codes, counts = LocalEngine(baskets).search(found, allowed=allowed, prefix=_NOTHING)
+        except LimitError:
+            yield pa.RecordBatch.from_pylist([{"items": b"", "over": -_OVER}], schema)
+            return
+        yield pa.RecordBatch.from_pylist([{"items": b"", "over": below}], schema)
+        for first in range(0, len(counts), 1 << 16):
+            last = min(first + (1 << 16), len(counts))
+            items = as_column(offsets[first : last + 1], codes)
+            yield pa.RecordBatch.from_arrays([items, pa.array(counts[first:last] - below)], schema=schema)

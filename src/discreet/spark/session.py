@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..errors import ClusterError, InputError, LimitError, MisuseError
+from ..errors import ClusterError, DiscreetError, InputError, LimitError, MisuseError
 
 # The oldest Java that Spark 4 runs on.
 JAVA = 17
@@ -290,13 +290,27 @@ def _check_java() -> None:
 
 
 @contextmanager
+def _kept_off_the_log() -> Iterator[None]:
+    """Let Spark's Python log no error of a query with all it says, values included, before it is turned into ours."""
+    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+@contextmanager
 def clear_errors() -> Iterator[None]:
     """Turn what Spark says, over pages, into one sentence of ours. No text of a row gets through."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _kept_off_the_log():
             warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
             yield
-    except (ClusterError, InputError, MisuseError, LimitError):
+    except DiscreetError:
         raise
     except ImportError as error:
         raise MisuseError(f"Spark Connect lacks {error.name or 'a package'} here: {_INSTALL}.") from None
@@ -316,10 +330,6 @@ def _told(error: Exception) -> Exception:
         return InputError(
             "The table changed while it was read: it has items now that it had not when they were listed. Write it "
             "out, or cache it, and read that."
-        )
-    if "MALFORMED_RECORD" in text or "MALFORMED_CSV" in text:
-        return InputError(
-            "Some lines have more or fewer fields than the heading, or quotes that do not end: correct them."
         )
     if "discreet-limit:" in text:
         return LimitError("A part of these baskets has more patterns than fit: ask for fewer, or for shorter ones.")
@@ -355,9 +365,13 @@ def _told(error: Exception) -> Exception:
         r"ClassNotFoundException: Class ([\w.$]+)|UnsupportedFileSystemException: [^\"]*?\"(\w+)\"", text
     ):
         return ClusterError(f"Spark lacks what reads such addresses ({found[1] or found[2]}): see spark.jars.packages.")
+    if "[COLUMN_ALREADY_EXISTS]" in text:
+        return InputError(
+            "Spark reads no columns whose names differ only in case: rename one, or set spark.sql.caseSensitive=true."
+        )
     if found := re.search(r"\[PATH_NOT_FOUND\][^:]*: ?(\S+)", text):
         return InputError(f"Spark finds no file at {found[1].rstrip('.')}.")
-    kind = found[1] if (found := re.search(r"\[([A-Z_]{4,})[\].]", text)) else type(error).__name__
+    kind = found[1] if (found := re.match(r"\w+: \[([A-Z_]{4,})[\].]", text)) else type(error).__name__
     # Names of classes and of conditions are not data; what stands behind them may be.
     causes = dict.fromkeys(re.findall(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", text))
     told_of = ", ".join([kind, *list(causes)[:3]])

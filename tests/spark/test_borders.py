@@ -1,0 +1,147 @@
+"""What few people hold, where not all baskets can be looked at together: the steps of tasks, without a cluster."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csr import csr
+from discreet.baskets.core import Baskets
+from discreet.errors import LimitError
+from discreet.exact.engine import LocalEngine
+from discreet.exact.search import SearchBounds
+from discreet.kernels.projecting import LEVEL, project
+from discreet.results.itemsets import Itemsets
+from discreet.spark import borders
+from discreet.spark.baskets import BlockView, _parts, _without_copies
+from discreet.spark.blocks import Block, Numbered, written
+from naive import projecting as naive
+
+ITEMS = 8
+ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=25)
+
+
+class Frame:
+    """Stands for a data frame: a list of batches, which a shuffle puts in the order of a column."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def mapInArrow(self, work, _):
+        return Frame(list(work(self.batches)))
+
+    def repartition(self, *_):
+        return self
+
+    def sortWithinPartitions(self, column):
+        # In batches of three rows, so that groups go on in the next one.
+        if not self.batches:
+            return self
+        return Frame(pa.Table.from_batches(self.batches).sort_by(column).to_batches(max_chunksize=3))
+
+    def limit(self, _):
+        return self
+
+    def toArrow(self):
+        schema = pa.schema([("border", pa.int64()), ("items", pa.binary()), ("count", pa.int64())])
+        return pa.Table.from_batches(self.batches, schema)
+
+
+class Alone:
+    """Stands for a cluster."""
+
+    parallelism = 1
+
+    def step(self, _):
+        return nullcontext()
+
+    def guarded(self, work):
+        return work
+
+    def collected(self, frame):
+        return frame.toArrow()
+
+
+def held_by(rows):
+    offsets, codes = csr(rows)
+    return Baskets.trusted(offsets, codes.astype(np.int32), Numbered(ITEMS))
+
+
+def searched(baskets, count, most):
+    wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)
+    offsets, codes, counts = LocalEngine(baskets).search(wanted, prefix=np.empty(0, np.int32))
+    return Itemsets(offsets, codes), counts
+
+
+def as_dict(itemsets, counts):
+    return dict(zip(map(frozenset, np.split(itemsets.codes, itemsets.offsets[1:-1])), counts.tolist(), strict=False))
+
+
+def remote(baskets, rows_a_block=4):
+    pieces = [
+        baskets.rows(np.arange(first, min(first + rows_a_block, len(baskets))))
+        for first in range(0, len(baskets), rows_a_block)
+    ]
+    frame = Frame(list(written([Block.of(one) for one in pieces], ITEMS)))
+    lengths = np.unique(baskets.sizes)
+    return SimpleNamespace(
+        item_counts=baskets.item_counts,
+        cluster=Alone(),
+        survey=SimpleNamespace(lengths=lengths),
+        view=BlockView(items=ITEMS),
+        blocks=SimpleNamespace(frame=frame, partitions=1),
+    )
+
+
+@given(ROWS, st.integers(1, 6), st.integers(1, 12), st.integers(2, 4))
+def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, count, more, most):
+    baskets = held_by(rows)
+    known, counts = searched(baskets, count + more, most)
+    expected = as_dict(*searched(baskets, count, most))
+    wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)
+    others, fewer = borders.beyond_borders(remote(baskets), known, wanted)
+    found = as_dict(known, counts) | as_dict(others, fewer)
+    assert found == expected
+    assert len(known) + len(others) == len(expected)
+    if len(others):
+        with pytest.raises(LimitError):
+            borders.beyond_borders(
+                remote(baskets), known, SearchBounds(count=count, least=1, most=most, limit=len(others) - 1)
+            )
+
+
+@given(ROWS, st.integers(1, 9), st.integers(1, 4), st.integers(1, 5))
+def test_borders_are_those_of_the_slow_twin(rows, count, most, room):
+    known, _ = searched(held_by(rows), count, most)
+    tree = borders._Tree.of(known)
+    patterns = {tuple(sorted(one, reverse=True)) for one in as_dict(known, np.zeros(len(known)))} - {()}
+    offsets, codes = csr(rows)
+    state, path = np.array([0, -1]), np.zeros((ITEMS + 1, 2), np.int64)
+    border, ends, kept = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.empty(ITEMS, np.int32)
+    found = []
+    while many := project(offsets, codes.astype(np.int32), tree.arrays, most, state, path, border, ends, kept):
+        for place in range(many):
+            node, item = border[place]
+            begun = tree.patterns.take(np.array([node])).codes[::-1].tolist()
+            found.append(((*begun, int(item)), kept[ends[place] : ends[place + 1]].tolist()))
+    assert state[LEVEL] == -1
+    expected = [one for row in rows for one in naive.borders(row, patterns, most)]
+    assert sorted(found) == sorted(expected)
+
+
+@given(ROWS, st.integers(1, 40))
+def test_a_partition_may_be_looked_at_in_several_goes(rows, together):
+    baskets = held_by(rows)
+    batches = remote(baskets, rows_a_block=3).blocks.frame.batches
+    part = partial(_without_copies, part=lambda some: some.item_counts)
+    results = list(_parts(batches, BlockView(items=ITEMS), part, np.add, together))
+    assert len(results) == bool(rows)
+    for _, counts in results:
+        assert np.array_equal(counts, baskets.item_counts)
