@@ -103,6 +103,27 @@ class TestMine:
 
 
 class TestRules:
+    def test_sides_significance_and_redundancy(self, tmp_path):
+        sales = tmp_path / "sales.dat"
+        sales.write_text("1 2 3\n" * 20 + "1 2\n" * 20 + "3\n" * 20 + "4\n" * 40)
+        asked = ("--min-count", 5, "--min-confidence", 0, "--format", "json")
+
+        def found(*more, file=sales):
+            rules = json.loads(run("rules", file, *asked, *more).stdout)["rules"]
+            return {(tuple(rule["antecedent"]), tuple(rule["consequent"])) for rule in rules}
+
+        assert len(found()) == 12
+        assert found("--antecedent", 1, "--antecedent", 3) == {((1, 3), (2,))}
+        assert found("--consequent", 2, "--lengths", 2) == {((1,), (2,)), ((3,), (2,))}
+        assert found("--consequent", 2) - found("--consequent", 2, "--no-redundant") == {((1, 3), (2,))}
+        assert ((3,), (2,)) not in found("--significance", "1e-9")
+        run("mine", sales, "--min-count", 5, "-o", tmp_path / "patterns.json", check=True)
+        for more in (("--significance", "1e-9"), ("--no-redundant",), ("--consequent", 2, "--sort", "p", "--top", 1)):
+            assert found(*more) == found(*more, file=tmp_path / "patterns.json")
+        assert run("rules", sales, *asked, "--significance", 5).stderr == (
+            "discreet: --significance is 5.0, but it must lie between 0 and 1. For 5 % type --significance 0.05.\n"
+        )
+
     def test_from_data(self, sales):
         done = run(
             "rules", sales, "--person", "customer", "--item", "product", "--min-support", "0.25",

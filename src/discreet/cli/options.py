@@ -258,15 +258,54 @@ MinLift = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
+Antecedent = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM",
+        help="An item every rule must have on its left. Can be given again.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
+]
+Consequent = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM",
+        help="An item every rule must have on its right. Can be given again.",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
+]
+Significance = Annotated[
+    float | None,
+    typer.Option(
+        parser=real,
+        metavar="LEVEL",
+        help="Rules that are significant at this level, such as 0.05, among all that were tested (p_adjusted).",
+        rich_help_panel=_WHAT,
+        show_default=False,
+    ),
+]
+Redundant = Annotated[
+    bool,
+    typer.Option(
+        help="Keep rules that are no better than a more general one, or leave them out.", rich_help_panel=_WHAT
+    ),
+]
 SortBy = Annotated[
     str,
     typer.Option(
-        "--sort", metavar="MEASURE", help="Order rules by this measure, largest first.", rich_help_panel=_WHAT
+        "--sort",
+        metavar="MEASURE",
+        help="Order rules by this measure, largest first; by p or p_adjusted, smallest first.",
+        rich_help_panel=_WHAT,
     ),
 ]
 TopRules = Annotated[
     int | None,
-    typer.Option("--top", metavar="N", help="Keep the first N rules.", rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        "--top", metavar="N", help="Keep the first N rules, by --sort.", rich_help_panel=_WHAT, show_default=False
+    ),
 ]
 
 FormatOption = Annotated[
