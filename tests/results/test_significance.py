@@ -56,6 +56,15 @@ class TestFisher:
         rows = [(10, 10, 4, 4), (10, 0, 4, 0), (10, 3, 4, 0), (0, 0, 0, 0), (1, 1, 1, 1)]
         assert p_values(*columns(rows)).tolist() == [1.0] * 5
 
+    def test_counts_that_cannot_be_true_are_taken_for_the_nearest(self):
+        rows = [(10, 20, 30, 40), (10, 5, 5, 9), (10, 9, 9, 0), (10, -1, 5, 3), (2**36, 2**36, 2**53, 7)]
+        assert p_values(*columns(rows)).tolist() == pytest.approx([1, 1 / 252, 1, 1, 1])
+
+    def test_more_people_than_live_are_not_tested(self):
+        counts = {frozenset("a"): 60, frozenset("b"): 50, frozenset("ab"): 45}
+        assert make_patterns(counts, 2**36).rules(0).p.max() < 1e-300
+        assert make_patterns(counts, 2**36 + 1).rules(0).p is None
+
     @given(tables(12), st.tuples(*[st.integers(0, 3)] * 4), st.tuples(*[st.integers(0, 3)] * 4))
     def test_the_worst_within_intervals_is_no_less_than_any(self, middle, below, above):
         low = [max(0, number - less) for number, less in zip(middle, below, strict=True)]

@@ -17,7 +17,7 @@ from .itemsets import Positions
 from .measures import within
 from .patterns import Patterns, need_counts
 from .rules import Rules, ends_at, number
-from .significance import adjusted, family, p_values, worst_p_values
+from .significance import MOST_PEOPLE, adjusted, family, p_values, worst_p_values
 
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
@@ -93,7 +93,9 @@ def rules(
     low, high = (None, None) if ends is None else within("confidence", people, *ends)
     tested = family(patterns.sizes, 1 if consequents == "one" else int(patterns.sizes.max(initial=0)))
     p = None
-    if ends is not None:
+    if max(patterns.people, *people) > MOST_PEOPLE:
+        pass
+    elif ends is not None:
         p = worst_p_values(people, *ends)
     elif not patterns.noisy:
         p = p_values(patterns.people, patterns.counts[left], patterns.counts[right], patterns.counts[whole])

@@ -23,6 +23,8 @@ from .measures import Ends
 
 Column = NDArray[np.float64]
 
+# Tails have about as many terms as the root of the number of people. More than these do not live, and are not tested.
+MOST_PEOPLE = 1 << 36
 # A p-value below this is shown as this: it is still true that it is no larger.
 LEAST = float(np.finfo(np.float64).tiny)
 # Rows that are summed at a time, so that they stay in the cache; and terms between two looks at which are done.
@@ -46,15 +48,18 @@ def p_values(people: Column | float, antecedent: NDArray[Any], consequent: NDArr
     Parameters
     ----------
     people, antecedent, consequent, both
-        How many people there are, who hold each side, and who hold both: whole numbers that may be true together.
+        How many people there are, who hold each side, and who hold both: whole numbers. Those that cannot be true
+        together, as in a file that was changed, are taken for the nearest that can.
 
     Examples
     --------
     >>> p_values(10, np.array([5.0]), np.array([5.0]), np.array([5.0])).round(6)  # 1 of 252
     array([0.003968])
     """
-    columns = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (people, antecedent, consequent, both)))
-    found = np.ones(len(columns[3]))
+    n, a, c, b = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (people, antecedent, consequent, both)))
+    a, c = np.clip(a, 0, n), np.clip(c, 0, n)
+    columns = n, a, c, np.clip(b, np.maximum(0, a + c - n), np.minimum(a, c))
+    found = np.ones(len(b))
     for start in range(0, len(found), _ROWS):
         part = slice(start, start + _ROWS)
         found[part] = _tails(*(np.array(column[part]) for column in columns))
@@ -69,9 +74,8 @@ def worst_p_values(people: tuple[float, float], antecedent: Ends, consequent: En
     cannot be true together, or an end is not known, it is 1 or what nearer numbers give, which is no less.
     """
     few = np.ceil(max(0.0, people[0]))
-    left, right = (np.minimum(np.floor(_or(side[1], np.inf)), few) for side in (antecedent, consequent))
-    least = np.minimum(np.maximum(np.ceil(_or(both[0], 0.0)), 0.0), np.minimum(left, right))
-    return p_values(few, np.maximum(left, 0.0), np.maximum(right, 0.0), np.maximum(least, 0.0))
+    left, right = (np.floor(_or(side[1], np.inf)) for side in (antecedent, consequent))
+    return p_values(few, left, right, np.ceil(_or(both[0], 0.0)))
 
 
 def adjusted(p: Column, tested: int) -> Column:
