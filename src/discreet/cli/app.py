@@ -22,6 +22,7 @@ from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
 from .progress import ProgressBar
 from .rank import app as rank
+from .relations import app as relating
 from .release import app as curator
 from .run import exited
 from .serve import app as serving
@@ -71,6 +72,7 @@ app = typer.Typer(
     "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
 )
 app.add_typer(curator)
+app.add_typer(relating)
 app.add_typer(rank)
 app.add_typer(simulation)
 app.add_typer(mechanisms)
