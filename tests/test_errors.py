@@ -68,6 +68,7 @@ def test_messages_are_put_together():
         "top and min_count were", "--top and --min-count were"
     )
     assert named("kept", equals="=") == Message("kept=", "kept=")
+    assert assigned("redundant", False) == Message("redundant=False", "--no-redundant")
     assert assigned("max_items", 5) == Message("max_items=5", "--max-items 5")
     assert assigned("kept", 5) == Message("kept=5", "kept=5")
 
@@ -92,6 +93,7 @@ def test_errors_are_pickled_with_both_languages():
 def parameters() -> set[str]:
     open_ = [discreet.read, discreet.mine, discreet.release, discreet.count, discreet.rank, discreet.simulate]
     more = [
+        discreet.rules,
         discreet.release_by,
         discreet.count_by,
         discreet.plan,

@@ -18,6 +18,7 @@ _HOMES = {
     "Rules": "results.rules",
     "mine": "exact.mine",
     "rules": "exact.mine",
+    "relations": "exact.relations",
     "load": "results.files",
     "Release": "publish.result",
     "release": "publish",
@@ -71,6 +72,7 @@ __all__ = [
     "preview",
     "rank",
     "read",
+    "relations",
     "release",
     "release_by",
     "rules",
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
         NobodyError,
     )
     from .exact.mine import mine, rules
+    from .exact.relations import relations
     from .local.study.outcome import Outcome
     from .local.study.simulate import simulate
     from .planning import plan

@@ -102,7 +102,56 @@ class TestMine:
         assert "merged" in done.stderr
 
 
+class TestRelations:
+    def test_in_time_given_and_together(self, tmp_path):
+        table = tmp_path / "events.csv"
+        rows = [f"{person},{item},{at}" for person in range(8) for at, item in enumerate(("pram", "toys"))]
+        rows += [f"{person},{item},{at}" for person in (8, 9) for at, item in enumerate(("toys", "pram"))]
+        table.write_text("\n".join(["who,what,when", *rows]) + "\n")
+        asked = ("relations", table, "--person", "who", "--item", "what", "--format", "json")
+
+        def found(*more):
+            told = json.loads(run(*asked, *more).stdout)
+            assert told["discreet"] == "relations/1"
+            return [(*rule["antecedent"], *rule["consequent"], rule["count"]) for rule in told["relations"]]
+
+        assert found("--time", "when") == [("pram", "toys", 8), ("toys", "pram", 2)]
+        assert sorted(found()) == [("pram", "toys", 10), ("toys", "pram", 10)]
+        assert sorted(found("--time", "when", "--how", "together")) == sorted(found())
+        assert found("--time", "when", "--consequent", "pram") == [("toys", "pram", 2)]
+        assert found("--time", "when", "--top", 1) == [("pram", "toys", 8)]
+        pairs = tmp_path / "pairs.csv"
+        pairs.write_text("who,first,second\n" + "".join(f"{person},a,b\n" for person in range(3)))
+        done = run("relations", pairs, "--person", "who", "--pair", "first", "second", "--format", "json")
+        assert [rule["count"] for rule in json.loads(done.stdout)["relations"]] == [3]
+        assert run(*asked, "--how", "after").stderr == (
+            "discreet: These data have no order: read them with --time, a column of times, or --ordered; or use "
+            "'together'.\n"
+        )
+
+
 class TestRules:
+    def test_sides_significance_and_redundancy(self, tmp_path):
+        sales = tmp_path / "sales.dat"
+        sales.write_text("1 2 3\n" * 20 + "1 2\n" * 20 + "3\n" * 20 + "4\n" * 40)
+        asked = ("--min-count", 5, "--min-confidence", 0, "--format", "json")
+
+        def found(*more, file=sales):
+            rules = json.loads(run("rules", file, *asked, *more).stdout)["rules"]
+            return {(tuple(rule["antecedent"]), tuple(rule["consequent"])) for rule in rules}
+
+        assert len(found()) == 12
+        assert found("--antecedent", 1, "--antecedent", 3) == {((1, 3), (2,))}
+        assert found("--consequent", 2, "--lengths", 2) == {((1,), (2,)), ((3,), (2,))}
+        assert found("--consequent", 2) - found("--consequent", 2, "--no-redundant") == {((1, 3), (2,))}
+        assert ((3,), (2,)) not in found("--significance", "1e-9")
+        run("mine", sales, "--min-count", 5, "-o", tmp_path / "patterns.json", check=True)
+        for more in (("--significance", "1e-9"), ("--no-redundant",), ("--consequent", 2, "--sort", "p", "--top", 1)):
+            assert found(*more) == found(*more, file=tmp_path / "patterns.json")
+        assert run("rules", sales, *asked, "--significance", 5).stderr == (
+            "discreet: --significance is 5.0, but it must lie between 0 and 1. For 5 % type --significance 0.05.\n"
+        )
+
     def test_from_data(self, sales):
         done = run(
             "rules", sales, "--person", "customer", "--item", "product", "--min-support", "0.25",

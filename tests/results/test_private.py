@@ -326,9 +326,9 @@ def test_promises_under_the_headline():
         "1 rule of 11 people\n"
         f"{told}\n"
         "SIMULATED: not a private release\n"
-        "rule         count   support   confidence      low     high   lift   from     to\n"
-        "────────────────────────────────────────────────────────────────────────────────\n"
-        "milk → tea       5    0.4545       0.8333   0.3750   1.0000   1.15   0.41   3.21"
+        "rule         count   support   confidence      low     high   lift   from     to   adj. p\n"
+        "─────────────────────────────────────────────────────────────────────────────────────────\n"
+        "milk → tea       5    0.4545       0.8333   0.3750   1.0000   1.15   0.41   3.21        1"
     )
 
 

@@ -71,7 +71,7 @@ def test_frame_equals_mlxtend(baskets, min_confidence):
     # A hair lower, because mlxtend divides rounded fractions: 3/7 over 5/7 may fall below 0.6.
     with np.errstate(divide="ignore", invalid="ignore"):
         theirs = association_rules(patterns.to_pandas(), min_threshold=min_confidence - 1e-12)
-    assert list(mine.columns) == [*theirs.columns, "cosine", "count"]
+    assert list(mine.columns) == [*theirs.columns, "cosine", "count", "p", "p_adjusted"]
     order = lambda row: (sorted(row[0]), sorted(row[1]))  # noqa: E731
     ours = sorted(mine[theirs.columns].itertuples(index=False, name=None), key=order)
     others = sorted(theirs.itertuples(index=False, name=None), key=order)
@@ -125,10 +125,10 @@ def test_empty_patterns_give_empty_rules_with_all_columns():
     result = make_patterns({}, 7).rules()
     assert (len(result), list(result), result.people, result.omitted) == (0, [], 7, 0)
     assert result.to_arrow().column_names == [
-        "antecedent", "consequent", "count", "antecedent_count", "consequent_count", *MEASURES,
+        "antecedent", "consequent", "count", "antecedent_count", "consequent_count", *MEASURES, "p", "p_adjusted",
     ]  # fmt: skip
-    assert len(result.to_pandas().columns) == 16
-    assert result.to_polars().shape == (0, 15)
+    assert len(result.to_pandas().columns) == 18
+    assert result.to_polars().shape == (0, 17)
 
 
 def test_min_lift():

@@ -38,10 +38,10 @@ def test_rules_as_text():
     rules = make_patterns(count_patterns([{"tea", "milk"}, {"tea", "milk"}, {"tea"}, set()]), 4).rules(0.6)
     assert repr(rules) == (
         "2 rules of 4 people\n"
-        "rule         count   support   confidence   lift\n"
-        "────────────────────────────────────────────────\n"
-        "milk → tea       2    0.5000       1.0000   1.33\n"
-        "tea → milk       2    0.5000       0.6667   1.33"
+        "rule         count   support   confidence   lift   adj. p\n"
+        "─────────────────────────────────────────────────────────\n"
+        "milk → tea       2    0.5000       1.0000   1.33      0.5\n"
+        "tea → milk       2    0.5000       0.6667   1.33      0.5"
     )
 
 
@@ -117,6 +117,6 @@ def test_names_give_way_on_a_narrow_terminal_and_numbers_do_not():
     out = StringIO()
     Console(file=out, width=60, color_system=None, legacy_windows=False).print(table(rules))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    assert lines[1].split() == ["rule", "count", "support", "confidence", "lift"]
-    assert all(re.search(r"… +1,234 +0\.2221 +[\d.]+ +[\d.]+$", line) for line in lines[3:13])
+    assert lines[1].split() == ["rule", "count", "support", "confidence", "lift", "adj.", "p"]
+    assert all(re.search(r"… +1,234 +0\.2221 +[\d.]+ +[\d.]+ +[\d.e<-]+$", line) for line in lines[3:13])
     assert max(map(len, lines)) == 60

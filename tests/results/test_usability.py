@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from naive.rules import count_patterns, make_patterns
 PATTERNS = make_patterns(count_patterns([{"tea", "milk"}, {"tea"}]), 2)
 NUMBERS = make_patterns(count_patterns([{1, 2}, {1}]), 2)
 RULES = PATTERNS.rules()
+RELATIONS = replace(RULES, kind="relations", p=None, p_adjusted=None)
 MEASURES = "support, confidence, lift, leverage, conviction, cosine, jaccard, kulczynski, certainty, zhang"
 MINIMUMS = ", ".join(f"min_{name}" for name in MEASURES.split(", "))
 
@@ -49,11 +51,33 @@ MISTAKES = {
     ),
     "unknown condition": (
         lambda: RULES.where(lift=2),
-        f"where() has no condition 'lift'; there are antecedent, consequent, lengths, min_count, {MINIMUMS}.",
+        f"where() has no condition 'lift'; there are antecedent, consequent, lengths, "
+        f"min_count, significance, redundant, {MINIMUMS}.",
     ),
     "unknown minimum": (
         lambda: RULES.where(min_gain=2),
-        f"where() has no condition 'min_gain'; there are antecedent, consequent, lengths, min_count, {MINIMUMS}.",
+        f"where() has no condition 'min_gain'; there are antecedent, consequent, lengths, "
+        f"min_count, significance, redundant, {MINIMUMS}.",
+    ),
+    "significance in percent": (
+        lambda: RULES.where(significance=5),
+        "significance is 5, but it must lie between 0 and 1. For 5 % type significance=0.05.",
+    ),
+    "redundant no switch": (
+        lambda: PATTERNS.rules(redundant="no"),
+        "redundant is True or False; 'no' was given.",
+    ),
+    "significance of relations": (
+        lambda: RELATIONS.where(significance=0.05),
+        "where(significance=...) needs p-values, which these relations do not have: relations are not tested.",
+    ),
+    "sorting relations by p": (
+        lambda: RELATIONS.sort("p"),
+        'sort("p") needs p-values, which these relations do not have: relations are not tested.',
+    ),
+    "redundant relations": (
+        lambda: RELATIONS.where(redundant=False),
+        "redundant=False is for rules: no relation is more general than another.",
     ),
     "minimum no number": (lambda: RULES.where(min_lift="2"), "min_lift is '2', but it must be a number."),
     "top nothing": (lambda: PATTERNS.top(0), "top is 0, but it must be a whole number, 1 or more."),

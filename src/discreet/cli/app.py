@@ -23,6 +23,7 @@ from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
 from .progress import ProgressBar
 from .rank import app as rank
+from .relations import app as relating
 from .release import app as curator
 from .run import exited
 from .serve import app as serving
@@ -30,6 +31,7 @@ from .simulate import app as simulation
 from .study import app as study
 
 if TYPE_CHECKING:
+    from ..baskets.core import AnyBaskets
     from ..results.patterns import Patterns
 
 
@@ -77,6 +79,7 @@ app = typer.Typer(
     "Try [bold]discreet demo[/bold] first. `discreet COMMAND --help` shows examples.",
 )
 app.add_typer(curator)
+app.add_typer(relating)
 app.add_typer(rank)
 app.add_typer(simulation)
 app.add_typer(mechanisms)
@@ -171,6 +174,7 @@ def mine(
     epilog="[bold]Examples[/bold]\n\n"
     "discreet rules retail.dat --min-support 0.01 --min-confidence 0.5\n\n"
     "discreet rules sales.csv --person customer --item product --min-count 50 --sort lift --top 20\n\n"
+    "discreet rules retail.dat --min-support 0.01 --consequent 39 --significance 0.05 --no-redundant\n\n"
     "discreet rules patterns.json --min-confidence 0.8 -o rules.csv    (patterns that `discreet mine` wrote)"
 )
 @grouped
@@ -182,6 +186,10 @@ def rules(
     sort: given.SortBy = "confidence",
     top: given.TopRules = None,
     lengths: given.Lengths = None,
+    antecedent: given.Antecedent = None,
+    consequent: given.Consequent = None,
+    significance: given.Significance = None,
+    redundant: given.Redundant = True,
     limit: given.Limit = 10_000_000,
     *,
     reading: ClusterReading,
@@ -204,23 +212,30 @@ def rules(
             patterns = patterns.where(min_support=float(support(min_support)))
         if min_count is not None:
             patterns = patterns.where(min_count=min_count)
+        known: Patterns | AnyBaskets = patterns
         with ProgressBar("finding rules"):
             found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
-            found = found if spans is None else found.where(lengths=spans)
     else:
         threshold_of_rules(min_support, min_count)
-        baskets = reading.baskets()
+        known = reading.baskets()
         with ProgressBar("mining") as bar:
             found = find(
-                baskets,
+                known,
                 min_support=min_support,
                 min_count=min_count,
                 min_confidence=min_confidence,
                 min_lift=min_lift,
-                lengths=spans,
+                lengths=None if spans is None else (1, spans[1]),
                 limit=limit,
                 progress=bar,
             )
+    found = found.where(
+        antecedent=labels(antecedent, known),
+        consequent=labels(consequent, known),
+        lengths=spans,
+        significance=significance,
+        redundant=redundant,
+    )
     found = found.sort(by=sort)
     writing.write(found if top is None else found.top(top, by=sort))
 

@@ -100,6 +100,19 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True)
+class OrderedReading(ReadingOptions):
+    """Which data to read, and how, with order and pairs."""
+
+    time: given.Time = None
+    pair: given.Pair = None
+    ordered: given.Ordered = False
+
+    def beside(self) -> dict[str, Any]:
+        """Return what the data have beside baskets."""
+        return {"time": self.time, "pair": self.pair, "ordered": self.ordered}
+
+
+@dataclass(frozen=True)
 class ClusterReading(ReadingOptions):
     """Which data to read, and whether Spark does."""
 

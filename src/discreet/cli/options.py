@@ -11,7 +11,7 @@ from ..results.promise import Relation
 from .numbers import real, whole
 
 DATA = "How to read the data"
-_WHAT = "What to find"
+WHAT = "What to find"
 OUT = "Where the result goes"
 HOW = "How it is done"
 
@@ -187,7 +187,7 @@ MinSupport = Annotated[
     typer.Option(
         metavar="FRACTION",
         help="Patterns that at least this fraction of people hold, such as 0.01.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
@@ -197,14 +197,14 @@ MinCount = Annotated[
         parser=whole,
         metavar="N",
         help="Patterns that at least N people hold.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
 Top = Annotated[
     int | None,
     typer.Option(
-        parser=whole, metavar="N", help="The N patterns most people hold.", rich_help_panel=_WHAT, show_default=False
+        parser=whole, metavar="N", help="The N patterns most people hold.", rich_help_panel=WHAT, show_default=False
     ),
 ]
 Itemsets = Annotated[
@@ -212,7 +212,7 @@ Itemsets = Annotated[
     typer.Option(
         metavar="FILE",
         help="Count just the itemsets in this file, one itemset per line.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
@@ -221,7 +221,7 @@ Lengths = Annotated[
     typer.Option(
         metavar="N|N-M",
         help="How many items a pattern has: 3, 2-4, or 2- for two and more.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
@@ -230,7 +230,7 @@ Contains = Annotated[
     typer.Option(
         metavar="ITEM",
         help="An item every pattern must have. Can be given again.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
@@ -239,16 +239,16 @@ Excludes = Annotated[
     typer.Option(
         metavar="ITEM",
         help="An item no pattern may have. Can be given again.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
         show_default=False,
     ),
 ]
 KindOption = Annotated[
     PatternKind,
-    typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=_WHAT),
+    typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=WHAT),
 ]
 Limit = Annotated[
-    int, typer.Option(parser=whole, metavar="N", help="Stop when there are more than N.", rich_help_panel=_WHAT)
+    int, typer.Option(parser=whole, metavar="N", help="Stop when there are more than N.", rich_help_panel=WHAT)
 ]
 MinConfidence = Annotated[
     float,
@@ -256,7 +256,7 @@ MinConfidence = Annotated[
         parser=real,
         metavar="FRACTION",
         help="Rules with at least this confidence: the fraction of those on the left who hold the right side too.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
     ),
 ]
 MinLift = Annotated[
@@ -265,18 +265,57 @@ MinLift = Annotated[
         parser=real,
         metavar="NUMBER",
         help="Rules with at least this lift, which is 1 by chance.",
-        rich_help_panel=_WHAT,
+        rich_help_panel=WHAT,
+    ),
+]
+Antecedent = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM",
+        help="An item every rule must have on its left. Can be given again.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
+]
+Consequent = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM",
+        help="An item every rule must have on its right. Can be given again.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
+]
+Significance = Annotated[
+    float | None,
+    typer.Option(
+        parser=real,
+        metavar="LEVEL",
+        help="Rules that are significant at this level, such as 0.05, among all that were tested (p_adjusted).",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
+]
+Redundant = Annotated[
+    bool,
+    typer.Option(
+        help="Keep rules that are no better than a more general one, or leave them out.", rich_help_panel=WHAT
     ),
 ]
 SortBy = Annotated[
     str,
     typer.Option(
-        "--sort", metavar="MEASURE", help="Order rules by this measure, largest first.", rich_help_panel=_WHAT
+        "--sort",
+        metavar="MEASURE",
+        help="Order rules by this measure, largest first; by p or p_adjusted, smallest first.",
+        rich_help_panel=WHAT,
     ),
 ]
 TopRules = Annotated[
     int | None,
-    typer.Option("--top", metavar="N", help="Keep the first N rules.", rich_help_panel=_WHAT, show_default=False),
+    typer.Option(
+        "--top", metavar="N", help="Keep the first N rules, by --sort.", rich_help_panel=WHAT, show_default=False
+    ),
 ]
 
 FormatOption = Annotated[

@@ -12,6 +12,7 @@ from ..errors import InputError, NobodyError
 
 if TYPE_CHECKING:
     from ..baskets.core import AnyBaskets, Baskets, Item
+    from ..results.patterns import Patterns
 
 _WHOLE = re.compile("[0-9]{1,18}")
 # Each line is an itemset, however much they look like the rows of a table.
@@ -33,14 +34,14 @@ def lengths_of(text: str | None) -> tuple[int, int | None] | None:
     return int(least), int(most) if most else None
 
 
-def labels(texts: list[str] | None, baskets: AnyBaskets) -> list[Item]:
-    """Return what the user typed as items of these baskets."""
-    return [label(text, baskets) for text in texts or []]
+def labels(texts: list[str] | None, known: AnyBaskets | Patterns) -> list[Item]:
+    """Return what the user typed as items of these baskets or patterns."""
+    return [label(text, known) for text in texts or []]
 
 
-def label(text: str, baskets: AnyBaskets) -> Item:
-    """Return what the user typed as an item of these baskets, whose items may be numbers."""
-    return int(text) if baskets.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
+def label(text: str, known: AnyBaskets | Patterns) -> Item:
+    """Return what the user typed as an item of these baskets or patterns, whose items may be numbers."""
+    return int(text) if known.vocabulary.numeric and _WHOLE.fullmatch(text.removeprefix("-")) else text
 
 
 def typed(texts: list[str] | None) -> list[Item]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from ..errors import MisuseError
 from . import options as given
 from .adding import DeviceOption
-from .groups import ReadingOptions, Writing, grouped
+from .groups import OrderedReading, Writing, grouped
 from .numbers import whole
 from .progress import ProgressBar
 from .release import settings_of
@@ -27,12 +27,9 @@ app = typer.Typer()
 
 
 @dataclass(frozen=True)
-class Known(ReadingOptions):
+class Known(OrderedReading):
     """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
 
-    time: given.Time = None
-    pair: given.Pair = None
-    ordered: given.Ordered = False
     seed: Annotated[
         int | None,
         typer.Option(
@@ -43,10 +40,6 @@ class Known(ReadingOptions):
             show_default=False,
         ),
     ] = None
-
-    def beside(self) -> dict[str, Any]:
-        """Return what the data have beside baskets."""
-        return {"time": self.time, "pair": self.pair, "ordered": self.ordered}
 
     def seeded(self) -> Known:
         """Return this with a seed, drawn where none was given."""

@@ -131,6 +131,10 @@ def rules(
     min_confidence: float = 0.5,
     min_lift: float = 0.0,
     lengths: Lengths | None = None,
+    antecedent: Item | Iterable[Item] = (),
+    consequent: Item | Iterable[Item] = (),
+    significance: float | None = None,
+    redundant: bool = True,
     limit: int = 10_000_000,
     progress: Progress | None = None,
 ) -> Rules:
@@ -148,6 +152,12 @@ def rules(
         The least of these measures.
     lengths
         How many items a rule has, both sides together: a number, or the least and the most.
+    antecedent, consequent
+        An item, or several that must all be on that side.
+    significance
+        The level, such as 0.05: rules with an adjusted p-value of at most this. See :doc:`/significance`.
+    redundant
+        False leaves out rules that are no better than a more general one.
     limit, progress
         As for :func:`discreet.mine`.
 
@@ -172,7 +182,13 @@ def rules(
         progress=progress,
     )
     found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
-    return found if lengths is None else found.where(lengths=lengths)
+    return found.where(
+        antecedent=antecedent,
+        consequent=consequent,
+        lengths=lengths,
+        significance=significance,
+        redundant=redundant,
+    )
 
 
 def threshold_of_rules(min_support: object, min_count: object) -> None:

@@ -15,13 +15,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Codes, Offsets, starts
+from ..baskets.core import Baskets, Codes, Offsets, on_this_machine, starts
 from ..checks import positive
 from ..errors import MisuseError, told
 from ..kernels.jit import in_threads
 from ..kernels.relations import count_chains, pairs_after, pairs_given, pairs_together
 from ..results.itemsets import Itemsets
 from ..results.rules import Rules
+from ..wording import hinted
 
 How: TypeAlias = Literal["given", "after", "together"]
 
@@ -136,23 +137,36 @@ def _laid_out(
     return width, ranks, list(pairwise([*edges, len(weights)]))
 
 
+def usual_how(baskets: Baskets) -> How:
+    """Return what makes a pair where nobody says: what the data have beside baskets."""
+    return "given" if baskets.pairs is not None else "after" if baskets.sequences is not None else "together"
+
+
+@hinted
 def relations(
-    baskets: Baskets,
+    baskets: Baskets | Any,
     *,
-    how: How = "together",
+    person: str | None = None,
+    item: str | None = None,
+    time: str | None = None,
+    pair: tuple[str, str] | None = None,
+    how: How | None = None,
     items: int | None = None,
     support: int = 1600,
     top: int = 32,
     longest: int = 2,
 ) -> Rules:
-    """Return the most reliable of the most frequent relations, the most reliable first.
+    """Find the most reliable of the most frequent relations a → b, exactly. Nothing about the result is private.
 
     Parameters
     ----------
     baskets
-        The data.
+        What :func:`discreet.read` returns, or anything it accepts.
+    person, item, time, pair
+        The columns of a table, as for :func:`discreet.read`.
     how
-        What makes a pair: ``"given"``, ``"after"`` or ``"together"``.
+        What makes a pair: ``"given"``, ``"after"`` or ``"together"``. None for pairs that are given, where the data
+        have them; else for the order of events, where they have one; else for what is together.
     items
         Among how many of the most frequent items (the papers' k); None for all of them.
     support
@@ -167,11 +181,17 @@ def relations(
     Examples
     --------
     >>> import discreet
-    >>> found = relations(discreet.read([{"tea", "milk"}] * 3 + [{"milk"}]), top=1)
+    >>> found = discreet.relations([{"tea", "milk"}] * 3 + [{"milk"}], top=1)
     >>> [(sorted(rule.antecedent), sorted(rule.consequent), rule.confidence) for rule in found]
     [(['tea'], ['milk'], 1.0)]
+    >>> shopping = discreet.read([["pram", "toys"]] * 3 + [["toys", "pram"]], ordered=True)
+    >>> [(*one.antecedent, *one.consequent, one.count) for one in discreet.relations(shopping)]
+    [('pram', 'toys', 3), ('toys', 'pram', 1)]
     """
-    how = checked_how(how, baskets)
+    from ..baskets.read import read
+
+    baskets = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
+    how = checked_how(usual_how(baskets) if how is None else how, baskets)
     positive("support", support)
     positive("top", top)
     if longest not in (2, 3):
@@ -208,6 +228,7 @@ def relations(
         consequent_counts=counts[last],
         vocabulary=baskets.vocabulary,
         people=len(baskets),
+        kind="relations",
     )
 
 

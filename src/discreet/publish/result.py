@@ -111,13 +111,25 @@ class Release:
         return self.patterns.people
 
     def rules(
-        self, min_confidence: float = 0.5, *, min_lift: float = 0.0, consequents: Literal["any", "one"] = "any"
+        self,
+        min_confidence: float = 0.5,
+        *,
+        min_lift: float = 0.0,
+        consequents: Literal["any", "one"] = "any",
+        significance: float | None = None,
+        redundant: bool = True,
     ) -> Rules:
         """Return the association rules among the released patterns, with an interval for each confidence.
 
         Privacy: costs nothing more, as only released counts are looked at.
         """
-        return self.patterns.rules(min_confidence, min_lift=min_lift, consequents=consequents)
+        return self.patterns.rules(
+            min_confidence,
+            min_lift=min_lift,
+            consequents=consequents,
+            significance=significance,
+            redundant=redundant,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the patterns as plain values: what travels with them in files."""

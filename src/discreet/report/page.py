@@ -324,6 +324,17 @@ def _rules(patterns: Patterns, most: int) -> str:
             f"that of a lift rests on {lifted}."
         )
         order = "ordered by the lower end of the interval, so that noise alone brings no rule to the top"
+    if found.p_adjusted is not None:
+        told += (
+            " The last column is the p-value of Fisher's exact test, adjusted for "
+            f"{number_of(found.tested, 'rule')} that could have been found. A small one says that so many people would "
+            "hardly hold both sides if these had nothing to do with each other."
+        )
+        if found.low is not None:
+            told += (
+                " It is taken at the ends of the intervals that speak against the rule; where one of them fails, it "
+                "may be too small."
+            )
     first = found.sort("confidence" if found.low is None else "confidence_low")[:most]
     said = (
         f"{len(first):,} of {number_of(len(found), 'rule')} with one item on the right and a lift of 1 or more, "

@@ -15,6 +15,7 @@ from ..privacy.guarantee import Guarantee
 from ..results.patterns import Patterns
 from ..results.promise import cut, outwards, rounded
 from ..results.rules import Rules
+from ..results.show import p_text
 from .charts import share
 from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, whole
 
@@ -89,6 +90,8 @@ def rule_table(rules: Rules, said: str) -> str:
     if lifts is not None:
         columns["from "] = [_lift(outwards(end, decimals(end, 2), math.floor)) for end in lifts[0].tolist()]
         columns["to "] = [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in lifts[1].tolist()]
+    if rules.p_adjusted is not None:
+        columns["Adjusted p"] = [p_text(p) for p in rules.p_adjusted.tolist()]
     return _table("Rule", heads, columns, said)
 
 

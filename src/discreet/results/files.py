@@ -97,7 +97,7 @@ def _about(result: Result) -> dict[str, Any]:
     if result.people_within is not None:
         own |= dict(zip(within_of(result.unit), result.people_within, strict=True))
     if isinstance(result, Rules):
-        own["omitted"] = result.omitted
+        own |= {"omitted": result.omitted, "tested": result.tested}
     elif not result.counted:
         own["counted"] = False
     return own | (EXACT if result.about is None else dict(result.about))

@@ -19,7 +19,7 @@ from .itemsets import Itemsets, in_label_order
 from .measures import Ends
 from .patterns import Patterns
 from .promise import shown
-from .rules import BOUNDS, COUNTS, ENDS, Rules
+from .rules import BOUNDS, COUNTS, ENDS, P_VALUES, Rules
 from .untrusted import MOST, check_about, exact_number, parse, parse_about, translated
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Result: TypeAlias = Patterns | Rules
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "counted"}
+_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted"}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 PROMISE = ("model", "neighbours", "epsilon", "delta")
 _LOSSES = ("epsilon", "delta")
@@ -116,7 +116,7 @@ def _load_json(path: Path, content: bytes) -> Result:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: {kind!r} must be a list of objects.")
     columns: dict[str, Any] = {}
-    optional = [name for name in ("low", "high", *BOUNDS, *ENDS) if rows and name in rows[0]]
+    optional = [name for name in ("low", "high", *BOUNDS, *ENDS, *P_VALUES) if rows and name in rows[0]]
     for name in (*needed(kind), *optional):
         try:
             columns[name] = [row[name] for row in rows]
@@ -132,7 +132,7 @@ def _load_csv(path: Path, content: bytes) -> Result:
 
     whole, real, text = pa.int64(), pa.float64(), pa.large_string()
     types = dict.fromkeys(("items", "antecedent", "consequent", *PROMISE, ALL), text) | {"simulated": pa.bool_()}
-    types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS), real)
+    types |= dict.fromkeys(("low", "high", *BOUNDS, *ENDS, *P_VALUES), real)
     types |= dict.fromkeys((*(name for unit in UNITS for name in (unit, *within_of(unit))), *COUNTS), whole)
     table = csv.read_csv(
         pa.BufferReader(content),
@@ -287,6 +287,11 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
             people_within=within,
             unit=unit,
         )
+    p, p_adjusted = (_bound(path, name, columns.get(name)) for name in P_VALUES)
+    if (p is None) != (p_adjusted is None) or any(
+        column is not None and not bool(np.all((column >= 0) & (column <= 1))) for column in (p, p_adjusted)
+    ):
+        raise InputError(f"{path}: 'p' and 'p_adjusted' must both be there, and between 0 and 1.")
     return Rules(
         antecedents=sides[0],
         consequents=sides[1],
@@ -303,6 +308,9 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         people_within=within,
         unit=unit,
         ends=ends,
+        p=p,
+        p_adjusted=p_adjusted,
+        tested=told.get("tested") or 0,
     )
 
 

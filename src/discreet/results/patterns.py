@@ -263,12 +263,22 @@ class Patterns(Shown):
         *,
         min_lift: float = 0.0,
         consequents: Literal["any", "one"] = "any",
+        significance: float | None = None,
+        redundant: bool = True,
         limit: int = 10_000_000,
     ) -> Rules:
         """Return the association rules among these patterns: see :func:`discreet.results.rule_search.rules`."""
         from .rule_search import rules
 
-        return rules(self, min_confidence, min_lift=min_lift, consequents=consequents, limit=limit)
+        return rules(
+            self,
+            min_confidence,
+            min_lift=min_lift,
+            consequents=consequents,
+            significance=significance,
+            redundant=redundant,
+            limit=limit,
+        )
 
     def to_dict(self) -> dict[frozenset[Item], int]:
         """Return a dictionary from itemset to count."""

@@ -17,6 +17,7 @@ from .itemsets import Positions
 from .measures import within
 from .patterns import Patterns, need_counts
 from .rules import Rules, ends_at, number
+from .significance import MOST_PEOPLE, adjusted, family, p_values, worst_p_values
 
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
@@ -28,6 +29,8 @@ def rules(
     *,
     min_lift: float = 0.0,
     consequents: Literal["any", "one"] = "any",
+    significance: float | None = None,
+    redundant: bool = True,
     limit: int = 10_000_000,
 ) -> Rules:
     """Return the association rules among patterns: the largest confidence first, then the largest support.
@@ -38,6 +41,8 @@ def rules(
 
     Rules of private patterns have an interval for their confidence, from those of the two counts. An antecedent
     with a noisy count of 0 or less gives no rule, and a confidence over 1 is cut to 1.
+
+    Every rule has a p-value, and one that is adjusted for how many rules were tested: see :doc:`/significance`.
 
     Privacy: costs nothing more than the patterns did, as only they are looked at.
 
@@ -51,6 +56,9 @@ def rules(
         The smallest lift.
     consequents
         ``"one"`` for rules with a single item on the right, ``"any"`` for all.
+    significance, redundant
+        As for :meth:`Rules.where`: the largest adjusted p-value, and whether rules that are no better than more general
+        ones are kept.
     limit
         How many rules may be found, those left out included, before a `LimitError` stops the search.
 
@@ -83,7 +91,15 @@ def rules(
         ends = ends_at(((patterns.low, patterns.high),) * 3, left, right, whole)
     people = patterns.people_within or (patterns.people,) * 2
     low, high = (None, None) if ends is None else within("confidence", people, *ends)
-    return Rules(
+    tested = family(patterns.sizes, 1 if consequents == "one" else int(patterns.sizes.max(initial=0)))
+    p = None
+    if max(patterns.people, *people) > MOST_PEOPLE:
+        pass
+    elif ends is not None:
+        p = worst_p_values(people, *ends)
+    elif not patterns.noisy:
+        p = p_values(patterns.people, patterns.counts[left], patterns.counts[right], patterns.counts[whole])
+    found = Rules(
         antecedents=patterns.itemsets.take(left),
         consequents=patterns.itemsets.take(right),
         counts=patterns.counts[whole],
@@ -98,7 +114,11 @@ def rules(
         people_within=patterns.people_within,
         unit=patterns.unit,
         ends=ends,
+        p=p,
+        p_adjusted=None if p is None else adjusted(p, tested),
+        tested=0 if p is None else tested,
     )
+    return found.where(significance=significance, redundant=redundant)
 
 
 def _search(

@@ -1,7 +1,7 @@
 """Association rules: which items come with which others, with their counts and measures, in columns.
 
-The formulas of the measures are in :mod:`discreet.results.measures`, and what finds rules among patterns in
-:mod:`discreet.results.rule_search`.
+The formulas of the measures are in :mod:`discreet.results.measures`, p-values in
+:mod:`discreet.results.significance`, and what finds rules among patterns in :mod:`discreet.results.rule_search`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Item, Unit, Vocabulary
-from ..checks import positive, span
+from ..checks import fraction, positive, span, switch
 from ..errors import MisuseError, named, told
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
 from .measures import MEASURES, Ends, measure, within
@@ -43,6 +43,8 @@ class Rule:
     lift: float
     low: float | None = None
     high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -75,6 +77,12 @@ class Rules(Shown):
         What travels with a private result, as in :class:`Patterns`.
     kind
         What they are called: ``"relations"`` where they were found as such, and not among patterns.
+    p, p_adjusted
+        The p-value of each rule by Fisher's exact test, and what is left of it among all rules that were tested
+        (Benjamini and Hochberg). Where the counts are private, it is the largest that their intervals allow. None where
+        nothing was tested: relations, and rules of files of earlier versions.
+    tested
+        How many rules were tested, at most: those that could have been found, whatever their confidence.
     """
 
     antecedents: Itemsets
@@ -92,6 +100,9 @@ class Rules(Shown):
     people_within: tuple[int, int] | None = None
     unit: Unit = "people"
     ends: tuple[Ends, Ends, Ends] | None = None
+    p: NDArray[np.float64] | None = None
+    p_adjusted: NDArray[np.float64] | None = None
+    tested: int = 0
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -99,8 +110,9 @@ class Rules(Shown):
     def __iter__(self) -> Iterator[Rule]:
         numbers = (self.measure(name).tolist() for name in ("support", "confidence", "lift"))
         sides = (side.sets(self.vocabulary) for side in (self.antecedents, self.consequents))
-        bounds = ([None] * len(self) if bound is None else bound.tolist() for bound in (self.low, self.high))
-        for row in zip(*sides, self.counts.tolist(), *numbers, *bounds, strict=True):
+        optional = (self.low, self.high, self.p, self.p_adjusted)
+        rest = ([None] * len(self) if column is None else column.tolist() for column in optional)
+        for row in zip(*sides, self.counts.tolist(), *numbers, *rest, strict=True):
             yield Rule(*row)
 
     @overload
@@ -122,6 +134,8 @@ class Rules(Shown):
             and self.about == other.about
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
+            and same_bounds(self.p, other.p)
+            and same_bounds(self.p_adjusted, other.p_adjusted)
             and all(same_bounds(*both) for both in zip(self._ends(), other._ends(), strict=True))
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
             and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
@@ -180,6 +194,8 @@ class Rules(Shown):
         consequent: Item | Iterable[Item] = (),
         lengths: int | tuple[int, int | None] | None = None,
         min_count: int = 0,
+        significance: float | None = None,
+        redundant: bool = True,
         **minimums: float,
     ) -> Rules:
         """Return the rules that meet all conditions, in the same order.
@@ -193,10 +209,19 @@ class Rules(Shown):
             bound) as a pair.
         min_count
             The smallest number of people who hold both sides.
+        significance
+            The level, such as 0.05: rules with an adjusted p-value of at most this.
+        redundant
+            False leaves out rules that are no better than a more general one among these, or than the share of all
+            people who hold the consequent. Where the counts are private, those of which the intervals say so.
         minimums
             The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
         """
         keep: Mask = self.counts >= min_count
+        if significance is not None:
+            keep &= self._tested("where(significance=...)")[1] <= fraction("significance", significance)
+        if not switch("redundant", redundant):
+            keep &= ~self._redundant()
         sides = (("antecedent", self.antecedents, antecedent), ("consequent", self.consequents, consequent))
         for what, side, items in sides:
             wanted = chosen(items, self.vocabulary, what)
@@ -210,8 +235,8 @@ class Rules(Shown):
                 known = ", ".join(f"min_{known}" for known in MEASURES)
                 raise MisuseError(
                     told(
-                        "where() has no condition {name!r}; there are antecedent, consequent, {lengths}, "
-                        "{min_count}, {known}.",
+                        "where() has no condition {name!r}; there are {antecedent}, {consequent}, {lengths}, "
+                        "{min_count}, {significance}, {redundant}, {known}.",
                         name=name,
                         known=known,
                     )
@@ -219,11 +244,31 @@ class Rules(Shown):
             keep &= self.measure(name.removeprefix("min_")) >= number(name, minimum)
         return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
 
+    def _tested(self, call: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the two columns of p-values; without them, refuse what needs them."""
+        if self.p is None or self.p_adjusted is None:
+            why = "relations are not tested" if self.kind == "relations" else "find them anew among their patterns"
+            raise MisuseError(f"{call} needs p-values, which these {self.kind} do not have: {why}.")
+        return self.p, self.p_adjusted
+
+    def _redundant(self) -> Mask:
+        from .redundancy import redundant
+
+        if self.kind == "relations":
+            raise MisuseError(told("{redundant=False} is for rules: no relation is more general than another."))
+        bounds, lifts = self.bounds("confidence"), self.bounds("lift")
+        exact = self.measure("confidence")
+        sure, reached = (exact, exact) if bounds is None else bounds
+        lift = self.measure("lift") if lifts is None else lifts[1]
+        if self.noisy and (bounds is None or lifts is None):
+            raise MisuseError(told("{redundant=False} needs intervals, which these rules do not have."))
+        return redundant(self.antecedents, self.consequents, len(self.vocabulary), reached, sure, lift <= 1)
+
     def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
         """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
 
         Where the counts are private, the ends of an interval are measures too, such as `confidence_low`. Sorted by it,
-        no rule is on top by noise alone.
+        no rule is on top by noise alone. By `p` or `p_adjusted`, the smallest come first.
         """
         measured, _, end = by.rpartition("_")
         bounds = self.bounds(measured) if measured in MEASURES and end in ("low", "high") else None
@@ -231,16 +276,18 @@ class Rules(Shown):
             column = self.counts.astype(np.float64)
         elif bounds is not None:
             column = bounds[end == "high"]
+        elif by in P_VALUES:
+            column = -self._tested(f'sort("{by}")')[by == "p_adjusted"]
         else:
             column = self.measure(by)
         return self._take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int, by: str = "confidence") -> Rules:
-        """Return the `top` rules with the largest counts or values of a measure."""
+        """Return the `top` rules with the largest counts or values of a measure, or the smallest p-values."""
         return self.sort(by)[: positive("top", top)]
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts and the ten measures.
+        """Return an Arrow table: `antecedent`, `consequent` (lists), three counts, the ten measures, p-values.
 
         Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
         """
@@ -251,10 +298,11 @@ class Rules(Shown):
             "consequent": self.consequents.to_arrow(self.vocabulary),
         }
         columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
-        return pa.table(columns | {name: self.measure(name) for name in MEASURES} | self._bounds())
+        columns |= {name: self.measure(name) for name in MEASURES}
+        return pa.table(columns | self._p_values() | self._bounds())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas frame with the columns of mlxtend's rules, then `cosine` and `count`.
+        """Return a pandas frame with the columns of mlxtend's rules, then `cosine`, `count` and the p-values.
 
         Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
         """
@@ -284,9 +332,14 @@ class Rules(Shown):
                 "cosine": self.measure("cosine"),
                 "count": self.counts,
             }
+            | self._p_values()
             | self._bounds()
         )
         return frame
+
+    def _p_values(self) -> dict[str, NDArray[np.float64]]:
+        columns = zip(P_VALUES, (self.p, self.p_adjusted), strict=True)
+        return {name: column for name, column in columns if column is not None}
 
     def _bounds(self) -> dict[str, NDArray[np.float64]]:
         columns: dict[str, NDArray[np.float64]] = {}
@@ -314,6 +367,9 @@ class Rules(Shown):
             people_within=self.people_within,
             unit=self.unit,
             ends=ends_at(self.ends, positions),
+            p=None if self.p is None else self.p[positions],
+            p_adjusted=None if self.p_adjusted is None else self.p_adjusted[positions],
+            tested=self.tested,
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )
 
@@ -324,6 +380,7 @@ COUNTS = {
     "antecedent_count": "antecedent_counts",
     "consequent_count": "consequent_counts",
 }
+P_VALUES = ("p", "p_adjusted")
 BOUNDS = {"confidence_low": "low", "confidence_high": "high"}
 ENDS = tuple(f"{side}_{end}" for side in ("antecedent", "consequent", "count") for end in ("low", "high"))
 

@@ -7,6 +7,7 @@ nothing. Names come from data: what a terminal or a browser would act on is show
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import ROUND_CEILING, Context, Decimal
 from html import escape
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ NOTHING = (
 _ITEMS = 24
 # One, and several of what counts are of.
 UNITS: dict[Unit, tuple[str, str]] = {"people": ("person", "people"), "baskets": ("basket", "baskets")}
+_SMALL_P, _LEAST_P = Decimal("0.001"), 1e-9  # smaller ones are written as 2.2e-5; and not at all
 
 
 def headline(result: Patterns | Rules) -> str:
@@ -181,7 +183,25 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
         if lifts is not None:
             names += ["from", "to"]
             columns += [_ends(lifts[0], 2, floor), _ends(lifts[1], 2, ceil)]
+        if first.p_adjusted is not None:
+            names.append("adj. p")
+            columns.append([p_text(p) for p in first.p_adjusted.tolist()])
     return names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def p_text(p: float) -> str:
+    """Return a p-value with two digits, rounded up: what is said to be at most a level, is.
+
+    Examples
+    --------
+    >>> p_text(0.04801), p_text(0.00002), p_text(2.2e-12), p_text(1.0)
+    ('0.049', '2.0e-5', '<1e-9', '1')
+    """
+    if p < _LEAST_P:
+        return "<1e-9"
+    # What only binary fractions make of a decimal number is no reason for another step.
+    short = Context(prec=2, rounding=ROUND_CEILING).plus(Context(prec=12).plus(Decimal(p))).normalize()
+    return f"{short:f}" if short >= _SMALL_P else f"{short:.1e}"
 
 
 def _ends(column: NDArray[Any], digits: int, to_whole: Callable[[float], int]) -> list[str]:

@@ -78,7 +78,7 @@ def _no_constant(name: str) -> NoReturn:
 def check_about(path: Path, about: Mapping[str, Any]) -> None:
     """See that what travels with a result is bounded, and each field we know of is what it should be."""
     _check_values(path, about)
-    for name in ("people", "people_low", "people_high", "omitted"):
+    for name in ("people", "people_low", "people_high", "omitted", "tested"):
         value = about.get(name)
         if value is None and name != "people":
             continue

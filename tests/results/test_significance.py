@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet.errors import InputError
+from discreet.results import redundancy
+from discreet.results.significance import LEAST, adjusted, family, p_values, worst_p_values
+from naive import significance as naive
+from naive.rules import count_patterns, make_patterns
+
+ABOUT = {"guarantee": {"epsilon": "1", "delta": "0", "model": "central", "neighbours": "add-remove"}}
+baskets_of_names = st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=5), min_size=1, max_size=15)
+
+
+@st.composite
+def tables(draw, most=80):
+    people = draw(st.integers(1, most))
+    left, right = draw(st.integers(0, people)), draw(st.integers(0, people))
+    return people, left, right, draw(st.integers(max(0, left + right - people), min(left, right)))
+
+
+def columns(rows):
+    return (np.array(column, np.float64) for column in zip(*rows, strict=True))
+
+
+class TestFisher:
+    @given(st.lists(tables(), min_size=1, max_size=20))
+    def test_equals_exact_fractions(self, rows):
+        true = [float(naive.p_value(*row)) for row in rows]
+        assert p_values(*columns(rows)).tolist() == pytest.approx(true, rel=1e-12)
+
+    @pytest.mark.parametrize("people", [10**4, 10**6, 10**8])
+    def test_equals_scipy_for_many_people(self, people):
+        from scipy.stats import hypergeom
+
+        draws = np.random.default_rng(people)
+        left, right = (draws.integers(1, people // draws.integers(1, 100, 500)) for _ in range(2))
+        mean = left * (right / people)
+        both = np.rint(mean + np.sqrt(mean) * draws.normal(0, 4, 500)).astype(np.int64)
+        both = np.clip(both, np.maximum(0, left + right - people), np.minimum(left, right))
+        true = hypergeom.sf(both - 1, people, left, right)
+        assert p_values(people, left, right, both) == pytest.approx(true, rel=1e-6, abs=1e-290)
+
+    def test_a_tail_too_small_to_be_written_is_not_nothing(self):
+        assert p_values(10**6, *(np.array([500_000.0]),) * 3).tolist() == [LEAST]
+
+    def test_edges(self):
+        # Everybody holds a side, nobody does, nobody holds both: it could not be otherwise, or is no finding.
+        rows = [(10, 10, 4, 4), (10, 0, 4, 0), (10, 3, 4, 0), (0, 0, 0, 0), (1, 1, 1, 1)]
+        assert p_values(*columns(rows)).tolist() == [1.0] * 5
+
+    def test_counts_that_cannot_be_true_are_taken_for_the_nearest(self):
+        rows = [(10, 20, 30, 40), (10, 5, 5, 9), (10, 9, 9, 0), (10, -1, 5, 3), (2**36, 2**36, 2**53, 7)]
+        assert p_values(*columns(rows)).tolist() == pytest.approx([1, 1 / 252, 1, 1, 1])
+
+    def test_more_people_than_live_are_not_tested(self):
+        counts = {frozenset("a"): 60, frozenset("b"): 50, frozenset("ab"): 45}
+        assert make_patterns(counts, 2**36).rules(0).p.max() < 1e-300
+        assert make_patterns(counts, 2**36 + 1).rules(0).p is None
+
+    @given(tables(12), st.tuples(*[st.integers(0, 3)] * 4), st.tuples(*[st.integers(0, 3)] * 4))
+    def test_the_worst_within_intervals_is_no_less_than_any(self, middle, below, above):
+        low = [max(0, number - less) for number, less in zip(middle, below, strict=True)]
+        high = [number + more for number, more in zip(middle, above, strict=True)]
+        ends = [(np.array([float(few)]), np.array([float(many)])) for few, many in zip(low, high, strict=True)]
+        worst = worst_p_values((low[0], high[0]), *ends[1:])[0]
+        possible = [
+            naive.p_value(n, a, c, b)
+            for n, a, c, b in product(*(range(few, many + 1) for few, many in zip(low, high, strict=True)))
+            if max(a, c) <= n and max(0, a + c - n) <= b <= min(a, c)
+        ]
+        assert worst >= float(max(possible)) * (1 - 1e-12)
+
+    def test_what_is_not_known_speaks_against_the_rule(self):
+        known, unknown = (np.array([5.0]), np.array([5.0])), (np.array([np.nan]), np.array([np.nan]))
+        assert worst_p_values((10, 10), known, known, known)[0] < 0.01
+        for place in range(3):
+            ends = [unknown if place == one else known for one in range(3)]
+            assert worst_p_values((10, 10), *ends).tolist() == [1.0]
+
+
+class TestManyRules:
+    @given(st.lists(st.floats(0, 1), max_size=12), st.integers(0, 20))
+    def test_adjusting_equals_the_definition(self, p, more):
+        found = adjusted(np.array(p), len(p) + more)
+        assert found.tolist() == pytest.approx(naive.adjusted(p, len(p) + more))
+
+    @given(baskets_of_names, st.sampled_from(["any", "one"]))
+    def test_the_family_has_room_for_all_rules_that_could_be_found(self, baskets, consequents):
+        counts = count_patterns(baskets, 2)
+        patterns = make_patterns(counts, len(baskets))
+        longest = max(map(len, counts), default=0)
+        possible = [
+            (left, right)
+            for left in counts
+            for right in counts
+            if not left & right and len(left | right) <= longest and (consequents == "any" or len(right) == 1)
+        ]
+        result = patterns.rules(0, consequents=consequents)
+        assert len(result) <= len(possible) <= result.tested
+        assert result.tested == family(patterns.sizes, 1 if consequents == "one" else longest)
+
+    @given(baskets_of_names)
+    def test_rules_have_both_and_keep_them(self, baskets):
+        result = make_patterns(count_patterns(baskets), len(baskets)).rules(0)
+        table = zip(result.antecedent_counts, result.consequent_counts, result.counts, strict=True)
+        true = [float(naive.p_value(len(baskets), *map(int, row))) for row in table]
+        assert result.p.tolist() == pytest.approx(true, rel=1e-12)
+        assert result.p_adjusted.tolist() == pytest.approx(naive.adjusted(result.p.tolist(), result.tested))
+        # What is cut, sorted or asked for with more confidence is adjusted for as many as before.
+        for part in (result[1:3], result.sort("lift"), result.where(min_confidence=0.5)):
+            kept = {(rule.antecedent, rule.consequent): rule.p_adjusted for rule in result}
+            assert all(kept[rule.antecedent, rule.consequent] == rule.p_adjusted for rule in part)
+            assert part.tested == result.tested
+        assert result.sort("p").p.tolist() == sorted(result.p.tolist())
+        assert result.top(2, by="p_adjusted").p_adjusted.tolist() == sorted(result.p_adjusted.tolist())[:2]
+
+    def test_nothing_is_found_where_nothing_is_associated(self):
+        """Forty items, each held by a coin of its own: nothing goes with anything.
+
+        At a level of 5 %, the chance that any rule of a data set is called significant is at most 5 %. Over 10 of 100
+        such sets would be so with a probability below 1.2 %, and the seed is fixed.
+        """
+        draws = np.random.default_rng(22)
+        alarms = 0
+        for _ in range(100):
+            held = draws.random((400, 40)) < draws.uniform(0.02, 0.3, 40)
+            people = [set(np.flatnonzero(row).tolist()) for row in held]
+            found = discreet.rules(people, min_count=8, min_confidence=0, significance=0.05)
+            # A confidence that few reach by luck does not make luck less.
+            picked = discreet.rules(people, min_count=8, min_confidence=0.4, significance=0.05)
+            assert len(picked) <= len(found)
+            alarms += len(found) > 0
+        assert alarms <= 10
+
+    def test_what_is_associated_is_found(self):
+        draws = np.random.default_rng(23)
+        held = draws.random((1000, 40)) < 0.05
+        held[:, 1] |= held[:, 0] & (draws.random(1000) < 0.6)
+        people = [set(np.flatnonzero(row).tolist()) for row in held]
+        found = discreet.rules(people, min_count=10, min_confidence=0, significance=0.05)
+        assert {(*rule.antecedent, *rule.consequent) for rule in found} == {(0, 1), (1, 0)}
+
+
+class TestPrivate:
+    def private(self, counts, people, margin, within=None):
+        order = make_patterns(counts, people)
+        return make_patterns(
+            counts, people, low=order.counts - margin, high=order.counts + margin, about=ABOUT, people_within=within
+        )
+
+    def test_it_is_the_largest_that_the_intervals_allow(self):
+        counts = {frozenset("a"): 60, frozenset("b"): 50, frozenset("ab"): 45}
+        sharp = make_patterns(counts, 200).rules(0)
+        noisy = self.private(counts, 200, 3, (190, 210)).rules(0)
+        assert noisy.p.tolist() == pytest.approx([float(naive.p_value(190, 63, 53, 42))] * 2, rel=1e-9)
+        assert (noisy.p > sharp.p).all()
+        assert noisy.tested == sharp.tested == 2
+
+    def test_without_intervals_there_is_none(self):
+        counts = {frozenset("a"): 60, frozenset("b"): 50, frozenset("ab"): 45}
+        result = make_patterns(counts, 200, about=ABOUT).rules(0)
+        assert (result.p, result.p_adjusted, result.tested) == (None, None, 0)
+        assert "p" not in result.to_arrow().column_names
+
+    def test_where_the_intervals_hold_it_is_no_less_than_the_true_one(self):
+        """Seeded releases of people without any association, and of the same with one: at a level of 5 %, at most 25 %
+        of the rules without are called significant (5 %, and 20 % for intervals that fail), and never one whose
+        intervals hold and that the exact data do not call so.
+        """
+        from discreet.privacy.sampling.sources import SimulationSource
+        from discreet.publish.question import prepare
+        from discreet.publish.run import carry_out
+
+        draws = np.random.default_rng(5)
+        alarms = rules = 0
+        for seed in range(12):
+            held = draws.random((3000, 12)) < draws.uniform(0.05, 0.4, 12)
+            held[:, 1] |= held[:, 0]
+            people = discreet.read([set(np.flatnonzero(row).tolist()) for row in held])
+            job = prepare(people, top=40, epsilon=1, items=12, lengths=(1, 2))[""]
+            released = carry_out(job, SimulationSource(seed)).patterns
+            true = discreet.mine(people, itemsets=[pattern.items for pattern in released]).to_dict()
+            holds = {p.items: p.low <= true[p.items] <= p.high for p in released}
+            few, many = released.people_within
+            for rule in released.rules(0):
+                whole = rule.antecedent | rule.consequent
+                sides = (true[rule.antecedent], true[rule.consequent], true[whole])
+                exact = p_values(len(people), *(np.array([held]) for held in sides))[0]
+                if all(map(holds.get, (rule.antecedent, rule.consequent, whole))) and few <= len(people) <= many:
+                    assert rule.p >= exact * (1 - 1e-9)
+                if not whole <= {0, 1}:
+                    rules += 1
+                    alarms += rule.p <= 0.05
+        assert rules > 200
+        assert alarms <= 0.25 * rules
+
+
+class TestRedundancy:
+    @given(baskets_of_names, st.sampled_from([0.0, 0.4, 0.7]), st.sampled_from([1, 12]))
+    def test_equals_brute_force(self, baskets, min_confidence, parts):
+        result = make_patterns(count_patterns(baskets), len(baskets)).rules(min_confidence)
+        rows = [(rule.antecedent, rule.consequent, rule.confidence, rule.confidence) for rule in result]
+        true = naive.redundant(rows, [rule.lift <= 1 for rule in result])
+        # Long antecedents are compared in another way: with one part at most, all are long.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(redundancy, "_PARTS", parts)
+            kept = result.where(redundant=False)
+        wanted = [row[:2] for row, useless in zip(rows, true, strict=True) if not useless]
+        assert [(rule.antecedent, rule.consequent) for rule in kept] == wanted
+
+    @given(baskets_of_names, st.integers(0, 3))
+    def test_with_noise_only_what_the_intervals_say(self, baskets, margin):
+        patterns = make_patterns(count_patterns(baskets), len(baskets))
+        noisy = make_patterns(
+            patterns.to_dict(),
+            len(baskets),
+            low=patterns.counts - margin,
+            high=patterns.counts + margin,
+            about=ABOUT,
+        ).rules(0)
+        rows = [(rule.antecedent, rule.consequent, rule.high, rule.low) for rule in noisy]
+        true = naive.redundant(rows, (noisy.bounds("lift")[1] <= 1).tolist())
+        assert len(noisy.where(redundant=False)) == true.count(False)
+
+    def test_conditions_are_about_the_rules_before_any_of_them(self):
+        patterns = make_patterns(count_patterns([set("abc")] * 5 + [set("ab")] * 5 + [set("c")] * 5 + [set()] * 5), 20)
+        every = patterns.rules(0)
+        assert {"".join(sorted(rule.antecedent)) for rule in every.where(consequent="b")} >= {"a", "ac", "c"}
+        # a → b is as good as ac → b, whether or not it is asked for.
+        assert len(every.where(antecedent=["a", "c"], consequent="b", redundant=False)) == 0
+        assert len(every.where(antecedent=["a", "c"], consequent="b").where(redundant=False)) == 1
+        assert len(patterns.rules(0, redundant=False)) == len(every.where(redundant=False))
+
+
+class TestFiles:
+    def test_a_column_of_p_values_without_the_other_is_refused(self, tmp_path):
+        path = tmp_path / "rules.json"
+        make_patterns({frozenset("a"): 6, frozenset("b"): 5, frozenset("ab"): 4}, 9).rules().save(path)
+        told = json.loads(path.read_text())
+        assert discreet.load(path).tested == told["tested"] == 2
+        for spoilt in ({"p": 2.0}, {"p_adjusted": -0.5}, {"p": None}):
+            path.write_text(json.dumps(told | {"rules": [rule | spoilt for rule in told["rules"]]}))
+            with pytest.raises(InputError, match="'p' and 'p_adjusted' must both be there, and between 0 and 1"):
+                discreet.load(path)
+        for rule in told["rules"]:
+            del rule["p"]
+        path.write_text(json.dumps(told))
+        with pytest.raises(InputError, match="'p' and 'p_adjusted' must both be there"):
+            discreet.load(path)
