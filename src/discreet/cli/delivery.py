@@ -194,7 +194,7 @@ def places_read(reading: ReadingOptions, *others: Path | str | None) -> tuple[Pa
 
 def title_of(typed: str | None, reading: ReadingOptions) -> str:
     """Return the title of a report: as typed, or with the name of the file."""
-    from ..publish.result import TITLE
+    from ..report.contents import TITLE
 
     if typed is not None:
         return typed
