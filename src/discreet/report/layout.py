@@ -16,6 +16,7 @@ Places = NDArray[np.float64]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 _STEPS = 400
+_DIGITS = 9
 _GAP, _LINES = 8, 8  # between two boxes: beside each other, and below each other
 
 
@@ -50,7 +51,8 @@ def settle(nodes: int, links: Sequence[tuple[int, int]], inside: Box) -> Places:
         move = push + pull - 0.3 * at
         size = np.maximum(np.sqrt((move**2).sum(1)), 1e-9)
         heat = 0.12 * (1 - step / _STEPS) + 0.001
-        at = at + move * (np.minimum(size, heat) / size)[:, None]
+        # Processors differ in the last digits of a root or a power: without these, all of them draw the same.
+        at = (at + move * (np.minimum(size, heat) / size)[:, None]).round(_DIGITS)
     return _stretched(at, inside)
 
 
@@ -105,6 +107,7 @@ def spaced(at: Places, boxes: Places, wide: float) -> tuple[Places, float]:
         along = touching & (lacks_aside < lacks_below)
         at[:, 0] += 0.25 * np.where(along, np.sign(aside) * lacks_aside, 0).sum(1)
         at[:, 1] += 0.25 * np.where(touching & ~along, np.sign(below) * lacks_below, 0).sum(1)
+        at = at.round(_DIGITS)
     at[:, 0] = np.clip(at[:, 0], low, high)
     _lowered(at, boxes)
     at[:, 1] -= (at[:, 1] - up).min(initial=math.inf) if len(at) else 0

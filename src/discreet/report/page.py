@@ -6,14 +6,12 @@ every page, the sections are small functions from values to markup.
 
 from __future__ import annotations
 
-from html import escape
-
 from ..results.patterns import Patterns
 from ..results.rules import Rules
 from . import sections
 from .contents import ReportContents
 from .frame import Section, document
-from .text import clean, loss, whole
+from .text import loss, whole
 
 
 def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
@@ -56,22 +54,12 @@ def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
         found,
         title=told.title,
         lead=sections.headline(result) if isinstance(result, Patterns) else sections.rules_headline(result),
-        quiet=_made(told),
+        quiet=sections.made(told),
         figures=_figures(told),
         standing=told.standing,
         up=told.up,
         version=told.version,
     )
-
-
-def _made(told: ReportContents) -> str:
-    """Say when and how it was made, and what is promised in one line."""
-    made = f"Made on {clean(told.when)}" if told.when else "Made"
-    made += f" with discreet {clean(told.version)}"
-    if told.mechanism:
-        made += f", mechanism {clean(told.mechanism)}"
-    promised = "Exact, and not private" if told.guarantee is None else str(told.guarantee)
-    return escape(f"{made}. {sections.sentence(promised)}")
 
 
 def _figures(told: ReportContents) -> dict[str, str]:

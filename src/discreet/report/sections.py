@@ -35,6 +35,16 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
+def made(told: ReportContents) -> str:
+    """Say when and how it was made, and what is promised in one line."""
+    made = f"Made on {clean(told.when)}" if told.when else "Made"
+    made += f" with discreet {clean(told.version)}"
+    if told.mechanism:
+        made += f", mechanism {clean(told.mechanism)}"
+    promised = "Exact, and not private" if told.guarantee is None else str(told.guarantee)
+    return escape(f"{made}. {sentence(promised)}")
+
+
 def headline(patterns: Patterns) -> str:
     """Say in a sentence or two what was found."""
     if not len(patterns):
@@ -126,8 +136,8 @@ def asked(told: ReportContents) -> str:
     return described(told.asked) + how + (f'<p class="quiet">Its settings: {escape(listed)}.</p>\n' if listed else "")
 
 
-def promise(told: ReportContents) -> str:
-    """Say what is promised, or that nothing is."""
+def promise(told: ReportContents, *, spent: bool = True) -> str:
+    """Say what is promised, or that nothing is, and what the budget was spent on."""
     if told.guarantee is None:
         return (
             '<div class="promise"><p class="lead">Nothing is promised: these numbers are the truth about the people in '
@@ -144,7 +154,7 @@ def promise(told: ReportContents) -> str:
     promised = escape(clean(told.guarantee.in_words(curve=False), 4000))
     return (
         f'{simulated}<div class="promise"><p class="lead">{promised}</p>'
-        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee)}"
+        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee) if spent else ''}"
     )
 
 

@@ -69,7 +69,7 @@ thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; mar
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--quiet); border-radius: 4px;
   padding: .15rem .4rem; max-width: 100%;
 }
-figure { overflow-x: auto; }
+figure, .wide { overflow-x: auto; }
 figure svg { display: block; }
 svg[viewBox] { max-width: 100%; height: auto; }
 figure g:hover > rect { opacity: .75; }
