@@ -109,7 +109,7 @@ def test_json_and_picture(small):
     assert set(told["bounds"]) == {"threshold", "any_baskets", "longest", "short_baskets", "enough"}
     picture = small.plot().svg
     ElementTree.fromstring(picture)
-    assert "svsm (devices, counts off by " in picture
+    assert "svsm (devices, counts ± " in picture
     assert "count (curator" not in picture
     assert f">{small.stands}<" in picture
 

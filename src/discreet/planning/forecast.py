@@ -197,7 +197,7 @@ class Forecast(Rendered):
         rows = []
         for one in self.outlooks:
             if one.precision is not None:
-                off = f", counts off by {one.interval:,.0f} at most" if isfinite(one.interval) else ""
+                off = f", counts ± {one.interval:,.0f}" if isfinite(one.interval) else ""
                 rows.append((f"{one.name} ({_SIDES[one.side]}{off})", one.precision))
         if not rows:
             raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
