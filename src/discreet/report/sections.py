@@ -17,7 +17,7 @@ from .contents import ReportContents
 from .frame import figure
 from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
-from .scatter import scatter
+from .scatter import POINTS, scatter
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
 from .text import clean, decimals, html_itemset, labels_of, number_of, percent, plain_itemset, step_of, whole
 
@@ -353,6 +353,8 @@ def _scattered(rules: Rules) -> str:
     told = f"{what}: the further right, the more people hold both sides; the higher, the surer."
     if rules.low is not None:
         told += " The line through it is the interval of its confidence."
+    if len(rules) > POINTS:
+        told += f" Drawn are the first {POINTS:,} of {len(rules):,}."
     return figure(scatter(rules), "scatter", told, narrow=scatter(rules, NARROW))
 
 
