@@ -1,27 +1,37 @@
 """Draws the pictures of the documentation, and one table: `python docs/pictures.py` writes them all.
 
 Each picture is a function that returns SVG text. Numbers come from the package: laws of noise from the ones the audit
-computes, probabilities from exact arithmetic. Letters stay letters, a white ground makes a picture readable on a dark
-page, and the same code gives the same bytes, so that a test can tell whether a picture is out of date.
+computes, probabilities from exact arithmetic. What the product looks like is drawn by the product, of made-up people
+and with seeded noise. Letters stay letters, a picture has a ground of its own and is dark where the reader's screen is,
+and the same code gives the same bytes, so that a test can tell whether a picture is out of date.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from html import escape
 from pathlib import Path
 from statistics import median
 
 from discreet.auditing.laws import noise
 from discreet.baskets.generate import groceries
+from discreet.lab.run.trial import trial
+from discreet.planning import plan
 from discreet.privacy.sampling import intervals
+from discreet.publish.result import Release
+from discreet.report import colours
+from discreet.results.promise import SIMULATED
 
 FOLDER = Path(__file__).parent / "pictures"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, QUIET, RULE, PALE = "#1a1a1a", "#555555", "#cccccc", "#eef3f7"
 EPSILONS = ("0.1", "0.5", "1", "4")
-BLUE, ORANGE, GREEN = "#2f7fb0", "#d9822b", "#4a8f4a"
+BLUE, ORANGE, GREEN, BROWN = "#2f7fb0", "#d9822b", "#4a8f4a", "#a85f12"
+NIGHT = {
+    RULE: "#4a4f55", PALE: "#22303a", BLUE: "#5fa4cf", ORANGE: "#e39a4f", GREEN: "#6fb36f", BROWN: "#e3b268",
+}  # fmt: skip
 
 
 class Picture:
@@ -56,12 +66,19 @@ class Picture:
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" '
             f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0L8,4L0,8z" fill="{INK}"/></marker></defs>'
         )
+        dark = "".join(
+            f'[{what}="{day}"]{{{what}:{night}}}'
+            for day, night in ({one: colours.NIGHT[one] for one in (INK, QUIET, colours.PAPER)} | NIGHT).items()
+            for what in ("fill", "stroke")
+            if f'{what}="{day}"' in "".join(self.parts) or day in (INK, colours.PAPER)
+        )
+        dark = f"<style>{colours.DARK}{{{dark}}}</style>"
         ground = f'<rect width="{self.width}" height="{self.height}" rx="12" fill="#ffffff"/>'
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
             f'height="{self.height}" role="img" font-family="{escape(FONT)}" font-size="14">'
         )
-        return "\n".join([head, f"<title>{escape(self.title)}</title>", tip, ground, *self.parts, "</svg>\n"])
+        return "\n".join([head, f"<title>{escape(self.title)}</title>", dark, tip, ground, *self.parts, "</svg>\n"])
 
 
 def _plain(value: object) -> str:
@@ -155,7 +172,7 @@ def laws() -> str:
     picture.line((x(true) - 4.5, high - 4), (x(true) - 4.5, 44), (296, 44), stroke=INK, stroke_width=1)
     picture.line((x(true) + 4.5, low - 4), (x(true) + 4.5, 63), (430, 63), stroke=INK, stroke_width=1)
     picture.text(290, 48, f"without her, 100 hold it: 100 in {chances[0]:.1%}", text_anchor="end", fill=BLUE)
-    picture.text(438, 68, f"with her, 101 hold it: 100 in {chances[-1]:.1%}", fill="#a85f12")
+    picture.text(438, 68, f"with her, 101 hold it: 100 in {chances[-1]:.1%}", fill=BROWN)
     ratio = chances[0] / chances[-1]
     picture.text(
         438, 106, f"{chances[0]:.1%} / {chances[-1]:.1%} = {ratio:.2f} = e^0.5\nno column is further apart than that"
@@ -214,7 +231,7 @@ def sides() -> str:
     picture.box(342, 56, 150, 72)
     picture.text(417, 80, "holds everything,\ncounts, adds noise\nonce per release", text_anchor="middle", font_size=13)
     picture.arrow((492, 92), (544, 92), stroke=ORANGE, stroke_width=2.5)
-    picture.text(518, 78, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
+    picture.text(518, 78, "noise", text_anchor="middle", fill=BROWN, font_size=13)
     picture.box(550, 56, 146, 72, fill="#ffffff")
     picture.text(623, 80, "the world sees\npatterns, off by\ntens or hundreds", text_anchor="middle", font_size=13)
     picture.text(
@@ -224,7 +241,7 @@ def sides() -> str:
     picture.text(24, 242, "Devices", font_weight="bold", font_size=16)
     people(268)
     picture.arrow((284, 304), (336, 304), stroke=ORANGE, stroke_width=2.5)
-    picture.text(310, 290, "noise", text_anchor="middle", fill="#a85f12", font_size=13)
+    picture.text(310, 290, "noise", text_anchor="middle", fill=BROWN, font_size=13)
     picture.box(342, 268, 150, 72, fill="#ffffff")
     picture.text(417, 292, "the collector sees\none randomised\nreport per person", text_anchor="middle", font_size=13)
     picture.arrow((492, 304), (544, 304))
@@ -232,7 +249,9 @@ def sides() -> str:
     picture.box(550, 268, 146, 72, fill="#ffffff")
     picture.text(623, 292, "the world sees\npatterns, off by\nthousands", text_anchor="middle", font_size=13)
     picture.text(24, 380, "Nobody has to be trusted. Everybody adds noise, so it takes far more people.", fill=QUIET)
-    picture.text(24, 418, "White boxes are behind the noise: what stands in them may be given to anyone.", fill=QUIET)
+    picture.text(
+        24, 418, "Unfilled boxes are behind the noise: what stands in them may be given to anyone.", fill=QUIET
+    )
     return picture.svg()
 
 
@@ -352,7 +371,7 @@ def rooms() -> str:
     )
     # What the meter lets out, and the next question of a protocol.
     picture.arrow((268, 316), (326, 316), (326, 456), stroke=ORANGE, stroke_width=2.5)
-    picture.text(276, 306, "noisy", fill="#a85f12", font_size=12)
+    picture.text(276, 306, "noisy", fill=BROWN, font_size=12)
     picture.arrow((648, 316), (704, 316), (704, 76), (652, 76))
     picture.text(652, 306, "question", fill=QUIET, font_size=11)
     picture.arrow((420, 396), (394, 396), (394, 456))
@@ -362,19 +381,89 @@ def rooms() -> str:
     picture.text(593, 482, "report/", text_anchor="middle", font_weight="bold", font_size=13)
     picture.text(593, 501, "charts, the HTML page", text_anchor="middle", fill=QUIET, font_size=12)
     picture.text(40, 540, "Around both: registry/, planning/, auditing/, lab/, cli/. Below both: kernels/.", fill=QUIET)
-    picture.text(40, 566, "White boxes are behind the noise: they see no exact value.", fill=QUIET)
+    picture.text(40, 566, "Unfilled boxes are behind the noise: they see no exact value.", fill=QUIET)
+    return picture.svg()
+
+
+@cache
+def _shop() -> Release:
+    """Return a release of a made-up shop: its noise is seeded, and it says so."""
+    return trial(groceries(20_000, seed=7), seed=4, top=40, epsilon=1, items="public")
+
+
+def found() -> str:
+    """What a release looks like: bars with whiskers."""
+    return _shop().plot("bars", rows=8).svg
+
+
+def together() -> str:
+    """What goes together: the graph of items."""
+    return _shop().plot("graph").svg
+
+
+def points() -> str:
+    """Rules as points, by support, confidence and lift."""
+    return _shop().rules(0.4).sort("confidence_low")[:12].plot("scatter").svg
+
+
+def bought() -> str:
+    """What a budget buys."""
+    names = ["auto", "exponential", "bases", "adept", "svsm", "svim"]
+    return plan(people=20_000, items=200, epsilon=1, top=10, names=names).plot().svg
+
+
+def report() -> str:
+    """A report in short, for the first page: its bars and its graph."""
+    from discreet.report.graph import GraphPicture, graph
+    from discreet.report.mount import mounted
+    from discreet.report.sections import chart
+
+    patterns = _shop().patterns
+    return mounted(
+        [chart(patterns, 6), graph(GraphPicture.of(patterns))],
+        heading="What people of a made-up shop buy together",
+        notes=["The first 6 of 40 patterns, and what goes together. Seeded noise, epsilon = 1.", SIMULATED],
+    ).svg
+
+
+def bar() -> str:
+    """One bar of a report, and what each part of it means."""
+    picture = Picture(720, 210, "How to read one bar of a report")
+    picture.text(60, 60, "whole milk", font_weight="bold")
+    picture.add("rect", x=60, y=74, width=400, height=20, fill=BLUE)
+    picture.line((360, 84), (560, 84), stroke_width=2.5)
+    for x in (360, 560):
+        picture.line((x, 74), (x, 94), stroke_width=2.5)
+    picture.text(572, 90, "25.6 %", font_weight="bold")
+    picture.line((90, 100), (90, 132), stroke=QUIET)
+    picture.text(60, 150, "the bar: the share of people\nwho hold all items of the name", fill=QUIET, font_size=13)
+    picture.line((460, 100), (460, 132), stroke=QUIET)
+    picture.text(460, 150, "the end of the bar:\nthe number shown", fill=QUIET, font_size=13, text_anchor="middle")
+    picture.line((360, 70), (360, 44), (372, 44), stroke=QUIET)
+    picture.line((560, 70), (560, 44), (548, 44), stroke=QUIET)
+    picture.text(
+        460,
+        36,
+        "the line: the true number\nis in here, 95 times of 100",
+        fill=QUIET,
+        font_size=13,
+        text_anchor="middle",
+    )
+    picture.text(572, 150, "read the line,\nnot the end\nof the bar", fill=BROWN, font_size=13)
     return picture.svg()
 
 
 PICTURES: dict[str, Callable[[], str]] = {
-    one.__name__: one for one in (neighbours, laws, bet, sides, account, choosing, rooms)
-}
+    one.__name__: one
+    for one in (
+        neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, points, bought, report
+    )
+}  # fmt: skip
 
 
 def worth(epsilon: str, seeds: int) -> dict[str, tuple[float, float]]:
     """Return by name which share of the top 20 of made-up baskets is found, and how far counts are off."""
     import discreet
-    from discreet.lab.run.trial import trial
 
     baskets = groceries(20_000, seed=7)
     true = {pattern.items for pattern in discreet.mine(baskets, top=20)}

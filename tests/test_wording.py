@@ -72,8 +72,7 @@ def test_forecasts_and_verdicts_show_themselves():
     forecast = discreet.plan(people=5_000, items=20, epsilon=2, top=3, names=["exponential"])
     assert "exponential" in forecast._repr_html_()
     assert "exponential" in str(forecast)
-    assert forecast.chart()._repr_svg_().startswith("<svg")
-    assert isinstance(forecast.chart(), str)
+    assert forecast.plot()._repr_svg_().startswith("<svg")
     verdict = discreet.audit("count", runs=20)
     assert "claims epsilon" in verdict._repr_html_()
 
@@ -97,15 +96,16 @@ def test_show_has_as_many_rows_as_wanted():
         patterns.show(0)
 
 
-def test_a_release_shows_rows_and_a_chart():
+def test_a_release_shows_rows_and_a_picture():
     release = discreet.release(BASKETS, top=3, epsilon=1, items="public")
     assert "… and 2 more" in repr(release.show(1))
     assert "differential privacy" in repr(release.show(1))
-    svg = release.chart(2)._repr_svg_()
+    svg = release.plot(rows=2)._repr_svg_()
     assert svg.startswith("<svg")
-    assert svg.count("<rect") <= 3
+    assert svg.count('height="8"') <= 2
+    assert "central differential privacy, add or remove one person, epsilon = 1" in svg
     outcome = discreet.simulate(BASKETS, "adept", top=2, epsilon=4, seed=1)
-    assert outcome.chart()._repr_svg_().startswith("<svg")
+    assert "SIMULATED: not a private release" in outcome.plot()._repr_svg_()
     assert outcome.show(1).rows == 1
 
 

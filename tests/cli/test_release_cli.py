@@ -129,7 +129,11 @@ class TestRelease:
         assert done.returncode == 0, done.stderr
         north, south = (discreet.load(tmp_path / f"r-{region}.json") for region in ("north", "south"))
         assert north.counts.max() > 2 * south.counts.max()
-        assert (tmp_path / "r-north.html").exists()
+        above, page = ((tmp_path / name).read_text() for name in ("r.html", "r-north.html"))
+        assert '<a href="r-north.html">north</a>' in above
+        assert '<a href="r-south.html">south</a>' in above
+        assert "2 segments, one release each." in above
+        assert '<p class="up"><a href="r.html">← What people hold together: sales.csv</a></p>' in page
         assert "which 2 segments there are, as found in the data" in north.about["guarantee"]["public"]
 
     def test_segments_on_standard_output_are_one_object(self, asked):
@@ -165,7 +169,7 @@ class TestRelease:
         assert done.returncode == 0, done.stderr
         found = {discreet.load(path).about["asked"]["segment"] for path in place.glob("*.json")}
         assert found == set(named.values())
-        assert len(list(place.glob("*.html"))) == 2
+        assert len(list(place.glob("*.html"))) == 3  # one above them leads to both
 
     def test_notes_and_the_title(self, asked, tmp_path):
         done = run(*asked, "--top", 3, "-o", tmp_path / "r.json", "--report", tmp_path / "r.html")

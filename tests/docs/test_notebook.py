@@ -59,3 +59,19 @@ three = discreet.read("sales.csv", **columns, time="time")
 one == two, one.codes.tolist() == three.codes.tolist(), one == discreet.read(table.to_pandas(), **columns)
 """
     assert run_cell(kernel, code)["text/plain"] == "(True, True, True)"
+
+
+def test_pictures_show_themselves_in_a_notebook(kernel: BlockingKernelClient) -> None:
+    made = """
+patterns = discreet.mine([{"tea", "milk", "jam"}] * 30 + [{"tea", "milk"}] * 20 + [{"tea"}] * 9, min_count=1)
+release = discreet.release([{"tea", "milk"}] * 300, top=2, epsilon=1, items="public")
+forecast = discreet.plan(people=5_000, items=20, epsilon=2, top=3, names=["exponential"])
+"""
+    run_cell(kernel, made)
+    calls = [*(f'patterns.plot("{kind}")' for kind in ("bars", "graph", "matrix", "sizes"))]
+    calls += ["patterns.rules(0).plot()", "release.plot()", "forecast.plot()"]
+    for call in calls:
+        shown = run_cell(kernel, call)
+        assert shown["image/svg+xml"].startswith("<svg"), call
+        assert shown["text/plain"].startswith("<picture: "), call
+        assert shown["stream"] == "", call

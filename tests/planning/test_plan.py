@@ -145,21 +145,23 @@ def test_what_cannot_answer_says_why(small):
     )
 
 
-def test_json_and_chart(small):
+def test_json_and_picture(small):
     told = json.loads(small.to_json())
     assert told["asked"]["people"] == 40_000
     assert told["recommended"] == small.recommended
     assert {one["name"] for one in told["forecasts"]} == set(NAMES)
     assert set(told["bounds"]) == {"threshold", "any_baskets", "longest", "short_baskets", "enough"}
-    picture = small.chart()
+    picture = small.plot().svg
     ElementTree.fromstring(picture)
-    assert "svsm (local)" in picture
-    assert "count (curator)" not in picture
+    assert "svsm (devices, counts ± " in picture
+    assert "count (curator" not in picture
+    assert f">{small.stands}<" in picture
 
 
 def test_the_table_says_what_to_take(small):
     text = str(small)
     assert "A curator who holds the baskets" in text
+    assert "This forecast stands at epsilon = 1, 40,000 people, 60 items, the top 10." in text
     assert "Devices that keep their baskets" in text
     assert f"Recommended for devices: {small.recommended['local']}, " in text
     assert f"auto ({small['auto'].chosen})" in text
@@ -188,7 +190,10 @@ def test_what_cannot_be_reached_is_said():
     # The second of all pairs is as frequent as the third: devices with next to no people find neither.
     forecast = discreet.plan(people=150, items=400, sizes=2, top=40, names=["svim"])
     assert forecast.needed == {"svim": None}
-    assert forecast.lines()[0] == "No epsilon that was tried is enough for svim."
+    assert forecast.lines()[:2] == [
+        "No epsilon that was tried is enough for svim.",
+        "This forecast stands at epsilon = 20, 150 people, 400 items, the top 40; that is the most that was tried.",
+    ]
 
 
 def test_supports_and_sizes_can_be_supplied():

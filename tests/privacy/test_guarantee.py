@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 from scipy.stats import norm
 
-from discreet import MisuseError
+from discreet import InputError, MisuseError
 from discreet.privacy.budget import Budget, Charge, Neighbours, Relation, serious
 from discreet.privacy.guarantee import Guarantee
 from discreet.results.promise import RELATIONS
@@ -208,3 +208,41 @@ def test_where_finding_takes_part_of_delta_other_deltas_are_told_too():
 
 def test_losses_are_written_as_numbers():
     assert "epsilon = 20" in str(promise("19.9999999999999"))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Guarantee.of(Budget.of("1/3"), [Charge.pure("a", Fraction(1, 3))], public=("items",), assumed=("trust",)),
+        Guarantee.of(Budget.of(1, "1e-6"), [Charge.gaussian("b", Fraction(1, 50))]),
+        Guarantee.of(Budget.of(2), [], neighbours=Neighbours.REPLACE, model="local"),
+    ],
+)
+def test_a_promise_is_read_as_it_was_written(made):
+    assert Guarantee.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_a_promise_of_a_file_that_names_no_steps():
+    told = {"model": "central", "neighbours": "add-remove", "epsilon": "1/2"}
+    (charge,) = Guarantee.from_dict(told).charges
+    assert (charge.what, charge.epsilon) == ("steps that the file does not name", Fraction(1, 2))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "-1"},
+        {"epsilon": "1e999999999"},
+        {"epsilon": None},
+        {"delta": "1"},
+        {"model": "any"},
+        {"neighbours": "none"},
+        {"charges": 3},
+        {"charges": [{"what": "a", "epsilon": "x", "rho": "0"}]},
+        {"rho": [1]},
+    ],
+)
+def test_a_damaged_promise_is_refused(change):
+    told = {"model": "central", "neighbours": "add-remove", "epsilon": "1", "delta": "0"} | change
+    with pytest.raises(InputError, match=r"^The guarantee of this result cannot be read: it was changed or damaged\.$"):
+        Guarantee.from_dict(told)

@@ -15,7 +15,7 @@ ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
 
 def test_bars_as_they_are_drawn():
     halo = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
-    assert bars(ROWS, name="a", title="Supports") == (
+    assert bars(ROWS, title="Supports").inline("a") == (
         '<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="80" role="img" aria-labelledby="a-title a-said" '
         "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\" "
         'font-size="12" fill="#1a1a1a"><title id="a-title">Supports</title>'
@@ -55,7 +55,7 @@ def test_share_as_it_is_drawn():
 
 def test_charts_side_by_side_share_a_scale():
     whole, rest = (
-        bars([row], name="a", title="", most=2.0, marked=marked) for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
+        bars([row], title="", most=2.0, marked=marked).inline("a") for row, marked in ((ROWS[0], 1), (ROWS[1], 0))
     )
     assert 'width="25.00%"' in whole
     assert 'width="1.00%"' in rest
@@ -64,7 +64,7 @@ def test_charts_side_by_side_share_a_scale():
 
 
 def test_counts_have_whole_marks():
-    chart = bars([Bar("a", 3)], name="a", title="", unit="count")
+    chart = bars([Bar("a", 3)], title="", unit="count").inline("a")
     assert [node.text for node in ElementTree.fromstring(chart).findall(f"{SVG}text")] == ["0", "1", "2", "3"]
     assert '<desc id="a-said">Horizontal bars, from 0 to 3. a: 3</desc>' in chart
 
@@ -75,8 +75,8 @@ rows_of = st.lists(st.builds(Bar, st.text(max_size=8).filter(str.isprintable), n
 
 @given(rows_of, st.sampled_from(["share", "count"]))
 def test_any_bars_are_sound_and_stay_inside(rows, unit):
-    chart = bars(rows, name="a", title="t", unit=unit)
-    assert chart == bars(rows, name="a", title="t", unit=unit)
+    chart = bars(rows, title="t", unit=unit).inline("a")
+    assert chart == bars(rows, title="t", unit=unit).inline("a")
     tree = ElementTree.fromstring(chart)
     for node in tree.iter():
         for key in ("x", "x1", "x2", "width"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import discreet
-from discreet.report.matrix import matrix
+from discreet.report.matrix import confidences, pairs
 
 PEOPLE = [{"tea", "milk"}] * 6 + [{"tea"}] * 2 + [{"<b>jam</b>", "tea"}] * 2
 
@@ -21,7 +21,7 @@ def squares(text: str) -> dict[str, float]:
 
 def test_a_square_for_each_relation_the_surer_the_darker():
     rules = discreet.mine(PEOPLE, min_count=1).rules(0, consequents="one")
-    assert squares(matrix(rules)) == {
+    assert squares(confidences(rules).inline("matrix")) == {
         "milk → tea: 100.0 %": 1.0,
         "<b>jam</b> → tea: 100.0 %": 1.0,
         "tea → milk: 60.0 %": 0.6,
@@ -32,6 +32,14 @@ def test_a_square_for_each_relation_the_surer_the_darker():
 def test_what_has_no_room_is_counted():
     people = [{f"item {number}", "tea"} for number in range(30)]
     rules = discreet.mine(people, min_count=1).rules(0, consequents="one")
-    text = matrix(rules)
+    text = confidences(rules).inline("matrix")
     assert len(squares(text)) < len(rules)
     assert f"Not drawn for want of room: {len(rules) - len(squares(text))}." in text
+
+
+def test_pairs_stand_on_both_sides_of_the_diagonal():
+    text = pairs(discreet.mine(PEOPLE, min_count=1)).inline("matrix")
+    assert squares(text) == {"milk, tea: 60.0 %": 1.0, "<b>jam</b>, tea: 20.0 %": 0.33}
+    assert text.count("fill-opacity") == 4
+    names = [node.text for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
+    assert names[:3] == names[3:]

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from discreet.errors import LimitError
 from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
+from discreet.report.colours import NIGHT
+from discreet.report.contents import contents_of
 from discreet.report.page import page
+from discreet.report.script import SCRIPT
 from discreet.results.show import NOTHING
 from naive.rules import make_patterns
 from report.told import COUNTS, bounded, tell
@@ -25,7 +28,7 @@ VOID = {"meta"}
 KNOWN = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1", "h2", "h3",
     "p", "ul", "li", "a", "dl", "dt", "dd", "div", "strong", "bdi", "table", "caption", "thead", "tbody", "tr", "th",
-    "td", "figure", "figcaption", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon",
+    "td", "figure", "figcaption", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon", "script", "code",
 }  # fmt: skip
 
 
@@ -52,7 +55,7 @@ class Seen(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, text):
-        if "style" not in self.open:
+        if not {"style", "script"} & {*self.open}:
             self.words.append(text)
 
     @property
@@ -69,6 +72,7 @@ def sound(text):
         assert tag != "a" or attributes["href"][1:] in seen.ids
         assert tag != "th" or attributes["scope"] in ("col", "row")
         assert tag != "svg" or "aria-labelledby" in attributes or attributes.get("aria-hidden") or "y" in attributes
+        assert tag != "script" or not attributes
         for place in attributes.get("aria-labelledby", "").split():
             assert place in seen.ids
     assert len(seen.ids) == len(set(seen.ids))
@@ -102,6 +106,8 @@ def test_a_page_says_everything():
         "Its settings: selecting = 1/2.",
         "The typical margin is ± 10 people: half of the patterns have this margin or a smaller one. It means that",
         "Bhaskar et al. 2010. Someone else. discreet, version 0.1: frequent patterns",
+        "Held together most often: milk, tea, by about 55 of 100 people (from 45 to 65).",
+        "The surest rule: of those who hold milk, about 91.7 % (from 64.2 % to 100.0 %) hold tea too, 1.15 times as",
         "Items Count from to Support from to tea 80 70 90 80.0 % 70.0 % 90.0 % milk 60 50 70 60.0 % 50.0 % 70.0 %",
     ):
         assert part in seen.text.replace(" ,", ","), part
@@ -134,15 +140,72 @@ def test_what_is_shown_of_an_interval_covers_it():
     assert "b 1,234 1,224 1,244 0.12 % 0.12 % 0.13 %" in seen
 
 
-def test_the_policy_lets_in_this_style_and_nothing_else():
+def test_the_policy_lets_in_this_style_and_this_script_and_nothing_else():
     for simulated in (False, True):
         text = page(tell(simulated=simulated))
-        style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+        hashes = []
+        for tag in ("style", "script"):
+            (held,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+            hashes.append(base64.b64encode(hashlib.sha256(held.encode()).digest()).decode())
+            assert "url(" not in held
+            assert "@import" not in held
         policy = dict(Seen(text).tags[3][1])["content"]
-        hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        assert policy == f"default-src 'none'; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
-        assert "url(" not in style
-        assert "@import" not in style
+        assert policy == (
+            f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; base-uri 'none'; "
+            "form-action 'none'"
+        )
+
+
+def test_the_script_sends_and_keeps_nothing():
+    for word in ("fetch", "XMLHttp", "WebSocket", "sendBeacon", "Storage", "cookie", "innerHTML", "eval(", "import"):
+        assert word not in SCRIPT
+
+
+def test_every_colour_has_its_partner_by_night():
+    text = page(tell(patterns=bounded({**COUNTS, frozenset({"a", "b"}): 2}, 100)))
+    used = set(re.findall(r'(?:fill|stroke)="(#\w+)"', text))
+    assert used <= set(NIGHT)
+    for colour in used:
+        assert f'[fill="{colour}"] {{ fill: {NIGHT[colour]} }}' in text
+
+
+def test_an_exact_result_says_that_it_is_not_private():
+    told = contents_of(make_patterns(COUNTS, 100), "A shop")
+    text = page(told)
+    seen = sound(text)
+    assert "<title>EXACT: A shop" in text
+    assert "EXACT: not private" in seen.text
+    assert "Nothing is promised: these numbers are the truth about the people in the data." in seen.text
+    assert "Exact, and not private." in seen.text
+    for word in ("epsilon", "noise", "released"):
+        assert word not in seen.text.lower()
+
+
+def test_exact_rules_have_a_page():
+    rules = make_patterns(COUNTS, 100).rules(0, consequents="one").sort("lift")
+    seen = sound(page(contents_of(rules)))
+    assert "3 rules were found. The surest rule: of those who hold" in seen.text
+    assert "EXACT: not private" in seen.text
+    assert "matrix-title" in seen.ids
+    nothing = sound(page(contents_of(rules[:0])))
+    assert "No rule was found." in nothing.text
+
+
+def test_why_intervals_differ_is_said_where_they_do():
+    assert "Why is one interval wide" not in sound(page(tell())).text
+    wide = bounded(COUNTS, 100)
+    margins = np.array([10.0, 10, 10, 10, 30])
+    unequal = replace(wide, low=wide.counts - margins, high=wide.counts + margins)
+    seen = sound(page(tell(patterns=unequal))).text
+    assert "They go from ± 10 for tea to ± 30 for jam , milk , tea . A count carries the noise of the way" in seen
+
+
+def test_counts_have_four_digits_unless_noise_has_left_more():
+    counts = {frozenset("a"): 123_456, frozenset("b"): 1_234}
+    seen = sound(page(tell(patterns=bounded(counts, 999_999, 3_000)))).text
+    assert "a 123,500 120,400 126,500 12.35 %" in seen
+    assert "Counts are shown in four digits" in seen
+    assert 'data-v="123456" title="123,456"' in page(tell(patterns=bounded(counts, 999_999, 3_000)))
 
 
 def test_a_simulation_cannot_be_mistaken():
@@ -164,7 +227,7 @@ def test_everything_from_outside_is_escaped():
     )  # fmt: skip
     text = page(told)
     seen = sound(text)
-    assert "script" not in {tag for tag, _ in seen.tags}
+    assert [tag for tag, _ in seen.tags].count("script") == 1
     assert text.count("<style>") == text.count("</style>") == 1
     assert "alert(1)</script>" in seen.text
     assert "\\x00\\x1b\\u202e" in seen.text
@@ -190,7 +253,7 @@ def test_any_patterns_make_a_sound_page(counts, people, bounds):
 
 
 def test_no_pattern():
-    seen = sound(page(tell(patterns=make_patterns({}, 0))))
+    seen = sound(page(tell(patterns=bounded({}, 0))))
     assert f"No pattern was released. {NOTHING}" in seen.text
     assert not {"all", "rules", "together"} & set(seen.ids)
 
@@ -252,7 +315,7 @@ def test_rules_and_bars_can_be_left_out(monkeypatch):
 
 
 def test_many_patterns_are_listed_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr("discreet.report.page._ROWS", 3)
+    monkeypatch.setattr("discreet.report.sections._ROWS", 3)
     seen = sound(page(tell()))
     assert "2 more patterns not listed here; the saved table has them." in seen.text
 

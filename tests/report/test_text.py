@@ -18,7 +18,9 @@ from discreet.report.text import (
     number_of,
     percent,
     plain_itemset,
+    step_of,
     whole,
+    wide_of,
 )
 
 
@@ -76,7 +78,9 @@ def test_a_loss_is_never_rounded_down():
 
 
 def test_numbers():
-    assert [whole(value) for value in (1234567.4, -3, -0.2, math.nan)] == ["1,234,567", "−3", "0", "–"]
+    assert [whole(value) for value in (1234567.4, 9999.6, -3, -0.2, math.nan, math.inf)] == [
+        "1,235,000", "10,000", "−3", "0", "–", "∞",
+    ]  # fmt: skip
     assert [percent(value) for value in (0.575, -0.012, 1.5, math.nan)] == [
         "57.5\u202f%", "−1.2\u202f%", "150.0\u202f%", "–",
     ]  # fmt: skip
@@ -89,3 +93,16 @@ def test_numbers():
     assert [number_of(1, "rule"), number_of(1200, "rule"), number_of(2, "person", "people")] == [
         "1 rule", "1,200 rules", "2 people",
     ]  # fmt: skip
+
+
+@given(st.integers(-(10**9), 10**9), st.one_of(st.just(math.inf), st.floats(0, 1e6)))
+def test_no_digit_is_lost_that_noise_has_left(value, margin):
+    step = step_of(value, margin)
+    assert abs(round(value / step) * step - value) <= max(0.1 * margin, 0) if step > 1 else True
+    if math.isinf(margin):
+        assert len(whole(value).strip("−").replace(",", "").rstrip("0")) <= 4
+
+
+def test_a_wide_letter_takes_more_room_than_a_narrow_one():
+    assert wide_of("iii") < wide_of("aaa") < wide_of("WWW") < wide_of("漢漢漢")
+    assert wide_of("") == wide_of("\u0301") == 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
-from discreet.report.page import ReportContents
+from discreet.report.contents import ReportContents
 from naive.rules import make_patterns
 
 PROMISE = Guarantee.of(

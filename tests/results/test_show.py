@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import numpy as np
 import pytest
@@ -120,3 +120,27 @@ def test_names_give_way_on_a_narrow_terminal_and_numbers_do_not():
     assert lines[1].split() == ["rule", "count", "support", "confidence", "lift", "adj.", "p"]
     assert all(re.search(r"… +1,234 +0\.2221 +[\d.]+ +[\d.]+ +[\d.e<-]+$", line) for line in lines[3:13])
     assert max(map(len, lines)) == 60
+
+
+def shown(result, width, encoding="utf-8"):
+    out = TextIOWrapper(BytesIO(), encoding=encoding, errors="replace")
+    Console(file=out, width=width, color_system=None).print(table(result, 3, bars=True))
+    out.seek(0)
+    return out.read()
+
+
+def test_a_terminal_gets_small_bars_where_there_is_room():
+    patterns = mine([{"tea", "milk"}] * 3 + [{"tea"}], min_count=1)
+    lines = shown(patterns, 80).splitlines()
+    assert lines[3].split() == ["tea", "4", "1.0000", "██████████"]
+    assert lines[4].split() == ["milk", "3", "0.7500", "███████▌"]
+    assert "████" not in shown(patterns, 30)
+    assert "##########" in shown(patterns, 80, "ascii")
+    rules = patterns.rules(0)
+    assert "███████▌" in shown(rules, 80)
+
+
+def test_noise_draws_no_bar_below_nothing():
+    patterns = make_patterns({frozenset("a"): -5, frozenset("b"): 0}, 10)
+    assert "█" not in shown(patterns, 80)
+    assert "█" not in shown(make_patterns({frozenset("a"): 0}, 10, counted=False), 80)

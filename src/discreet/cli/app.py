@@ -14,11 +14,12 @@ from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
 from .general import given_to_all, options
-from .groups import ClusterReading, Writing, grouped
+from .groups import ClusterReading, Reporting, Writing, grouped
 from .lab import app as lab
 from .ledger import app as ledger
 from .mechanisms import app as mechanisms
 from .numbers import whole
+from .pages import app as pages
 from .parsing import labels, lengths_of, read_itemsets
 from .plan import app as planning
 from .progress import ProgressBar
@@ -85,6 +86,7 @@ app.add_typer(simulation)
 app.add_typer(mechanisms)
 app.add_typer(planning)
 app.add_typer(audit)
+app.add_typer(pages)
 app.add_typer(serving)
 app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")
@@ -141,6 +143,7 @@ def mine(
     *,
     reading: ClusterReading,
     writing: Writing,
+    reporting: Reporting,
 ) -> None:
     """Find the itemsets many people hold, exactly. The result is [bold]not private[/bold].
 
@@ -151,6 +154,7 @@ def mine(
     spans = lengths_of(lengths)
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
+    reporting.check(reading, writing)
     baskets = reading.baskets()
     wanted = read_itemsets(itemsets, baskets) if itemsets is not None else None
     with ProgressBar("mining") as bar:
@@ -168,6 +172,7 @@ def mine(
             progress=bar,
         )
     writing.write(patterns)
+    reporting.write(patterns, reading)
 
 
 @app.command(
@@ -194,6 +199,7 @@ def rules(
     *,
     reading: ClusterReading,
     writing: Writing,
+    reporting: Reporting,
 ) -> None:
     """Find association rules: who holds these mostly holds those too. The result is [bold]not private[/bold].
 
@@ -204,6 +210,7 @@ def rules(
     from ..exact.mine import threshold_of_rules
 
     spans = lengths_of(lengths)
+    reporting.check(reading, writing)
     if file := reading.result():
         if not reading.is_plain():
             raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
@@ -237,7 +244,9 @@ def rules(
         redundant=redundant,
     )
     found = found.sort(by=sort)
-    writing.write(found if top is None else found.top(top, by=sort))
+    found = found if top is None else found.top(top, by=sort)
+    writing.write(found)
+    reporting.write(found, reading)
 
 
 @app.command()

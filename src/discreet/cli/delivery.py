@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from ..errors import DiscreetError, MisuseError, word
-from .groups import ReadingOptions, Writing
+from .groups import ReadingOptions, Writing, check_page
 from .options import Format
 from .output import emit
 from .run import Interrupted, exited
@@ -62,8 +63,8 @@ class Delivery:
         """Refuse places that cannot be written to, or that hold what is read or what pays, before anything is spent."""
         from ..atomic_write import check_place
 
-        if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
-            raise MisuseError(f"A report is a page: give a name that ends in .html instead of {self.report}.")
+        if self.report is not None:
+            check_page(self.report)
         named = names_of(segments)
         if list(named) != [_ALL] and self.writing.output is None and self._form in ("csv", "parquet"):
             raise MisuseError(
@@ -71,10 +72,11 @@ class Delivery:
                 "each, or take --format json."
             )
         taken = set()
-        for name in named.values():
-            for place in (self.writing.output, self.report):
-                if place is None:
-                    continue
+        every = [(place, name) for name in named.values() for place in (self.writing.output, self.report)]
+        # The page of all segments has the name that was typed.
+        every += [(self.report, _ALL)] if _ALL not in named.values() else []
+        for place, name in every:
+            if place is not None:
                 beside = _beside(place, name)
                 if any(_same(beside, other) for other in self.read):
                     raise MisuseError(f"{beside} is read or pays for this release: write the result to another file.")
@@ -122,8 +124,7 @@ class Delivery:
                     self._write(segment, made, named[segment])
                     if self.writing.output is not None or self._form != "table":
                         del left[segment]
-            for segment, made in done.items():
-                self._write_report(segment, made, named[segment])
+            self._write_reports(done, named)
             self._written = "the result was written"
         except Exception as error:
             if os.environ.get("DISCREET_DEBUG"):
@@ -144,12 +145,26 @@ class Delivery:
             for note in made.notes:
                 say(f"\n{note}", err=output is not None)
 
-    def _write_report(self, segment: Item, made: Release, name: str) -> None:
+    def _write_reports(self, done: Mapping[Item, Release], named: Mapping[Item, str]) -> None:
+        """Write the report; of several segments one each, and one above them that leads to all."""
         if self.report is None:
             return
-        place = _beside(self.report, name)
-        made.save(place, title=self.title if segment == _ALL else f"{self.title}: {segment}")
-        say(f"report written to {place}", err=True)
+        if list(done) == [_ALL]:
+            done[_ALL].save(self.report, title=self.title)
+        else:
+            from ..atomic_write import written
+            from ..report.overview import SegmentPage, overview
+
+            pages = []
+            for segment, made in done.items():
+                place = _beside(self.report, named[segment])
+                with written(place) as stream:
+                    up = (quote(self.report.name), self.title)
+                    stream.write(made.report(title=f"{self.title}: {segment}", up=up).encode())
+                pages.append(SegmentPage(str(segment), quote(place.name), made.patterns))
+            with written(self.report) as stream:
+                stream.write(overview(pages, self.title).encode())
+        say(f"report written to {self.report}", err=True)
 
     def _rescued(self, left: Mapping[Item, Release]) -> str:
         if not left:
@@ -196,18 +211,6 @@ def places_read(reading: ReadingOptions, *others: Path | str | None) -> tuple[Pa
         parts = None if file == "-" or "://" in file else parts_of(file, reading.input_format)
         places += [Path(file)] if parts is None else [part.path for part in parts]
     return tuple(places)
-
-
-def title_of(typed: str | None, reading: ReadingOptions) -> str:
-    """Return the title of a report: as typed, or with the name of the file."""
-    from ..publish.result import TITLE
-
-    if typed is not None:
-        return typed
-    source = reading.source
-    if not isinstance(source, str) or source == "-" or "://" in source:
-        return TITLE  # an address may hold a password
-    return f"{TITLE}: {Path(source).name}"
 
 
 def _beside(path: Path, name: str) -> Path:

@@ -109,7 +109,7 @@ def _show(people: int, seed: int, folder: Path, *, kept: bool) -> None:
         release.save(folder / "report.html", title="What people of a made-up shop buy together")
         step(
             f"Kept in {folder}: sales.csv, products.txt, patterns.json, rules.csv, report.html. All commands here work "
-            "in that folder.",
+            "in that folder, and `discreet open report.html` shows the report.",
             'patterns.save("patterns.json")',
             'rules.save("rules.csv")',
             'release.save("report.html", title="What people of a made-up shop buy together")',

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
+from ..errors import MisuseError
 from . import options as given
 from .adding import check_place
 from .output import check, emit
 from .progress import ProgressBar
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..baskets.core import AnyBaskets
     from ..errors import Message
+    from ..local.study.outcome import Outcome
     from ..results.patterns import Patterns
     from ..results.rules import Rules
 
@@ -146,6 +149,58 @@ class Writing:
     def write(self, result: Patterns | Rules) -> None:
         """Write the result."""
         emit(result, self.format or "table", self.output)
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """Whether a report is written too, and what it is called; checked before any work is done."""
+
+    report: given.Report = None
+    title: given.Title = None
+
+    def __post_init__(self) -> None:
+        if self.report is not None:
+            check_page(self.report)
+
+    def check(self, reading: ReadingOptions, writing: Writing) -> None:
+        """Refuse a report in the place of what is read, or of the result."""
+        if self.report is None:
+            return
+        from .delivery import places_read
+
+        places = [(place, "is read") for place in places_read(reading)]
+        if writing.output is not None:
+            places.append((Path(writing.output), "holds the result"))
+        for other, what in places:
+            if other.resolve() == self.report.resolve():
+                raise MisuseError(f"{self.report} {what}: write the report to another file.")
+
+    def write(self, result: Patterns | Rules | Outcome, reading: ReadingOptions) -> None:
+        """Write the report, if one is wanted."""
+        if self.report is not None:
+            result.save(self.report, title=title_of(self.title, reading.source))
+            say(f"report written to {self.report}", err=True)
+
+
+def check_page(path: Path) -> None:
+    """Refuse a place for a page that has another suffix, or that cannot be written to."""
+    from ..atomic_write import check_place as check_writable
+    from ..results.files import is_page
+
+    if not is_page(path):
+        raise MisuseError(f"A report is a page: give a name that ends in .html instead of {path}.")
+    check_writable(path)
+
+
+def title_of(typed: str | None, source: str | list[Path] | None) -> str:
+    """Return the title of a report: as typed, or with the name of the file."""
+    from ..report.contents import TITLE
+
+    if typed is not None:
+        return typed
+    if not isinstance(source, str) or source == "-" or "://" in source:
+        return TITLE  # an address may hold a password
+    return f"{TITLE}: {Path(source).name}"
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -55,7 +55,9 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
         return
     try:
         if form == "table":
-            console(highlight=True).print(result.show(_ROWS))
+            from ..results.show import table
+
+            console(highlight=True).print(table(result, _ROWS, bars=sys.stdout.isatty()))
         else:
             write(result, sys.stdout.buffer, form)
         sys.stdout.flush()

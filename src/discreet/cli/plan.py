@@ -145,7 +145,7 @@ def plan(
             neighbours=neighbours,
             progress=bar.stage,
         )
-    text = made.to_json() if kind == "json" else made.chart() if kind == "svg" else str(made)
+    text = made.to_json() if kind == "json" else made.plot().svg if kind == "svg" else str(made)
     if output is not None:
         from ..atomic_write import written
 

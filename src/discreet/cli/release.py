@@ -13,8 +13,8 @@ import typer
 from ..errors import MisuseError, NobodyError
 from ..results.promise import Relation
 from . import options as given
-from .delivery import Delivery, places_read, title_of
-from .groups import ClusterReading, Writing, grouped
+from .delivery import Delivery, places_read
+from .groups import ClusterReading, Writing, grouped, title_of
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, public_list, typed
@@ -248,7 +248,7 @@ def release(
         "counts": counts,
     }
     read = places_read(reading, paying.ledger, paying.anchor, paying.items)
-    delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
+    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
         question[name] = paying.read_items(texts, baskets)
@@ -287,7 +287,7 @@ def count(
         raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{other}")
     question = paying.budget()
     read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets)
-    delivery = Delivery(writing, report, title_of(title, reading), read, paying.ledger)
+    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)
     question |= _segmented(by, _segment_list(segment, segments))

@@ -10,7 +10,7 @@ import typer
 from ..errors import MisuseError
 from . import options as given
 from .adding import DeviceOption
-from .groups import OrderedReading, Writing, grouped
+from .groups import OrderedReading, Reporting, Writing, grouped
 from .numbers import whole
 from .progress import ProgressBar
 from .release import settings_of
@@ -129,6 +129,7 @@ def simulate(
     *,
     reading: Known,
     writing: Writing,
+    reporting: Reporting,
 ) -> None:
     """Try a local protocol on data you know: every person sends one randomised report, and nobody sees a basket.
 
@@ -146,6 +147,7 @@ def simulate(
     plan = protocol_of(protocol, settings_of(settings))
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
+    reporting.check(reading, writing)
     seeded = reading.seeded()
     baskets = (seeded if reading.max_items is not None else replace(seeded, seed=None)).baskets()
     table = writing.format == "table"
@@ -166,6 +168,7 @@ def simulate(
             transcript=lines.heard,
         )
     _deliver(outcome, writing, drawn=reading.seed is None)
+    reporting.write(outcome, reading)
 
 
 def _deliver(outcome: Outcome, writing: Writing, drawn: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a forecast says: a table, a chart and JSON, with what it rests on."""
+"""What a forecast says: a table, a picture and JSON, with what it rests on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-    from ..report.charts import Chart
+    from ..results.picture import Picture
 
 Side: TypeAlias = Literal["curator", "local"]
 
@@ -29,6 +29,8 @@ _CHOOSERS = ("auto", "adept")
 _WIDE = 6
 
 _HEADS = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
+_SIDES = {"curator": "curator", "local": "devices"}
+_LOOKED = {"epsilon": "this epsilon was looked for", "people": "so many people were looked for"}
 _EACH = ("", "right", " ", "found", "off by", "visible")
 _COLUMNS = {"curator": (*_EACH, "questions"), "local": (*_EACH, "rounds", "bytes", "shuffled")}
 
@@ -185,18 +187,46 @@ class Forecast(Rendered):
         """Return everything as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
-    def chart(self) -> Chart:
-        """Return an SVG chart of what each is expected to get right; a notebook shows it."""
-        from ..report.charts import Bar, Chart, bars
+    def plot(self) -> Picture:
+        """Return a picture of what this budget buys: what each is expected to get right, and how far off counts are.
 
-        rows = [Bar(f"{one.name} ({one.side})", one.precision) for one in self.outlooks if one.precision is not None]
-        return Chart(bars(rows, name="forecast", title="Share of the patterns found that is right, expected", most=1.0))
+        A notebook shows it, and ``.save("picture.svg")`` writes it.
+        """
+        from ..report.plots import forecast
+
+        rows = []
+        for one in self.outlooks:
+            if one.precision is not None:
+                off = f", counts ± {one.interval:,.0f}" if isfinite(one.interval) else ""
+                rows.append((f"{one.name} ({_SIDES[one.side]}{off})", one.precision))
+        if not rows:
+            raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
+        return forecast(rows, stands=self.stands, notes=self._recommended())
+
+    @property
+    def stands(self) -> str:
+        """At which budget, with how many people, items and patterns this forecast stands."""
+        asked = self.asked
+        told = [f"epsilon = {asked['epsilon']}"] if asked.get("epsilon") is not None else []
+        told += [f"delta = {asked['delta']}"] if "delta" in asked else []
+        told += [f"{asked['people']:,} people"] if asked.get("people") is not None else []
+        told += [f"{asked['items']:,} items"] if asked.get("items") is not None else []
+        told += [f"the top {asked['top']:,}"] if "top" in asked else []
+        told += [f"a support of {asked['min_support']:g} or more"] if "min_support" in asked else []
+        looked = f"; {_LOOKED[asked['looked for']]}" if "looked for" in asked else ""
+        if self.needed and all(value is None for value in self.needed.values()):
+            looked = "; that is the most that was tried"
+        return f"This forecast stands at {', '.join(told)}{looked}."
+
+    def _recommended(self) -> list[str]:
+        return [
+            f"Recommended for {'a curator' if side == 'curator' else 'devices'}: {name}{self._why(name)}."
+            for side, name in self.recommended.items()
+        ]
 
     def lines(self) -> list[str]:
         """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
-        said = [self._found(name, value) for name, value in self.needed.items()]
-        for side, name in self.recommended.items():
-            said.append(f"Recommended for {'a curator' if side == 'curator' else 'devices'}: {name}{self._why(name)}.")
+        said = [*(self._found(name, value) for name, value in self.needed.items()), self.stands, *self._recommended()]
         if not self.recommended:
             said.append("Nothing can be told from noise: more people, more epsilon or fewer patterns are needed.")
         if self.asked.get("epsilon") is not None:

@@ -6,13 +6,14 @@ how it went; a sum of charges that is over them is an error, and no release. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from ..errors import MisuseError
+from ..errors import InputError, MisuseError
 from ..results.promise import cut, line, rounded
+from ..results.untrusted import exact_number
 from .budget import Budget, Charge, Neighbours, compose, epsilon_for, rho_for
 from .sampling import intervals
 
@@ -21,6 +22,7 @@ Model: TypeAlias = Literal["central", "local"]
 # Deltas at which the curve of a zCDP promise is told.
 CURVE = tuple(Fraction(1, 10**power) for power in (3, 5, 7, 9, 12))
 
+_UNNAMED = "steps that the file does not name"
 _DIGITS = 30
 _BEYOND = Fraction(700)  # the power of e to a larger epsilon is not worth writing out
 
@@ -193,3 +195,40 @@ class Guarantee:
                 for charge in self.charges
             ],
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
+        """Return the guarantee that :meth:`to_dict` wrote, as files keep it; whatever it cannot be is an `InputError`.
+
+        A file that does not say what the loss was spent on has one charge for all of it.
+        """
+        try:
+            epsilon, delta = exact_number(values["epsilon"]), exact_number(values.get("delta", 0))
+            rho = None if values.get("rho") is None else exact_number(values["rho"])
+            charges = tuple(
+                Charge(
+                    what=str(one["what"]),
+                    epsilon=None if one.get("epsilon") is None else exact_number(one["epsilon"]),
+                    rho=exact_number(one["rho"]),
+                    delta=exact_number(one.get("delta", 0)),
+                )
+                for one in values.get("charges", ())
+            )
+            if "charges" not in values:
+                charges = (Charge.pure(_UNNAMED, epsilon) if rho is None else Charge.gaussian(_UNNAMED, rho),)
+            model = values["model"]
+            if model not in get_args(Model) or epsilon < 0 or not 0 <= delta < 1 or (rho is not None and rho < 0):
+                raise ValueError(model)
+            return cls(
+                model=model,
+                neighbours=Neighbours.kept(values["neighbours"]),
+                epsilon=epsilon,
+                delta=delta,
+                charges=charges,
+                public=tuple(map(str, values.get("public", ()))),
+                assumed=tuple(map(str, values.get("assumed", ()))),
+                rho=rho,
+                discovery_delta=exact_number(values.get("discovery_delta", 0)),
+            )
+        except (ArithmeticError, AttributeError, LookupError, MisuseError, TypeError, ValueError):
+            raise InputError("The guarantee of this result cannot be read: it was changed or damaged.") from None

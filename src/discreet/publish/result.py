@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..checks import positive
 from ..errors import MisuseError
 from ..privacy.guarantee import Guarantee
+from ..report.contents import TITLE
 from ..results.patterns import Patterns
 
 if TYPE_CHECKING:
@@ -18,17 +19,9 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from ..report.charts import Chart
+    from ..results.picture import Picture
     from ..results.rules import Rules
     from ..results.shown import View
-
-
-TITLE = "What people hold together"
-# What the letters of the papers stand for, in people.
-_FACTS = {
-    "gamma": "People by which a pattern may fall short of the true top (gamma)",
-    "eta": "People by which a count may be off (eta)",
-}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,11 +82,12 @@ class Release:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
         return self.patterns.show(rows)
 
-    def chart(self, rows: int = 30) -> Chart:
-        """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
-        from ..report.page import chart
+    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+        """Return a picture of the patterns: ``"bars"``, ``"graph"``, ``"matrix"`` or ``"sizes"``.
 
-        return chart(self.patterns, positive("rows", rows))
+        A notebook shows it, and ``.save("picture.svg")`` writes it; see :meth:`Patterns.plot`.
+        """
+        return self.patterns.plot(kind, rows)
 
     def __rich__(self) -> Group:
         return self.patterns.__rich__()
@@ -158,87 +152,72 @@ class Release:
 
     def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
         """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report to send on, with a title."""
-        from pathlib import Path
-
-        from ..atomic_write import written
+        from ..results.files import is_page, written
 
         suffix = Path(path).suffix.lower()
-        if suffix not in (".html", ".htm"):
-            if suffix not in (".csv", ".json", ".parquet"):
-                given = f"ends in {suffix}" if suffix else "has no suffix"
-                raise MisuseError(
-                    f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
-                )
-            self.patterns.save(path)
+        if is_page(path):
+            with written(path) as stream:
+                stream.write(self.report(title=title).encode())
             return
-        with written(path) as stream:
-            stream.write(self.report(title=title).encode())
+        if suffix not in (".csv", ".json", ".parquet"):
+            given = f"ends in {suffix}" if suffix else "has no suffix"
+            raise MisuseError(
+                f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
+            )
+        self.patterns.save(path)
 
-    def report(self, *, title: str = TITLE) -> str:
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Release:
+        """Return a release that :meth:`save` or the command line wrote to a file, with all it promised.
+
+        The file is taken at its word: whoever can change it can change what it says.
+        """
+        from ..results.files import load
+
+        found = load(path)
+        about = dict(found.about or {})
+        if (
+            not isinstance(found, Patterns)
+            or not isinstance(about.get("guarantee"), Mapping)
+            or "mechanism" not in about
+        ):
+            raise MisuseError(f"{path} holds no release: discreet.load() reads other results.")
+        told = {name: dict(about.get(name) or {}) for name in ("asked", "settings", "facts")}
+        return cls(
+            patterns=found,
+            guarantee=Guarantee.from_dict(about["guarantee"]),
+            mechanism=str(about["mechanism"]),
+            chosen=str(about.get("chosen") or ""),
+            simulated=bool(about.get("simulated")),
+            when=str(about.get("when") or ""),
+            summary=summary_of(str(about["mechanism"])),
+            notes=tuple(map(str, about.get("notes") or ())),
+            citations=tuple(map(str, about.get("citations") or ())),
+            asked=told["asked"],
+            settings=told["settings"],
+            facts=told["facts"],
+        )
+
+    def report(self, *, title: str = TITLE, up: tuple[str, str] | None = None) -> str:
         """Return the report as one HTML page that needs nothing else.
 
         Parameters
         ----------
         title
             What the page is about: a good place for the name of the data.
+        up
+            Where a page above this one is, and what it is called, for one of several segments.
         """
-        from .. import __version__
-        from ..report.page import ReportContents, page
+        from ..report.contents import contents_of
+        from ..report.page import page
 
-        told = ReportContents(
-            title=title,
-            patterns=self.patterns,
-            guarantee=self.guarantee,
-            asked=_question(self.asked),
-            mechanism=f"{self.mechanism}, which chose {self.chosen}" if self.chosen else self.mechanism,
-            summary=self.summary,
-            settings={name.replace("_", " "): _shown(value) for name, value in self.settings.items()},
-            citations=self.citations,
-            facts={_FACTS.get(name, name[:1].upper() + name[1:]): _shown(value) for name, value in self.facts.items()},
-            notes=self.notes,
-            simulated=self.simulated,
-            when=self.when,
-            version=__version__,
-        )
-        return page(told)
+        held = replace(self.patterns, about=self.to_dict())
+        return page(contents_of(held, title, summary=self.summary, citations=self.citations, up=up))
 
 
-def _question(asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return what was asked in plain words."""
-    return dict(_put(name, value) for name, value in asked.items())
+def summary_of(name: str) -> str:
+    """Return what a mechanism or protocol does in one sentence; nothing where none of this name is here."""
+    from ..registry import mechanisms, protocols
 
-
-def _put(name: str, value: Any) -> tuple[str, str]:
-    match name:
-        case "top":
-            return "Patterns", f"the {value:,} most frequent"
-        case "min_support":
-            return "Patterns", f"held by at least {value} of the people"
-        case "min_count":
-            return "Patterns", f"held by at least {value:,} people"
-        case "itemsets":
-            return "Patterns", f"{value:,} that were named"
-        case "lengths":
-            return "Items in a pattern", _lengths(value)
-        case "segment":
-            return "Segment", str(value)
-    plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
-    return plain.get(name, name.capitalize()), _shown(value)
-
-
-def _lengths(value: Any) -> str:
-    if not isinstance(value, list):
-        return _shown(value)
-    return f"{value[0]} or more" if value[1] is None else f"{value[0]} to {value[1]}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return "yes" if value else "no" if value is False else "not set"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, value))
-    return str(value)
+    entry = {**mechanisms(), **protocols()}.get(name)
+    return "" if entry is None else entry.summary

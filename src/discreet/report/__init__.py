@@ -1,6 +1,11 @@
-"""Results to send on: SVG charts and the HTML report, made of plain values and needing nothing to be shown.
+"""Results to send on and to look at: pictures and HTML pages, made of plain values and needing nothing to be shown.
 
-`charts` and `graph` are functions from values to SVG text; the same values give the same bytes. `page` puts the report
-together: one HTML file without scripts, fonts or network access. Every text from outside is escaped in `text` and
-`tables`. Nothing here reads baskets: a report shows what was released, and nothing else.
+- `charts`, `graph`, `scatter`, `matrix` are functions from values to a `Drawing`; the same values give the same bytes.
+  All colours are in `colours`, by day and by night.
+- `mount` makes a picture of drawings that stands by itself, and `plots` says which pictures a result has.
+- `frame` is the frame of every page, with the style of `style` and the script of `script`; `tables` are its tables.
+- `contents` is what a report tells, `sections` are its parts, and `page` puts it together.
+
+Every text from outside is escaped where markup is made. Nothing here reads baskets: a report shows what was found or
+released, and nothing else.
 """

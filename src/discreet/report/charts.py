@@ -1,8 +1,8 @@
-"""Charts as functions from values to SVG text, for reports, for the collector's pages and for the documentation.
+"""Charts as functions from values to drawings, for reports, for the collector's pages and for the documentation.
 
-The same values give the same bytes. A chart is complete in itself: colours and fonts are attributes, not styles, so it
-needs no style sheet and passes a policy that forbids inline styles. Horizontal places are percentages, so a chart takes
-the width it is given while its letters keep their size, on a telephone as on paper.
+The same values give the same bytes. A drawing is complete in itself: colours and fonts are attributes, not styles, so
+it needs no style sheet and passes a policy that forbids inline styles. Horizontal places of bars are percentages, so
+they take the width they are given while their letters keep their size, on a telephone as on paper.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal, TypeAlias
 
+from .colours import FULL, INK, PALE, PAPER, QUIET, RULE
 from .text import percent, whole
 
-INK, QUIET, RULE, PALE, FULL = "#1a1a1a", "#555555", "#dddddd", "#e9eff4", "#7db0cf"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 Unit: TypeAlias = Literal["share", "count"]
@@ -23,16 +23,35 @@ Unit: TypeAlias = Literal["share", "count"]
 _HEAD, _ROW = 20, 30
 _TICKS = 5
 # Letters keep a white edge, so that lines behind them do not strike them through.
-_HALO = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+HALO = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 
 
-class Chart(str):
-    """An SVG picture as text, which a notebook shows."""
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What is drawn, before it is known where it is shown.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    title, said
+        What it shows, and all of that in words, for those who do not see it.
+    inside
+        The elements of the drawing.
+    high, wide
+        Its size; without a width it takes the one that it is given.
+    """
 
-    def _repr_svg_(self) -> str:
-        return str(self)
+    title: str
+    said: str
+    inside: str
+    high: int
+    wide: int | None = None
+
+    def inline(self, name: str) -> str:
+        """Return it as an element of a page, under a name that no other drawing of the page has."""
+        size = f'width="100%" height="{self.high}"'
+        if self.wide is not None:
+            size = f'viewBox="0 0 {self.wide} {self.high}" width="{self.wide}" height="{self.high}"'
+        return svg(name, self.title, self.said, size, self.inside)
 
 
 @dataclass(frozen=True)
@@ -48,20 +67,17 @@ class Bar:
 def bars(
     rows: Sequence[Bar],
     *,
-    name: str,
     title: str,
     unit: Unit = "share",
     most: float | None = None,
     marked: bool = True,
-) -> str:
+) -> Drawing:
     """Return horizontal bars with whiskers for their intervals, the first row on top.
 
     Parameters
     ----------
     rows
         The bars. Nothing is drawn below 0: a whisker that goes there is cut, and has no cap on that side.
-    name
-        A word that no other chart of the page has.
     title
         What the chart shows, for those who do not see it.
     unit
@@ -73,21 +89,21 @@ def bars(
 
     Examples
     --------
-    >>> chart = bars([Bar("tea", 0.5, 0.45, 0.55)], name="supports", title="Supports")
-    >>> chart.count("<rect"), "45.0" in chart
-    (1, True)
+    >>> chart = bars([Bar("tea", 0.5, 0.45, 0.55)], title="Supports")
+    >>> chart.high, "45.0" in chart.inline("supports")
+    (50, True)
     """
     marks = ticks(0.0, reach(rows) if most is None else most, 1.0 if unit == "count" else 0.0)
     end = marks[-1]
     top = _HEAD if marked else 0
     height = top + _ROW * len(rows)
-    digits = _digits(marks) + 1
+    digits = digits_of(marks) + 1
     parts = [_axis(marks, end, height, unit if marked else None)]
     parts += [_row(row, top + _ROW * place, end, unit, digits) for place, row in enumerate(rows)]
     said = f"Horizontal bars, from 0 to {_text(end, unit, digits)}. " + "; ".join(
         f"{row.label}: {_told(row, unit, digits)}" for row in rows
     )
-    return svg(name, title, said, f'width="100%" height="{height}"', "".join(parts))
+    return Drawing(title=title, said=said, inside="".join(parts), high=height)
 
 
 def reach(rows: Sequence[Bar]) -> float:
@@ -143,7 +159,7 @@ def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) ->
         if unit:
             # The numbers at the two ends stay inside the picture.
             anchor = "start" if mark == 0 else "end" if mark == end else "middle"
-            text = _text(mark, unit, _digits(marks))
+            text = _text(mark, unit, digits_of(marks))
             parts.append(f'<text x="{at}" y="12" text-anchor="{anchor}" fill="{QUIET}" font-size="11">{text}</text>')
     return "".join(parts)
 
@@ -154,7 +170,7 @@ def _row(row: Bar, top: int, end: float, unit: Unit, digits: int) -> str:
     parts = [
         f"<g><title>{escape(row.label)}: {_told(row, unit, digits)}</title>",
         # The inner picture cuts a label that is too long for a narrow page before it runs into the number.
-        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {_HALO}>{escape(row.label)}</text></svg>',
+        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {HALO}>{escape(row.label)}</text></svg>',
         f'<rect y="{middle - 4}" width="{_place(row.value, end)}" height="8" fill="{FULL}"/>',
     ]
     if bounds is not None:
@@ -165,7 +181,7 @@ def _row(row: Bar, top: int, end: float, unit: Unit, digits: int) -> str:
     where = (
         f'x="{_place(reached, end)}" dx="8" y="{middle + 4}"' if room else f'x="100%" y="{top + 14}" text-anchor="end"'
     )
-    return "".join(parts) + f'<text {where} font-size="11" {_HALO}>{_text(row.value, unit, digits)}</text></g>'
+    return "".join(parts) + f'<text {where} font-size="11" {HALO}>{_text(row.value, unit, digits)}</text></g>'
 
 
 def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:
@@ -196,6 +212,6 @@ def _text(value: float, unit: Unit, digits: int) -> str:
     return percent(value, digits) if unit == "share" else whole(value)
 
 
-def _digits(marks: Sequence[float]) -> int:
+def digits_of(marks: Sequence[float]) -> int:
     """Return how many decimals of a percentage the marks of this scale have."""
     return max(0, -math.floor(math.log10(100 * marks[1]) + 1e-9))

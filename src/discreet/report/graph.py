@@ -1,7 +1,7 @@
 """The picture of what goes together: items as circles, released pairs as lines, released triples as shaded triangles.
 
-Only what was released is drawn: no line is inferred from a triple, and an item whose own count was not released has an
-empty circle.
+Only what was released is drawn: no line is inferred from a triple, and an item whose own count was not has an empty
+circle. There is a drawing for a page and a narrower one for a telephone; in neither do two labels touch.
 """
 
 from __future__ import annotations
@@ -16,21 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..results.patterns import Patterns
-from .charts import INK, PALE, QUIET, svg
-from .layout import beside, settle
-from .text import clean, columns, decimals, labels_of, name, percent, plain_itemset, whole
+from .charts import HALO, Drawing
+from .colours import INK, LIFTS, PALE, PAPER, QUIET, WARM, WARM_EDGE
+from .layout import settle, spaced
+from .text import clean, decimals, labels_of, name, percent, plain_itemset, whole, wide_of
 
-_WIDE, _HIGH, _LEGEND = 720, 520, 44
+WIDE, NARROW = 720, 350
 _ITEMS, _PAIRS, _TRIPLES = 26, 45, 8
-_NAME = 24  # columns of a label
-_LETTER, _LINE = 6.6, 14  # the size of a letter
+_NAMES = {WIDE: 24, NARROW: 17}  # columns of a label
+_LINE, _EDGE = 15, 6  # how high a label is, and what stays free at the sides
+_ROOMY = 2.6  # times the area of all circles and labels that a picture has
 # Lines by lift: up to which, the colour, and how it is called. Under 1 they are dashed as well.
-_SHADES = (
-    (1.0, "#9a9a9a", "under 1"),
-    (2.0, "#9cbdd2", "1 to 2"),
-    (5.0, "#3d7ea6", "2 to 5"),
-    (math.inf, "#123f5a", "over 5"),
+SHADES = (
+    (1.0, LIFTS[0], "under 1"),
+    (2.0, LIFTS[1], "1 to 2"),
+    (5.0, LIFTS[2], "2 to 5"),
+    (math.inf, LIFTS[3], "over 5"),
 )
+
+
+def shade_of(lift: float) -> str:
+    """Return the colour of a lift."""
+    return next((colour for most, colour, _ in SHADES if lift < most), SHADES[-1][1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +70,7 @@ class GraphPicture:
 
     @cached_property
     def single(self) -> dict[int, int]:
-        """The released count of each item alone."""
+        """The count of each item alone, where it is among the patterns."""
         alone = np.flatnonzero(self.patterns.sizes == 1) if self.patterns.counted else np.empty(0, np.int64)
         codes = self.patterns.codes[self.patterns.offsets[alone]].tolist()
         counts = dict(zip(codes, self.patterns.counts[alone].tolist(), strict=True))
@@ -74,18 +81,12 @@ class GraphPicture:
         """The radius of each item's circle: its area grows with the count."""
         most = max(self.single.values(), default=1)
         parts = [max(self.single.get(code, 0), 0) / max(most, 1) for code in self.items]
-        return np.array([5 + 15 * math.sqrt(part) for part in parts])
+        return np.array([5 + 13 * math.sqrt(part) for part in parts])
 
-    @cached_property
-    def labels(self) -> list[str]:
-        """The name of each item, short enough for the picture."""
+    def labels(self, most: int) -> list[str]:
+        """Return the name of each item, in so many columns."""
         held = self.patterns.vocabulary.take(np.array(self.items, np.int32)).to_pylist()
-        return [clean(name(label), _NAME) for label in held]
-
-    @property
-    def high(self) -> int:
-        """How high the picture is: few items need little of it."""
-        return min(_HIGH, 190 + _LEGEND + 14 * len(self.items))
+        return [clean(name(label), most) for label in held]
 
     def nodes(self, place: int) -> list[int]:
         """Return which circles a pattern joins."""
@@ -109,71 +110,81 @@ class GraphPicture:
         return text if lift is None else f"{text}, lift {lift:,.{decimals(lift, 2)}f}"
 
 
-def graph(picture: GraphPicture, *, named: str = "graph") -> str:
-    """Return the picture as SVG; it has at least one pair or triple."""
+def graph(picture: GraphPicture, wide: int = WIDE) -> Drawing:
+    """Return the picture, so wide and as high as it needs to be; it has at least one pair or triple."""
     joined = [picture.nodes(place) for place in (*picture.pairs, *picture.triples)]
     links = sorted({(min(a, b), max(a, b)) for nodes in joined for a in nodes for b in nodes if a != b})
-    bottom = float(picture.high - _LEGEND)
-    # Room for half a label at the sides and for one above and below; few items do not run to the far corners.
-    aside = max(60.0, _WIDE / 2 - 45.0 * len(picture.items))
-    frame = (aside, 30.0, _WIDE - aside, bottom - 30)
-    at = settle(len(picture.items), links, picture.radii, frame)
-    points = at.round(1).tolist()
+    labels = picture.labels(_NAMES.get(wide, _NAMES[WIDE]))
+    # A circle and the label below it are one box, which no other box touches.
+    half = np.maximum(picture.radii, [wide_of(label) / 2 for label in labels])
+    boxes = np.column_stack([half, picture.radii, picture.radii + _LINE])
+    room = wide - 2.0 * _EDGE
+    area = _ROOMY * float((2 * half * (boxes[:, 1] + boxes[:, 2])).sum())
+    across = min(room, 1.35 * math.sqrt(area))
+    aside = (room - across) / 2
+    frame = (aside + half.mean(), 0.0, room - aside - half.mean(), max(60.0, area / across - 40))
+    at, deep = spaced(settle(len(picture.items), links, frame), boxes, room)
+    points = (at + _EDGE).round(1).tolist()
     parts = [
-        _triangle([points[node] for node in picture.nodes(place)], picture.said(place)) for place in picture.triples
+        _triangle(nodes, [points[node] for node in nodes], picture.said(place))
+        for place, nodes in ((place, picture.nodes(place)) for place in picture.triples)
     ]
-    parts += [_line(picture, place, [points[node] for node in picture.nodes(place)]) for place in picture.pairs]
-    parts += [_circle(picture, node, point) for node, point in enumerate(points)]
-    sizes = [(_LETTER * columns(label), float(_LINE)) for label in picture.labels]
-    middles = beside(at, picture.radii, links, sizes, (4.0, 4.0, _WIDE - 4.0, bottom))
+    parts += [_line(picture, place, points) for place in picture.pairs]
+    parts += [_circle(picture, node, point, labels[node]) for node, point in enumerate(points)]
     parts += [
-        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" stroke="#ffffff" stroke-width="3.5" '
-        f'stroke-linejoin="round" paint-order="stroke">{escape(label)}</text>'
-        for label, (x, y) in zip(picture.labels, middles, strict=True)
+        f'<text data-n="{node}" x="{x}" y="{y + picture.radii[node] + 12:.1f}" text-anchor="middle" {HALO}>'
+        f"{escape(labels[node])}</text>"
+        for node, (x, y) in enumerate(points)
     ]
-    parts.append(_legend(picture))
+    legend, rows = _legend(picture, wide, round(deep) + 2 * _EDGE + 18)
     said = "; ".join(picture.said(place) for place in (*picture.pairs, *picture.triples))
-    size = f'viewBox="0 0 {_WIDE} {picture.high}" width="100%"'
-    return svg(named, "Items that were found together", said, size, "".join(parts))
-
-
-def _triangle(points: Sequence[Sequence[float]], said: str) -> str:
-    corners = " ".join(f"{x},{y}" for x, y in points)
-    return (
-        f'<polygon points="{corners}" fill="#e8a33d" fill-opacity="0.22" stroke="#b87a1d" stroke-opacity="0.5" '
-        f'stroke-dasharray="2 4" stroke-linejoin="round"><title>{escape(said)}</title></polygon>'
+    high = round(deep) + 2 * _EDGE + (8 + 20 * rows if rows else 0)
+    return Drawing(
+        title="Items that were found together", said=said, inside="".join(parts) + legend, high=high, wide=wide
     )
 
 
-def _line(picture: GraphPicture, place: int, ends: Sequence[Sequence[float]]) -> str:
-    (left, top), (right, bottom) = ends
+def _triangle(nodes: Sequence[int], points: Sequence[Sequence[float]], said: str) -> str:
+    corners = " ".join(f"{x},{y}" for x, y in points)
+    return (
+        f'<polygon data-n="{_named(nodes)}" points="{corners}" fill="{WARM}" fill-opacity="0.22" stroke="{WARM_EDGE}" '
+        f'stroke-opacity="0.5" stroke-dasharray="2 4" stroke-linejoin="round"><title>{escape(said)}</title></polygon>'
+    )
+
+
+def _line(picture: GraphPicture, place: int, points: Sequence[Sequence[float]]) -> str:
+    nodes = picture.nodes(place)
+    (left, top), (right, bottom) = (points[node] for node in nodes)
     lift = picture.lift(place)
-    colour = QUIET if lift is None else next(shade for most, shade, _ in _SHADES if lift < most or most == math.inf)
+    colour = QUIET if lift is None else shade_of(lift)
     dashed = ' stroke-dasharray="6 4"' if lift is not None and lift < 1 else ""
     most = max(int(picture.patterns.counts[picture.pairs[0]]), 1)
     wide = 1.2 + 6 * max(int(picture.patterns.counts[place]), 0) / most
     return (
-        f'<line x1="{left}" y1="{top}" x2="{right}" y2="{bottom}" stroke="{colour}" stroke-width="{wide:.1f}"{dashed} '
-        f'stroke-linecap="round"><title>{escape(picture.said(place))}</title></line>'
+        f'<line data-n="{_named(nodes)}" x1="{left}" y1="{top}" x2="{right}" y2="{bottom}" stroke="{colour}" '
+        f'stroke-width="{wide:.1f}"{dashed} stroke-linecap="round"><title>{escape(picture.said(place))}</title></line>'
     )
 
 
-def _circle(picture: GraphPicture, node: int, point: Sequence[float]) -> str:
+def _circle(picture: GraphPicture, node: int, point: Sequence[float], label: str) -> str:
     count = picture.single.get(picture.items[node])
-    told = "its own count was not released" if count is None else _count(count, picture.patterns.people)
-    fill = "#ffffff" if count is None else PALE
+    told = "its own count is not among the patterns" if count is None else _count(count, picture.patterns.people)
+    fill = PAPER if count is None else PALE
     return (
-        f'<circle cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node]:.1f}" fill="{fill}" stroke="{INK}" '
-        f'stroke-width="1.2"><title>{escape(picture.labels[node])}: {told}</title></circle>'
+        f'<circle data-n="{node}" cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node]:.1f}" fill="{fill}" '
+        f'stroke="{INK}" stroke-width="1.2"><title>{escape(label)}: {told}</title></circle>'
     )
 
 
-def _legend(picture: GraphPicture) -> str:
-    """Say what circles, lines and colours mean; only what occurs in the picture."""
-    lifts = [lift for lift in map(picture.lift, picture.pairs) if lift is not None]
+def _named(nodes: Sequence[int]) -> str:
+    return " ".join(map(str, nodes))
+
+
+def lift_legend(lifts: Sequence[float]) -> list[tuple[str, str]]:
+    """Return marks and names of the lifts that occur."""
     least = -math.inf
     entries = []
-    for most, colour, called in _SHADES:
+    for most, colour, called in SHADES:
         if any(least <= lift < most or (most == math.inf and lift >= least) for lift in lifts):
             dashed = ' stroke-dasharray="6 4"' if most <= 1 else ""
             entries.append(
@@ -183,17 +194,31 @@ def _legend(picture: GraphPicture) -> str:
     if entries:
         mark, called = entries[0]
         entries[0] = (mark, f"lift {called}")
-    if picture.triples:
-        entries.append(('<rect width="24" height="10" y="-9" fill="#e8a33d" fill-opacity="0.35"/>', "three items"))
-    if len(picture.single) < len(picture.items) and picture.patterns.counted:
-        entries.append((f'<circle cx="12" cy="-4" r="5" fill="#ffffff" stroke="{INK}"/>', "own count not released"))
-    parts, across = [], 10.0
+    return entries
+
+
+def laid_out(entries: Sequence[tuple[str, str]], wide: int, top: int) -> tuple[str, int]:
+    """Return a legend in as many rows as it needs, and how many these are."""
+    parts, across, rows = [], _EDGE * 1.0, 0
     for mark, called in entries:
-        parts.append(
-            f'<g transform="translate({across:.0f} {picture.high - 14})">{mark}<text x="30">{called}</text></g>'
-        )
-        across += 30 + _LETTER * len(called) + 18
-    return f'<g font-size="12" fill="{QUIET}">{"".join(parts)}</g>'
+        taken = 30 + wide_of(called) + 14
+        if not rows or across + taken > wide:
+            across, rows = _EDGE * 1.0, rows + 1
+        place = f"translate({across:.0f} {top + 20 * (rows - 1)})"
+        parts.append(f'<g transform="{place}">{mark}<text x="30">{escape(called)}</text></g>')
+        across += taken
+    return (f'<g font-size="12" fill="{QUIET}">{"".join(parts)}</g>' if parts else ""), rows
+
+
+def _legend(picture: GraphPicture, wide: int, top: int) -> tuple[str, int]:
+    """Say what circles, lines and colours mean; only what occurs in the picture."""
+    entries = lift_legend([lift for lift in map(picture.lift, picture.pairs) if lift is not None])
+    if picture.triples:
+        entries.append((f'<rect width="24" height="10" y="-9" fill="{WARM}" fill-opacity="0.35"/>', "three items"))
+    if len(picture.single) < len(picture.items) and picture.patterns.counted:
+        mark = f'<circle cx="12" cy="-4" r="5" fill="{PAPER}" stroke="{INK}"/>'
+        entries.append((mark, "own count not listed"))
+    return laid_out(entries, wide, top)
 
 
 def _codes(patterns: Patterns, place: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Where the circles and the labels of a graph go: by forces, from a circle on and without any random number.
 
-The same links give the same places. What the circles stand for is not known here.
+The same links give the same places. A circle and its label are one box, and no two boxes touch. What the circles stand
+for is not known here.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ Places = NDArray[np.float64]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 _STEPS = 400
-_GAP = 14  # between two circles
-_POINTS = 60  # of a line, when labels look for a place
+_DIGITS = 9
+_GAP, _LINES = 8, 8  # between two boxes: beside each other, and below each other
 
 
-def settle(nodes: int, links: Sequence[tuple[int, int]], radii: Places, inside: Box) -> Places:
+def settle(nodes: int, links: Sequence[tuple[int, int]], inside: Box) -> Places:
     """Return a place for each node: all push each other away, links pull together, and the middle pulls a little.
 
     After Fruchterman and Reingold (1991), cooled evenly, then stretched to fill the picture.
 
     Examples
     --------
-    >>> settle(2, [(0, 1)], np.array([5.0, 5.0]), (0, 0, 100, 60)).round().tolist()
+    >>> settle(2, [(0, 1)], (0, 0, 100, 60)).round().tolist()
     [[100.0, 30.0], [0.0, 30.0]]
     """
     angles = 2 * math.pi * np.arange(nodes) / max(nodes, 1)
@@ -50,8 +51,9 @@ def settle(nodes: int, links: Sequence[tuple[int, int]], radii: Places, inside: 
         move = push + pull - 0.3 * at
         size = np.maximum(np.sqrt((move**2).sum(1)), 1e-9)
         heat = 0.12 * (1 - step / _STEPS) + 0.001
-        at = at + move * (np.minimum(size, heat) / size)[:, None]
-    return _apart(_stretched(at, inside), radii, inside)
+        # Processors differ in the last digits of a root or a power: without these, all of them draw the same.
+        at = (at + move * (np.minimum(size, heat) / size)[:, None]).round(_DIGITS)
+    return _stretched(at, inside)
 
 
 def _stretched(at: Places, inside: Box) -> Places:
@@ -64,77 +66,68 @@ def _stretched(at: Places, inside: Box) -> Places:
     return placed
 
 
-def _apart(at: Places, radii: Places, inside: Box) -> Places:
-    """Push circles apart that touch, a little at a time."""
-    needed = radii[:, None] + radii[None, :] + _GAP
-    for _ in range(80):
-        between = at[:, None, :] - at[None, :, :]
-        distance = np.maximum(np.sqrt((between**2).sum(2)), 1e-6)
-        lacking = np.maximum(needed - distance, 0)
-        np.fill_diagonal(lacking, 0)
-        if not lacking.any():
-            break
-        at = at + (between / distance[:, :, None] * lacking[:, :, None]).sum(1) * 0.3
-        at = np.clip(at, inside[:2], inside[2:])
-    return at
+def spaced(at: Places, boxes: Places, wide: float) -> tuple[Places, float]:
+    """Return places at which no two boxes touch, and how high they are together; as near to the given ones as may be.
 
-
-def beside(
-    at: Places,
-    radii: Places,
-    links: Sequence[tuple[int, int]],
-    sizes: Sequence[tuple[float, float]],
-    inside: Box,
-) -> list[tuple[float, float]]:
-    """Return the middle of each label: beside its circle, where it covers the least of what is there already.
+    Boxes that touch are pushed apart for a while, which is mostly enough. Then they are gone through from top to
+    bottom, and whichever still touches one above it goes down until it does not: so that nothing overlaps is certain,
+    and it is the height that gives way.
 
     Parameters
     ----------
-    at, radii, links
-        The circles, and which of them are joined by lines.
-    sizes
-        How wide and how high each label is.
-    inside
-        The picture, which labels must not leave.
+    at
+        Where the boxes would like to be.
+    boxes
+        How far each reaches to either side, up and down from its place.
+    wide
+        How wide the picture is; a box is no wider than that.
+
+    Examples
+    --------
+    >>> places, high = spaced(np.array([[50.0, 10.0], [50.0, 10.0]]), np.array([[30.0, 5.0, 15.0]] * 2), 100.0)
+    >>> bool(abs(places[0, 1] - places[1, 1]) >= 20), high >= 40
+    (True, True)
     """
-    taken: list[Box] = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(at.tolist(), radii.tolist(), strict=True)]
-    middles = []
-    steps = np.linspace(0, 1, _POINTS)[:, None]
-    dots = np.concatenate([np.empty((0, 2)), *(at[one] + steps * (at[other] - at[one]) for one, other in links)])
-    for (x, y), radius, (wide, high) in zip(at.tolist(), radii.tolist(), sizes, strict=True):
-        right, below = radius + 4 + wide / 2, radius + 2 + high / 2
-        slant = 0.75 * radius + wide / 2
-        tries = [
-            (0, below), (right, 0), (-right, 0), (0, -below), (slant, below), (-slant, below), (slant, -below),
-            (-slant, -below),
-        ]  # fmt: skip
-        boxes = [_around(x + aside, y + down, wide, high) for aside, down in tries]
-        costs = [
-            sum(_shared(box, held) for held in taken) + 50 * _outside(box, inside) + 6 * _crossed(box, dots)
-            for box in boxes
-        ]
-        best = costs.index(min(costs))
-        taken.append(boxes[best])
-        middles.append((x + tries[best][0], y + tries[best][1]))
-    return middles
+    half, up, down = boxes.T
+    low, high = np.minimum(half, wide / 2), np.maximum(wide - half, wide / 2)
+    at = at.copy()
+    # Two in the same place would be pushed nowhere.
+    at += np.column_stack([np.zeros(len(at)), 0.01 * np.arange(len(at))])
+    for _ in range(_STEPS):
+        at[:, 0] = np.clip(at[:, 0], low, high)
+        aside = at[:, None, 0] - at[None, :, 0]
+        middle = at[:, 1] + (down - up) / 2
+        below = middle[:, None] - middle[None, :]
+        lacks_aside = half[:, None] + half[None, :] + _GAP - np.abs(aside)
+        lacks_below = (up + down)[:, None] / 2 + (up + down)[None, :] / 2 + _LINES - np.abs(below)
+        touching = (lacks_aside > 0) & (lacks_below > 0)
+        np.fill_diagonal(touching, False)
+        if not touching.any():
+            break
+        along = touching & (lacks_aside < lacks_below)
+        at[:, 0] += 0.25 * np.where(along, np.sign(aside) * lacks_aside, 0).sum(1)
+        at[:, 1] += 0.25 * np.where(touching & ~along, np.sign(below) * lacks_below, 0).sum(1)
+        at = at.round(_DIGITS)
+    at[:, 0] = np.clip(at[:, 0], low, high)
+    _lowered(at, boxes)
+    at[:, 1] -= (at[:, 1] - up).min(initial=math.inf) if len(at) else 0
+    return at, float((at[:, 1] + down).max(initial=0))
 
 
-def _around(x: float, y: float, wide: float, high: float) -> Box:
-    return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
-
-
-def _shared(one: Box, other: Box) -> float:
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return max(wide, 0) * max(high, 0)
-
-
-def _crossed(box: Box, dots: Places) -> int:
-    """Return how many points of lines a box covers."""
-    return int(((dots > box[:2]) & (dots < box[2:])).all(1).sum())
-
-
-def _outside(box: Box, inside: Box) -> float:
-    return sum(
-        max(past, 0) for past in (inside[0] - box[0], inside[1] - box[1], box[2] - inside[2], box[3] - inside[3])
-    )
+def _lowered(at: Places, boxes: Places) -> None:
+    """Move boxes down until none touches one above it."""
+    placed: list[int] = []
+    for node in np.argsort(at[:, 1], kind="stable").tolist():
+        half, up, down = boxes[node]
+        while True:
+            held = [
+                other
+                for other in placed
+                if abs(at[node, 0] - at[other, 0]) < half + boxes[other, 0]
+                and at[node, 1] - up < at[other, 1] + boxes[other, 2] + 1
+                and at[other, 1] - boxes[other, 1] < at[node, 1] + down + 1
+            ]
+            if not held:
+                break
+            at[node, 1] = max(at[other, 1] + boxes[other, 2] for other in held) + up + 1.01
+        placed.append(node)

@@ -1,65 +1,102 @@
-"""The look of the report on a screen, a telephone and paper, and the policy that lets in this look and nothing else."""
+"""The look of a page by day and by night, on a screen, a telephone and paper, and the policy that lets in nothing else.
+
+A page says on every screenful, in every heading and on every sheet if it is not a private release, so that no excerpt
+loses it.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from hashlib import sha256
+from typing import Literal, TypeAlias
 
-from ..results.promise import SIMULATED
+from ..results.promise import NOT_PRIVATE, SIMULATED
+from .colours import night, variables
+
+Standing: TypeAlias = Literal["private", "simulated", "exact"]
 
 _STYLE = """
-:root { color-scheme: light; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-padding-top: 3rem; }
 body {
-  margin: 0; background: #fff; color: #1a1a1a; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto,
+  margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto,
   "Helvetica Neue", Arial, sans-serif;
 }
 main, header, footer { max-width: 56rem; margin: 0 auto; padding: 0 1.5rem; }
 header { padding-top: 2.5rem; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; overflow-wrap: anywhere; }
-h2 { font-size: 1.3rem; line-height: 1.3; margin: 2.8rem 0 .7rem; padding-top: .6rem; border-top: 2px solid #1a1a1a; }
+h2 {
+  font-size: 1.3rem; line-height: 1.3; margin: 2.8rem 0 .7rem; padding-top: .6rem; border-top: 2px solid var(--ink);
+}
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
 p, ul, dl, table, figure { margin: 0 0 1rem; }
 p, li, dd, td, th { overflow-wrap: anywhere; }
-a { color: #174a68; }
-.quiet, figcaption { color: #555; font-size: .92rem; }
+a { color: var(--link); }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.quiet, figcaption { color: var(--quiet); font-size: .92rem; }
 .lead { font-size: 1.1rem; }
+.up { margin: 0 0 .6rem; }
 nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 1.6rem 0 0; }
-.figures div { border: 1px solid #ccc; border-radius: 6px; padding: .7rem .9rem; }
-.figures dt { color: #555; font-size: .85rem; }
+.figures div { border: 1px solid var(--rule); border-radius: 6px; padding: .7rem .9rem; }
+.figures dt { color: var(--quiet); font-size: .85rem; }
 .figures dd { margin: 0; font-size: 1.45rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
-.margin { margin: .6rem 0 0; }
+.findings { padding: 0; list-style: none; }
+.findings li { border-left: 5px solid var(--full); padding: .1rem 0 .1rem .9rem; margin: 0 0 .6rem; }
 .facts { display: grid; grid-template-columns: minmax(8rem, 14rem) 1fr; gap: .35rem 1.2rem; }
-.facts dt { color: #555; }
+.facts dt { color: var(--quiet); }
 .facts dd { margin: 0; }
-.promise { border-left: 5px solid #3d7ea6; padding: .2rem 0 .2rem 1.1rem; margin: 0 0 1rem; }
+.promise { border-left: 5px solid var(--full); padding: .2rem 0 .2rem 1.1rem; margin: 0 0 1rem; }
 .promise p:last-child { margin-bottom: 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .95rem; }
-caption { text-align: left; color: #555; font-size: .92rem; padding-bottom: .4rem; }
-th, td { padding: .32rem .55rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+caption { text-align: left; color: var(--quiet); font-size: .92rem; padding-bottom: .4rem; }
+th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--rule); vertical-align: top; }
 th { text-align: left; font-weight: 600; }
 tbody th { font-weight: 400; }
+tbody tr:hover { background: var(--pale); }
+tr[hidden] { display: none; }
 th.number, td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+td.words { text-align: left; white-space: normal; }
 td svg { margin-left: .8rem; vertical-align: middle; }
-thead th { position: sticky; top: 0; background: #fff; border-bottom: 0; box-shadow: inset 0 -2px #1a1a1a; }
+thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 0; box-shadow: inset 0 -2px var(--ink); }
+thead button { all: unset; cursor: pointer; font-weight: 600; }
+thead button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; margin-left: .25em; }
+[aria-sort="ascending"] button::after { content: "↑"; color: var(--ink); }
+[aria-sort="descending"] button::after { content: "↓"; color: var(--ink); }
+.filter { margin: 0 0 .4rem; font-size: .92rem; }
+.filter input {
+  font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--quiet); border-radius: 4px;
+  padding: .15rem .4rem; max-width: 100%;
+}
+figure, .wide { overflow-x: auto; }
 figure svg { display: block; }
-.wide { overflow-x: auto; }
-.wide svg { min-width: 36rem; }
-footer { color: #555; font-size: .88rem; padding-bottom: 3rem; margin-top: 3rem; }
+svg[viewBox] { max-width: 100%; height: auto; }
+figure g:hover > rect { opacity: .75; }
+.narrow { display: none; }
+.dim [data-n] { opacity: .12; }
+.dim .lit { opacity: 1; }
+.tip {
+  position: fixed; z-index: 5; max-width: min(22rem, 90vw); padding: .3rem .6rem; border-radius: 4px; font-size: .88rem;
+  background: var(--ink); color: var(--paper); pointer-events: none; overflow-wrap: anywhere;
+}
+footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-top: 3rem; }
 @media (max-width: 40rem) {
   body { font-size: 15px; }
   main, header, footer { padding-left: 1rem; padding-right: 1rem; }
   header { padding-top: 1.4rem; }
   h1 { font-size: 1.5rem; }
+  .figures { grid-template-columns: 1fr 1fr; gap: .5rem; margin-top: 1rem; }
+  .figures dd { font-size: 1.2rem; }
+  .broad { display: none; }
+  .narrow { display: block; }
   table, thead, tbody { display: block; }
   caption { display: block; }
-  tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid #ddd; padding: .3rem 0; }
+  tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); padding: .3rem 0; }
   th, td { border: 0; padding: 0 .2rem; }
   tr th:first-child { flex: 0 0 100%; }
   th.number, td { flex: 1 1 0; }
-  thead { position: sticky; top: 0; background: #fff; box-shadow: inset 0 -2px #1a1a1a; }
+  thead { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -2px var(--ink); font-size: .85rem; }
   thead th { position: static; box-shadow: none; }
   .facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd { margin-bottom: .6rem; }
@@ -73,39 +110,47 @@ footer { color: #555; font-size: .88rem; padding-bottom: 3rem; margin-top: 3rem;
   html { font-size: 10pt; }
   body { font-size: 1rem; }
   main, header, footer { max-width: none; padding: 0; }
-  nav { display: none; }
+  nav, .filter, .tip { display: none; }
+  .broad { display: block; }
+  .narrow { display: none; }
   header { padding-top: .6rem; }
   h2 { margin-top: 2rem; }
   h2, h3, caption, .before { break-after: avoid; }
   figure:not(.pieces), .pieces svg, .before, tr, .promise, .figures, li { break-inside: avoid; }
   thead { display: table-header-group; }
-  thead th { position: static; box-shadow: none; border-bottom: 2px solid #1a1a1a; }
-  .wide { overflow: visible; }
-  .wide svg { min-width: 0; }
+  thead th { position: static; box-shadow: none; border-bottom: 2px solid var(--ink); }
+  thead button::after { content: ""; }
+  figure { overflow: visible; }
   a { color: inherit; text-decoration: none; }
 }
 """
 
-# The word is on every screenful, in every heading and on every sheet, so that no excerpt loses it.
-_SIMULATED = """
-.simulated {
-  position: sticky; top: 0; z-index: 2; height: 2.8rem; overflow: hidden; background: #fff3d6; border: 4px double #a33;
-  text-align: center; font-weight: 700; padding: .35rem 1rem; margin: 0;
+_MARKED = """
+.standing {
+  position: sticky; top: 0; z-index: 2; height: 2.8rem; overflow: hidden; background: var(--alarm-paper);
+  border: 4px double var(--alarm); text-align: center; font-weight: 700; padding: .35rem 1rem; margin: 0;
 }
 main thead, main thead th { top: 2.8rem; }
-h1::before { content: "SIMULATED: "; color: #a33; }
-h2::after { content: " (simulated)"; color: #a33; }
-@media print { .simulated { position: static; } }
+h1::before { content: "%(word)s: "; color: var(--alarm); }
+h2::after { content: " (%(small)s)"; color: var(--alarm); }
+@media print { .standing { position: static; } }
+@page { @top-center { content: "%(said)s"; font: 700 10pt sans-serif; color: #a03030; } }
 """
-_SHEET = f'@page {{ @top-center {{ content: "{SIMULATED}"; font: 700 10pt sans-serif; color: #a33; }} }}\n'
+STANDINGS: dict[Standing, str] = {"simulated": SIMULATED, "exact": NOT_PRIVATE}
 
 
-def style(simulated: bool) -> str:
-    """Return the style sheet."""
-    return _STYLE + _SIMULATED + _SHEET if simulated else _STYLE
+def style(standing: Standing) -> str:
+    """Return the style sheet of a page."""
+    said = STANDINGS.get(standing)
+    marked = "" if said is None else _MARKED % {"word": standing.upper(), "small": standing, "said": said}
+    return f"{variables()}{_STYLE}{marked}{night()}"
 
 
-def policy(sheet: str) -> str:
-    """Return the policy that allows this style sheet and nothing else: no script, no image, no font, no request."""
-    allowed = b64encode(sha256(sheet.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+def policy(sheet: str, script: str = "") -> str:
+    """Return the policy that allows this style sheet and this script, and nothing else: no image, font or request."""
+    run = f"; script-src {_hashed(script)}" if script else ""
+    return f"default-src 'none'; style-src {_hashed(sheet)}{run}; base-uri 'none'; form-action 'none'"
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,14 +1,12 @@
-"""The tables of the report: patterns, rules, and what the budget was spent on. Text from outside is escaped here."""
+"""The tables of pages: patterns, rules, and what the budget was spent on. Text from outside is escaped here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Any
-
-from numpy.typing import NDArray
 
 from ..privacy.budget import Charge
 from ..privacy.guarantee import Guarantee
@@ -17,7 +15,7 @@ from ..results.promise import cut, outwards, rounded
 from ..results.rules import Rules
 from ..results.show import p_text
 from .charts import share
-from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, whole
+from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, step_of, whole
 
 # What is left of a budget by rounding alone is less than one part of so many.
 _ROUNDING = 1_000
@@ -31,30 +29,93 @@ def described(told: Mapping[str, str]) -> str:
     return f'<dl class="facts">{rows}</dl>\n' if rows else ""
 
 
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of numbers: its name, the texts that are shown, the numbers they stand for, and what hovering adds."""
+
+    name: str
+    texts: Sequence[str]
+    values: Sequence[float] | None = None
+    whole: Sequence[str] | None = None
+
+    def cells(self) -> list[str]:
+        """Return the cells as markup; the number is in them too, for sorting."""
+        cells = []
+        for at, text in enumerate(self.texts):
+            value = None if self.values is None else self.values[at]
+            sorts = "" if value is None else ' data-v=""' if math.isnan(value) else f' data-v="{value:.12g}"'
+            full = "" if self.whole is None or self.whole[at] == text else f' title="{escape(self.whole[at])}"'
+            cells.append(f"<td{sorts}{full}>{text}</td>")
+        return cells
+
+
+def table(
+    first: str, heads: Sequence[str], columns: Sequence[TableColumn], said: str = "", *, sorts: bool = True
+) -> str:
+    """Return a table with a column of markup that names the rows, and columns of numbers; a script may sort it."""
+    top = "".join(f'<th scope="col" class="number">{column.name}</th>' for column in columns)
+    rows = "\n".join(
+        f'<tr><th scope="row">{head}</th>{"".join(cells)}</tr>'
+        for head, *cells in zip(heads, *(column.cells() for column in columns), strict=True)
+    )
+    caption = f"<caption>{said}</caption>\n" if said else ""
+    kind = ' class="sorts"' if sorts and len(heads) > 1 else ""
+    return (
+        f'<table{kind}>\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody>\n</table>\n"
+    )
+
+
 def pattern_table(patterns: Patterns) -> str:
     """Return the patterns with all numbers they have."""
     heads = [html_itemset(labels) for labels in labels_of(patterns.itemsets, patterns)]
-    columns: dict[str, list[str]] = {}
+    columns: list[TableColumn] = []
     said = ""
     if patterns.counted:
-        columns["Count"] = [whole(count) for count in patterns.counts.tolist()]
+        counts = patterns.counts.tolist()
         bounds = shown_bounds(patterns)
+        ends = bounds or [(-math.inf, math.inf)] * len(counts)
+        steps = [
+            step_of(count, _known(min(high - count, count - low)))
+            for count, (low, high) in zip(counts, ends, strict=True)
+        ]
+        full = [whole(count, 1) for count in counts]
+        columns.append(TableColumn("Count", _stepped(counts, steps), counts, full))
+        if any(step > 1 for step in steps):
+            said = "Counts are shown in four digits, or in as many as noise has left; the saved table has all. "
         if bounds:
-            said = "From and to are the ends of the 95 % interval of the count."
-            columns["from"] = [whole(low) for low, _ in bounds]
-            columns["to"] = [whole(high) for _, high in bounds]
+            said += "From and to are the ends of the 95 % interval of the count."
+            lows, highs = ([bound[end] for bound in bounds] for end in (0, 1))
+            columns.append(TableColumn("from", _stepped(lows, steps, math.floor), lows))
+            columns.append(TableColumn("to", _stepped(highs, steps, math.ceil), highs))
         # The number of people is noisy as well: where it came out as 0 there is no fraction to show.
         if patterns.people > 0:
             supports = patterns.supports.tolist()
             digits = digits_for(supports)
-            columns["Support"] = [percent(support, digits) for support in supports]
+            columns.append(TableColumn("Support", [percent(support, digits) for support in supports], supports))
             if patterns.support_bounds is not None:
-                low, high = patterns.support_bounds
-                columns["from "] = [percent(_cut(end, digits, math.floor), digits) for end in low.tolist()]
-                columns["to "] = [percent(_cut(end, digits, math.ceil), digits) for end in high.tolist()]
+                low, high = (end.tolist() for end in patterns.support_bounds)
+                columns.append(
+                    TableColumn("from", [percent(_cut(end, digits, math.floor), digits) for end in low], low)
+                )
+                columns.append(TableColumn("to", [percent(_cut(end, digits, math.ceil), digits) for end in high], high))
                 both = "" if patterns.people_within is None else ", which carries the noise of the number of people too"
                 said += f" After the support they are those of its own interval{both}."
-    return _table("Items", heads, columns, said)
+    return table("Items", heads, columns, said.strip())
+
+
+def _known(margin: float) -> float:
+    return math.inf if math.isnan(margin) else margin
+
+
+def _stepped(
+    values: Sequence[float], steps: Sequence[int], to_whole: Callable[[float], float] | None = None
+) -> list[str]:
+    """Return numbers of people in whole steps, rounded outwards where that is asked for."""
+    return [
+        whole(value if to_whole is None or not math.isfinite(value) else to_whole(value / step) * step, step)
+        for value, step in zip(values, steps, strict=True)
+    ]
 
 
 def shown_bounds(patterns: Patterns) -> list[tuple[float, float]]:
@@ -80,41 +141,30 @@ def rule_table(rules: Rules, said: str) -> str:
     """Return rules with their confidence and lift; `said` goes above."""
     sides = zip(labels_of(rules.antecedents, rules), labels_of(rules.consequents, rules), strict=True)
     heads = [f"{html_itemset(left)} → {html_itemset(right)}" for left, right in sides]
-    columns = {"People": [whole(count) for count in rules.counts.tolist()]}
-    columns["Confidence"] = _percents(rules.measure("confidence"))
+    counts = rules.counts.tolist()
+    shown, whole_counts = [whole(count) for count in counts], [whole(count, 1) for count in counts]
+    columns = [TableColumn(rules.unit.capitalize(), shown, counts, whole_counts)]
+    confidences = rules.measure("confidence").tolist()
+    columns.append(TableColumn("Confidence", [percent(value) for value in confidences], confidences))
     if rules.low is not None and rules.high is not None:
-        columns["from"] = [percent(_cut(end, 1, math.floor)) for end in rules.low.tolist()]
-        columns["to"] = [percent(_cut(end, 1, math.ceil)) for end in rules.high.tolist()]
-    columns["Lift"] = [_lift(lift) for lift in rules.measure("lift").tolist()]
-    lifts = rules.bounds("lift")
-    if lifts is not None:
-        columns["from "] = [_lift(outwards(end, decimals(end, 2), math.floor)) for end in lifts[0].tolist()]
-        columns["to "] = [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in lifts[1].tolist()]
+        low, high = rules.low.tolist(), rules.high.tolist()
+        columns.append(TableColumn("from", [percent(_cut(end, 1, math.floor)) for end in low], low))
+        columns.append(TableColumn("to", [percent(_cut(end, 1, math.ceil)) for end in high], high))
+    lifts = rules.measure("lift").tolist()
+    columns.append(TableColumn("Lift", [_lift(lift) for lift in lifts], lifts))
+    bounds = rules.bounds("lift")
+    if bounds is not None:
+        low, high = (end.tolist() for end in bounds)
+        columns.append(TableColumn("from", [_lift(outwards(end, decimals(end, 2), math.floor)) for end in low], low))
+        columns.append(TableColumn("to", [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in high], high))
     if rules.p_adjusted is not None:
-        columns["Adjusted p"] = [p_text(p) for p in rules.p_adjusted.tolist()]
-    return _table("Rule", heads, columns, said)
+        adjusted = rules.p_adjusted.tolist()
+        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted))
+    return table("Rule" if rules.kind == "rules" else "Relation", heads, columns, said)
 
 
 def _lift(value: float) -> str:
-    return f"{value:,.{decimals(value, 2)}f}"
-
-
-def _percents(values: NDArray[Any]) -> list[str]:
-    return [percent(value) for value in values.tolist()]
-
-
-def _table(first: str, heads: Sequence[str], columns: Mapping[str, Sequence[str]], said: str) -> str:
-    """Return a table with a column of markup that names the rows, and columns of numbers."""
-    top = "".join(f'<th scope="col" class="number">{name}</th>' for name in columns)
-    rows = "\n".join(
-        f'<tr><th scope="row">{head}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        for head, *cells in zip(heads, *columns.values(), strict=True)
-    )
-    caption = f"<caption>{said}</caption>\n" if said else ""
-    return (
-        f'<table>\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
-        f"<tbody>\n{rows}\n</tbody>\n</table>\n"
-    )
+    return f"{value:,.{decimals(value, 2)}f}" if math.isfinite(value) else whole(value)
 
 
 def spent_table(guarantee: Guarantee) -> str:
@@ -132,17 +182,20 @@ def spent_table(guarantee: Guarantee) -> str:
     if rest > cap / _ROUNDING:
         heads.append("nothing: it was not needed")
         losses.append(rest)
-    columns = {
-        "Epsilon" if pure else "Rho": [loss(amount) for amount in losses],
-        "Share": [f"{percent(part)} {share(part)}" for part in (float(amount / cap) for amount in losses)],
-    }
+    parts = [float(amount / cap) for amount in losses]
+    columns = [
+        TableColumn(
+            "Epsilon" if pure else "Rho", [loss(amount) for amount in losses], [float(amount) for amount in losses]
+        ),
+        TableColumn("Share", [f"{percent(part)} {share(part)}" for part in parts], parts),
+    ]
     said = "What was spent on what. " + (
         "Epsilon is the loss of privacy; the losses of the steps add up."
         if pure
         else "Rho is the loss of privacy as zero-concentrated differential privacy (zCDP) measures it. The losses of "
         "the steps add up, and their sum is turned into the epsilon and delta above."
     )
-    return _table("Step", heads, columns, said) + _curve(guarantee)
+    return table("Step", heads, columns, said) + _curve(guarantee)
 
 
 def _curve(guarantee: Guarantee) -> str:
@@ -155,7 +208,8 @@ def _curve(guarantee: Guarantee) -> str:
         "delta added."
     )
     heads = [rounded(delta, digits=3) for delta, _ in rows]
-    return _table("Delta", heads, {"Epsilon": [rounded(epsilon, digits=3) for _, epsilon in rows]}, said)
+    epsilons = TableColumn("Epsilon", [rounded(epsilon, digits=3) for _, epsilon in rows])
+    return table("Delta", heads, [epsilons], said, sorts=False)
 
 
 def _loss(charge: Charge, pure: bool) -> Fraction:

@@ -60,6 +60,30 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
+def wide_of(text: str) -> float:
+    """Return how wide a text of 12 units is at the most: in the widest of the fonts that pages ask for.
+
+    Nothing can be measured where pages are made, so labels that must not touch are given more room than they need.
+
+    Examples
+    --------
+    >>> wide_of("milk") < wide_of("WWWW")
+    True
+    """
+    return 12 * sum(_part(letter) * _width(letter) for letter in text)
+
+
+def _part(letter: str) -> float:
+    """Return the width of a letter as a part of its height, rounded up from DejaVu Sans."""
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 0.55  # of two columns
+    if letter in " .,:;'|!ijlIftr()[]/-":
+        return 0.43
+    if letter in "mwMW%@…—&ÆŒ":
+        return 1.01
+    return 0.79 if letter.isupper() else 0.66
+
+
 def name(label: Item) -> str:
     """Return the name of an item; quoted where it could be taken for several, or for none."""
     text = clean(label)
@@ -88,9 +112,36 @@ def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
     return [labels[start:stop] for start, stop in pairwise(itemsets.offsets.tolist())]
 
 
-def whole(value: float) -> str:
-    """Return a number of people; a dash where it is not known."""
-    return "–" if math.isnan(value) else _signed(f"{value:,.0f}")
+def whole(value: float, step: int | None = None) -> str:
+    """Return a number of people in four digits, or in whole steps; a dash where it is not known.
+
+    Examples
+    --------
+    >>> whole(1234), whole(123_456), whole(123_456, 10)
+    ('1,234', '123,500', '123,460')
+    """
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    size = step_of(value) if step is None else step
+    return _signed(f"{round(value / size) * size:,.0f}")
+
+
+def step_of(value: float, margin: float = math.inf) -> int:
+    """Return the power of ten that a number of people is rounded to: four digits, and more where its margin is smaller.
+
+    A number is not rounded by more than a fifth of its margin: digits that noise has not drowned stay.
+
+    Examples
+    --------
+    >>> step_of(123_456), step_of(123_456, 900), step_of(123_456, 20)
+    (100, 100, 1)
+    """
+    size = 1
+    while math.isfinite(value) and abs(round(value / size)) >= 10**_DIGITS and 5 * 10 * size <= margin:
+        size *= 10
+    return size
 
 
 def percent(value: float, digits: int = 1) -> str:

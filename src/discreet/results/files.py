@@ -37,7 +37,7 @@ from .untrusted import translated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Format", "format_of", "holds_result", "load", "save", "write", "written"]
+__all__ = ["Format", "format_of", "holds_result", "is_page", "load", "save", "write", "written"]
 
 Format: TypeAlias = Literal["csv", "json", "parquet"]
 
@@ -53,6 +53,11 @@ def format_of(path: str | os.PathLike[str]) -> Format:
             return known  # type: ignore[no-any-return]
     given = f"ends in .{suffix}" if suffix else "has no suffix"
     raise MisuseError(f"{Path(path)} {given}, but results are kept in .csv, .json or .parquet files.")
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether the suffix of `path` is that of a page."""
+    return Path(path).suffix.lower() in (".html", ".htm")
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:

@@ -21,6 +21,8 @@ RELATIONS: dict[str, str] = {"add-remove": "add or remove one person", "replace"
 
 # What stands on a result that was only tried out.
 SIMULATED = "SIMULATED: not a private release"
+# And on a page that tells the truth about the people in the data.
+NOT_PRIVATE = "EXACT: not private"
 
 _LONGEST = 40  # characters of what should be a number, and is none
 _SHORT = 12  # characters of a number that is shown as it is

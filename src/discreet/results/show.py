@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from html import escape
-from math import ceil, floor
+from math import ceil, floor, isnan
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from .rules import Rules
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderResult
-    from rich.table import Table
 
 _WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
+_BAR, _ROOMY = 10, 24  # columns of a bar, and those that names keep beside it
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 ROWS = 10
 DROWNED = (
     "Most of this cannot be told from noise. More people, a higher epsilon, fewer items or fewer patterns would help."
@@ -85,7 +86,7 @@ def promises(result: Patterns | Rules) -> list[str]:
     return lines
 
 
-def table(result: Patterns | Rules, rows: int = ROWS) -> Group:
+def table(result: Patterns | Rules, rows: int = ROWS, *, bars: bool = False) -> Group:
     """Return the headline and the first `rows` rows for any rich console.
 
     Parameters
@@ -94,35 +95,73 @@ def table(result: Patterns | Rules, rows: int = ROWS) -> Group:
         Patterns or rules.
     rows
         How many rows to show; a last line says how many more there are.
+    bars
+        Whether a small bar shows the count of each pattern, or the confidence of each rule, where there is room for it.
     """
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     names, cells = _cells(result, rows)
-    shown.add_column(names[0], overflow="ellipsis", no_wrap=True, max_width=_WIDEST)
-    for name in names[1:]:
-        shown.add_column(name, justify="right", no_wrap=True)
-    for row in cells:
-        shown.add_row(*map(Text, row))
-    numbers = sum(max(map(len, column)) + _GAP for column in list(zip(names, *cells, strict=True))[1:])
     rest = [Text(_rest(result, rows))] if len(result) > rows else []
     head = [Text(headline(result), style="bold"), *map(Text, promises(result))]
-    return Group(*head, *([_Fitted(shown, numbers)] if cells else []), *rest)
+    parts = _parts(result[:rows]) if bars else []
+    return Group(*head, *([_Fitted(names, cells, parts)] if cells else []), *rest)
 
 
 class _Fitted:
-    """A table whose names give way on a narrow terminal, and not its numbers: a number that is cut is a wrong one."""
+    """A table whose bars and then whose names give way on a narrow terminal, and not its numbers.
 
-    def __init__(self, table: Table, numbers: int) -> None:
-        self.table = table
-        self.numbers = numbers
+    A number that is cut is a wrong one.
+    """
+
+    def __init__(self, names: list[str], cells: list[list[str]], parts: list[float]) -> None:
+        self.names, self.cells, self.parts = names, cells, parts
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        self.table.columns[0].max_width = max(_NARROWEST, min(_WIDEST, options.max_width - self.numbers))
-        yield self.table
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        columns = list(zip(self.names, *self.cells, strict=True))
+        room = options.max_width - sum(max(map(len, column)) + _GAP for column in columns[1:])
+        drawn = bool(self.parts) and room - _BAR - _GAP >= min(_ROOMY, max(map(len, columns[0])))
+        wide = room - (_BAR + _GAP if drawn else 0)
+        shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        shown.add_column(
+            self.names[0], overflow="ellipsis", no_wrap=True, max_width=max(_NARROWEST, min(_WIDEST, wide))
+        )
+        for name in self.names[1:]:
+            shown.add_column(name, justify="right", no_wrap=True)
+        if drawn:
+            shown.add_column("", no_wrap=True, style="cyan")
+        for at, row in enumerate(self.cells):
+            bar = [Text(_bar(self.parts[at], options.ascii_only))] if drawn else []
+            shown.add_row(*map(Text, row), *bar)
+        yield shown
+
+
+def _parts(first: Patterns | Rules) -> list[float]:
+    """Return how long the bar of each row is, from 0 to 1; none where nothing was counted."""
+    if isinstance(first, Rules):
+        return [0.0 if isnan(part) else part for part in first.measure("confidence").tolist()]
+    if not first.counted:
+        return []
+    most = max(first.counts.tolist(), default=0)
+    return [max(0.0, count / most) if most > 0 else 0.0 for count in first.counts.tolist()]
+
+
+def _bar(part: float, ascii_only: bool) -> str:
+    """Return a bar of letters; eighths of one where the terminal has them.
+
+    Examples
+    --------
+    >>> _bar(0.5, True), _bar(0.125, False)
+    ('#####', '█▎')
+    """
+    if ascii_only:
+        return "#" * round(_BAR * min(part, 1.0))
+    whole, eighths = divmod(round(8 * _BAR * min(part, 1.0)), 8)
+    return "█" * whole + (_EIGHTHS[eighths] if eighths else "")
 
 
 def text(result: Patterns | Rules, rows: int = ROWS) -> str:

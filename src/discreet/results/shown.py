@@ -1,12 +1,14 @@
 """What patterns and rules have in common: how they show themselves, and how they are handed on.
 
-The tables for a terminal, a notebook and any rich console are made in `show`, and files in `files`.
+The tables for a terminal, a notebook and any rich console are made in `show`, and files in `files`. Pictures and pages
+are drawn in `report`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from .itemsets import frames
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from .patterns import Patterns
+    from .picture import Picture
     from .rules import Rules
 
 
@@ -49,14 +52,53 @@ class Shown(ABC):
         frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
         return frame
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, which :func:`discreet.load` reads back.
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report with a title.
 
-        What was promised about a private result, and whether it was simulated, is in each of them.
+        All but the report are read back by :func:`discreet.load`. What was promised about a private result, and whether
+        it was simulated, is in each of them. The report of an exact one says that it is not private.
         """
-        from .files import save
+        from .files import is_page, save, written
 
-        save(cast("Patterns | Rules", self), path)
+        if not is_page(path):
+            save(cast("Patterns | Rules", self), path)
+            return
+        with written(path) as stream:
+            stream.write(self.report(title=title).encode())
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return a report as one HTML page that needs nothing else; an exact result is marked as not private.
+
+        Parameters
+        ----------
+        title
+            What the page is about: a good place for the name of the data.
+        """
+        told = _drawing("contents").contents_of(self, **({} if title is None else {"title": title}))
+        page: str = _drawing("page").page(told)
+        return page
+
+    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+        """Return a picture, which a notebook shows and ``.save("picture.svg")`` writes.
+
+        Parameters
+        ----------
+        kind
+            For patterns ``"bars"`` (with whiskers where they are private), ``"graph"`` of what goes together,
+            ``"matrix"`` of pairs, or ``"sizes"``. For rules ``"scatter"`` by support, confidence and lift, ``"bars"``
+            or ``"matrix"``. The first by default; for relations the matrix.
+        rows
+            How many bars, of those that come first.
+
+        Examples
+        --------
+        >>> import discreet
+        >>> picture = discreet.mine([{"tea", "milk"}] * 3, min_count=1).plot("graph")
+        >>> picture.title
+        'Items that were found together'
+        """
+        made: Picture = _drawing("plots").plot(self, kind, rows)
+        return made
 
     def show(self, rows: int = 30) -> View:
         """Return the first rows as a table: it shows itself in a notebook and at a prompt; a script prints it.
@@ -93,6 +135,11 @@ class Shown(ABC):
         from .show import ROWS
 
         return self.show(ROWS)
+
+
+def _drawing(module: str) -> Any:
+    """Return a module of the room that draws: it comes after this one, and is looked up by its name."""
+    return import_module(f"discreet.report.{module}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -220,7 +220,7 @@ def test_relations_are_a_matrix():
     rules = discreet.mine([{"tea", "milk"}] * 6 + [{"tea"}] * 2, min_count=1).rules(0)
     progress = {"state": "released", "people": 8, "rounds": []}
     text = markup.told_of(plan_of(), "00" * 32, progress, rules)
-    assert "Confidence of relations" in text
+    assert "Confidence of rules" in text
     assert "milk\u2069 → \u2068tea" in text
     for nothing in (rules[:0], discreet.mine([{"tea"}], min_count=1)[:0]):
         assert "stands out from the noise" in markup.told_of(plan_of(), "00" * 32, progress, nothing)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
-from ... import __version__
 from ...local.study.outcome import Outcome
-from ...report.graph import GraphPicture, graph
-from ...report.matrix import matrix
-from ...report.page import ReportContents, chart, page
+from ...report.contents import contents_of
+from ...report.frame import figure
+from ...report.graph import NARROW, GraphPicture, graph
+from ...report.matrix import confidences
+from ...report.page import page
+from ...report.sections import chart
 from ...report.tables import pattern_table, rule_table
 from ...report.text import clean
 from ...results.patterns import Patterns
@@ -113,22 +116,10 @@ def operating(plan: StudyPlan, *, ready: bool) -> str:
 def report(plan: StudyPlan, outcome: Outcome) -> str:
     """Return what was found as a report to send on: one file, complete in itself."""
     led = type(plan.led)
-    told = ReportContents(
-        title=plan.title,
-        patterns=outcome.patterns,
-        guarantee=outcome.guarantee,
-        asked={"Asked in words": plan.asks, "Patterns": f"the {plan.top:,} most frequent"},
-        mechanism=outcome.protocol,
-        summary=led.summary,
-        settings={name.replace("_", " "): str(value) for name, value in outcome.settings.items()},
-        citations=[led.citation],
-        facts={name[:1].upper() + name[1:]: str(value) for name, value in outcome.facts.items()},
-        notes=outcome.notes,
-        simulated=outcome.simulated,
-        when="",
-        version=__version__,
-    )
-    return page(told)
+    found = replace(outcome.found, about=outcome.to_dict())
+    told = contents_of(found, plan.title, summary=led.summary, citations=[led.citation])
+    words = {"Asked in words": plan.asks, **told.asked}
+    return page(replace(told, asked=words))
 
 
 def missing(told: str) -> str:
@@ -187,8 +178,6 @@ def _result(name: str, result: Patterns | Rules | None) -> str:
         return ""
     shown = _relations(result) if isinstance(result, Rules) else _patterns(result)
     forms = {"results.csv": "CSV", "results.json": "JSON", "results.parquet": "Parquet", "report.html": "a report"}
-    if isinstance(result, Rules):
-        del forms["report.html"]  # it tells of patterns
     share = liars_of(result)
     asked = "" if share is None else f"?{urlencode({'assume_malicious': share})}"
     files = ", ".join(
@@ -222,7 +211,9 @@ def _patterns(result: Patterns) -> str:
     picture = GraphPicture.of(result)
     bars = "The line across the end of a bar is an interval for the true number, made to hold in 95 of 100 cases."
     joined = "Items are joined where the pair was found: the thicker the line, the more people hold both."
-    told = _figure(chart(result, 30), bars) + (_figure(_wide(graph(picture)), joined) if picture.items else "")
+    told = figure(chart(result, 30), "patterns", bars)
+    if picture.items:
+        told += figure(graph(picture), "graph", joined, narrow=graph(picture, NARROW))
     return told + _wide(pattern_table(result[:_ROWS]))
 
 
@@ -234,11 +225,7 @@ def _relations(result: Rules) -> str:
         "who have the first have the second too."
     )
     table = rule_table(result[:_ROWS], "The relations found, the most reliable first.")
-    return _figure(_wide(matrix(result)), told) + _wide(table)
-
-
-def _figure(drawn: str, told: str) -> str:
-    return f"<figure>{drawn}<figcaption>{told}</figcaption></figure>\n"
+    return figure(confidences(result), "matrix", told) + _wide(table)
 
 
 def _wide(drawn: str) -> str:

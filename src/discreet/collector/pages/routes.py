@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
+from ...report.colours import night
 from ...results.files import load, write
 from ...results.patterns import Patterns
 from ...results.rules import Rules
@@ -95,7 +96,7 @@ def add_pages(app: FastAPI, service: Service) -> None:
             reports[name, assume_malicious] = told
             while len(reports) > _REPORTS:
                 reports.pop(next(iter(reports)), None)
-        # The page has a policy of its own, which lets in its style sheet and nothing else.
+        # The page has a policy of its own, which lets in its style sheet and its script, and nothing else.
         headers = {"Content-Disposition": f'attachment; filename="{name}.html"', "Cache-Control": "no-store"}
         return HTMLResponse(told, headers=headers)
 
@@ -104,7 +105,9 @@ def add_pages(app: FastAPI, service: Service) -> None:
         place = STATIC / file
         if place.suffix not in _KINDS or place.parent != STATIC or not place.is_file():
             raise RefusedRequest(Reason.UNKNOWN_PLACE)
-        return Response(place.read_bytes(), media_type=_KINDS[place.suffix], headers=HEADERS)
+        # Pictures are drawn by day; by night the rules that all pages have for them are added.
+        more = night() if file == "pages.css" else ""
+        return Response(place.read_bytes() + more.encode(), media_type=_KINDS[place.suffix], headers=HEADERS)
 
 
 def _page(text: str, status: int = 200) -> Response:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets.core import Vocabulary, starts
-from ...checks import positive
 from ...privacy.guarantee import Guarantee
 from ...results.patterns import Patterns
 from .conversation import Estimate, Learnt, Related, Wanted, most_asked, promised
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from ...report.charts import Chart
+    from ...results.picture import Picture
     from ...results.rules import Rules
     from ...results.shown import View
     from ..protocol import Protocol
@@ -132,11 +131,9 @@ class Outcome:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
         return self.found.show(rows)
 
-    def chart(self, rows: int = 30) -> Chart:
-        """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
-        from ...report.page import chart
-
-        return chart(self.patterns, positive("rows", rows))
+    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+        """Return a picture of what was found: of patterns as :meth:`Patterns.plot`, of relations as of rules."""
+        return self.found.plot(kind, rows)
 
     def __rich__(self) -> Group:
         return self.found.__rich__()
@@ -179,9 +176,32 @@ class Outcome:
             "scores": {name: None if isnan(value) else value for name, value in self.scores.items()},
         }
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write to a ``.csv``, ``.json`` or ``.parquet`` file."""
-        self.found.save(path)
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` report, with a title."""
+        from ...results.files import is_page, written
+
+        if not is_page(path):
+            self.found.save(path)
+            return
+        with written(path) as stream:
+            stream.write(self.report(title=title).encode())
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return the report as one HTML page that needs nothing else; a simulation says on it what it is.
+
+        Parameters
+        ----------
+        title
+            What the page is about: a good place for the name of the data.
+        """
+        from ...registry import protocols
+        from ...report.contents import TITLE, contents_of
+        from ...report.page import page
+
+        entry = protocols().get(self.protocol)
+        found = replace(self.found, about=self.to_dict())
+        told = contents_of(found, TITLE if title is None else title)
+        return page(told if entry is None else replace(told, summary=entry.summary, citations=(entry.citation,)))
 
 
 def as_rules(related: Related, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Rules:

@@ -1,0 +1,185 @@
+"""What a report tells, as plain values: made from a result and what travels with it, in memory or from a file alike.
+
+This room knows nothing of mechanisms, files or ledgers: all it has is what a result says of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import __version__
+from ..privacy.guarantee import Guarantee
+from ..results.patterns import Patterns
+from ..results.rules import Rules
+from .style import Standing
+
+TITLE = "What people hold together"
+# What the letters of the papers stand for, in people.
+_FACTS = {
+    "gamma": "People by which a pattern may fall short of the true top (gamma)",
+    "eta": "People by which a count may be off (eta)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContents:
+    """What a report tells.
+
+    Parameters
+    ----------
+    title
+        What it is about, in one line.
+    patterns, rules
+        The patterns, with intervals, without counts, or exact; and rules or relations, where these are what was found.
+        One of the two is there.
+    guarantee
+        What is promised about them; None where they are exact.
+    asked
+        The question in plain words, by name.
+    mechanism, summary, settings, citations
+        The name of the mechanism, what it does, the settings it ran with, and the publications it comes from.
+    facts, notes
+        What was released beside the patterns, and sentences for the reader.
+    simulated
+        Whether the noise came from a seed, so that nothing was promised to anyone.
+    when, version
+        The day, and the version of this package.
+    up
+        Where the page of all segments is, and what it is called.
+    """
+
+    title: str
+    patterns: Patterns | None
+    guarantee: Guarantee | None
+    rules: Rules | None = None
+    asked: Mapping[str, str]
+    mechanism: str
+    summary: str
+    settings: Mapping[str, str]
+    citations: Sequence[str]
+    facts: Mapping[str, str]
+    notes: Sequence[str]
+    simulated: bool
+    when: str
+    version: str
+    up: tuple[str, str] | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """What the page may be taken for."""
+        return "simulated" if self.simulated else "exact" if self.guarantee is None else "private"
+
+    @property
+    def result(self) -> Patterns | Rules:
+        """What was found."""
+        found = self.patterns if self.patterns is not None else self.rules
+        if found is None:
+            raise AssertionError("a report tells of patterns or of rules")
+        return found
+
+
+def contents_of(
+    result: Patterns | Rules,
+    title: str = TITLE,
+    *,
+    summary: str = "",
+    citations: Sequence[str] = (),
+    up: tuple[str, str] | None = None,
+) -> ReportContents:
+    """Return what a report tells of a result, from what travels with it.
+
+    Parameters
+    ----------
+    result
+        Patterns, rules or relations, exact or private, as they were made or as a file has them.
+    title
+        What the page is about.
+    summary, citations
+        What the mechanism does and what to cite, where the result does not say so itself.
+    up
+        Where the page of all segments is, and what it is called.
+    """
+    about = dict(result.about or {})
+    promised = about.get("guarantee")
+    name = str(about.get("mechanism") or about.get("protocol") or "")
+    chosen = about.get("chosen")
+    # An exact result has no order that says anything: the largest counts come first.
+    if isinstance(result, Patterns) and promised is None and result.counted:
+        result = result.sort()
+    return ReportContents(
+        title=title,
+        patterns=result if isinstance(result, Patterns) else None,
+        rules=None if isinstance(result, Patterns) else result,
+        guarantee=Guarantee.from_dict(promised) if isinstance(promised, Mapping) else None,
+        asked=dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
+        mechanism=f"{name}, which chose {chosen}" if chosen else name,
+        summary=summary,
+        settings={word.replace("_", " "): _shown(value) for word, value in _held(about, "settings").items()},
+        citations=tuple(map(str, _listed(about, "citations"))) or tuple(citations),
+        facts={
+            _FACTS.get(word, word[:1].upper() + word[1:]): _shown(value)
+            for word, value in _held(about, "facts").items()
+        },
+        notes=(*map(str, _listed(about, "notes")), *_scored(_held(about, "scores"))),
+        simulated=bool(about.get("simulated")),
+        when=str(about.get("when") or ""),
+        version=__version__,
+        up=up,
+    )
+
+
+def _held(about: Mapping[str, Any], word: str) -> dict[str, Any]:
+    found = about.get(word)
+    return {str(name): value for name, value in found.items()} if isinstance(found, Mapping) else {}
+
+
+def _listed(about: Mapping[str, Any], word: str) -> list[Any]:
+    found = about.get(word)
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def _scored(scores: Mapping[str, Any]) -> list[str]:
+    """Say how near a simulation came to the truth."""
+    told = "; ".join(f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float))
+    return [f"Against the truth: {told}."] if told else []
+
+
+def _put(name: str, value: Any, unit: str) -> tuple[str, str]:
+    """Return a part of the question in plain words."""
+    match name:
+        case "top":
+            return "Patterns", f"the {_shown(value)} most frequent"
+        case "min_support":
+            return "Patterns", f"held by at least {value} of the {unit}"
+        case "min_count":
+            return "Patterns", f"held by at least {_shown(value)} {unit}"
+        case "itemsets":
+            return "Patterns", f"{_shown(value)} that were named"
+        case "lengths":
+            return "Items in a pattern", _lengths(value)
+        case "least":
+            return "Items in a pattern, at least", _shown(value)
+        case "segment":
+            return "Segment", str(value)
+    plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
+    return plain.get(name, name.replace("_", " ").capitalize()), _shown(value)
+
+
+def _lengths(value: Any) -> str:
+    if not isinstance(value, list) or len(value) != 2:
+        return _shown(value)
+    return f"{value[0]} or more" if value[1] is None else f"{value[0]} to {value[1]}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "yes" if value else "no" if value is False else "not set"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return str(value)

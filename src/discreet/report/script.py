@@ -1,0 +1,106 @@
+"""The script of a page: it sorts and filters tables, and says what the pointer is on. Without it nothing is missing.
+
+It is a text of ours and holds nothing from outside, so that the policy of a page can name it by its hash. It sends
+nothing, keeps nothing and loads nothing.
+"""
+
+from __future__ import annotations
+
+SCRIPT = """
+"use strict";
+const make = (kind, words, name) => {
+  const made = document.createElement(kind);
+  if (words) made.textContent = words;
+  if (name) made.className = name;
+  return made;
+};
+
+// Tables: a click on a heading sorts downwards, another upwards, a third restores the order; no number comes last.
+for (const table of document.querySelectorAll("table.sorts")) {
+  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
+  const value = (row, at) => {
+    const told = row.cells[at].dataset.v;
+    return told === undefined ? row.cells[at].textContent : told === "" ? NaN : Number(told);
+  };
+  const compare = (one, other) => typeof one === "string" ? other.localeCompare(one) : other - one;
+  heads.forEach((head, at) => {
+    const button = make("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const words = head.scope === "col" && at === 0;
+      const first = words ? "ascending" : "descending", second = words ? "descending" : "ascending";
+      const was = head.getAttribute("aria-sort");
+      const now = was === first ? second : was === second ? null : first;
+      for (const other of heads) other.removeAttribute("aria-sort");
+      if (now) head.setAttribute("aria-sort", now);
+      const sorted = now ? [...rows].sort((one, other) => {
+        const left = value(one, at), right = value(other, at);
+        if (Number.isNaN(left) || Number.isNaN(right)) return Number.isNaN(left) - Number.isNaN(right);
+        return now === "descending" ? compare(left, right) : compare(right, left);
+      }) : rows;
+      body.append(...sorted);
+    });
+  });
+  if (rows.length > 8) {
+    const line = make("p", "", "filter"), label = make("label", "Show rows with "), field = make("input");
+    const told = make("span", "", "quiet");
+    told.setAttribute("role", "status");
+    field.type = "search";
+    field.autocomplete = "off";
+    label.append(field);
+    line.append(label, told);
+    table.before(line);
+    const texts = rows.map(row => row.cells[0].textContent.toLocaleLowerCase());
+    field.addEventListener("input", () => {
+      const words = field.value.toLocaleLowerCase().split(/[\\s,]+/).filter(Boolean);
+      let seen = 0;
+      rows.forEach((row, at) => {
+        row.hidden = !words.every(word => texts[at].includes(word));
+        seen += !row.hidden;
+      });
+      told.textContent = words.length ? ` ${seen} of ${rows.length} rows` : "";
+    });
+  }
+}
+
+// Pictures: what a browser would show after a while is shown at once, under the finger too.
+const tip = make("div", "", "tip");
+tip.hidden = true;
+document.body.append(tip);
+for (const title of document.querySelectorAll("svg title")) {
+  const held = title.parentNode;
+  if (held.hasAttribute("aria-labelledby")) {
+    held.removeAttribute("aria-labelledby");
+    held.setAttribute("aria-label", title.textContent);
+  } else {
+    held.dataset.tip = title.textContent;
+  }
+  title.remove();
+}
+const shown = event => {
+  const on = event.target.closest ? event.target.closest("[data-tip]") : null;
+  for (const lit of document.querySelectorAll(".lit, .dim")) lit.classList.remove("lit", "dim");
+  tip.hidden = !on;
+  if (!on) return;
+  tip.textContent = on.dataset.tip;
+  const wide = tip.offsetWidth, left = Math.min(event.clientX + 14, innerWidth - wide - 8);
+  const below = event.clientY + 18, high = tip.offsetHeight;
+  tip.style.left = `${Math.max(4, left)}px`;
+  tip.style.top = `${below + high > innerHeight ? event.clientY - high - 10 : below}px`;
+  if (!on.dataset.n) return;
+  // In a graph, what does not meet this item or line steps back.
+  const nodes = on.dataset.n.split(" "), drawn = on.closest("svg"), near = new Set(nodes);
+  const parts = [...drawn.querySelectorAll("[data-n]")].map(part => [part, part.dataset.n.split(" ")]);
+  for (const [, met] of parts) if (nodes.length === 1 && met.includes(nodes[0])) met.forEach(node => near.add(node));
+  drawn.classList.add("dim");
+  for (const [part, met] of parts) {
+    const lit = met.length === 1 ? near.has(met[0]) : nodes.length === 1 ? met.includes(nodes[0]) : part === on;
+    part.classList.toggle("lit", lit);
+  }
+};
+document.addEventListener("pointermove", shown);
+document.addEventListener("pointerdown", shown);
+document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+"""

@@ -1,0 +1,104 @@
+"""Pages of results from the command line: reports of anything, and the browser that shows them."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+import discreet
+from running import run
+
+DATA = ("--person", "customer", "--item", "product")
+
+
+@pytest.fixture
+def sales(tmp_path):
+    path = tmp_path / "sales.csv"
+    rows = [f"{person},{item}\n" for person in range(400) for item in ("tea", "milk", "jam")[: 1 + person % 3]]
+    path.write_text("customer,product\n" + "".join(rows))
+    return path
+
+
+@pytest.fixture
+def released(sales, tmp_path):
+    run("release", sales, *DATA, "--top", 4, "--epsilon", 1, "--items", "public", "-o", tmp_path / "r.json", check=True)
+    return tmp_path / "r.json"
+
+
+@pytest.mark.parametrize(
+    ("typed", "standing"),
+    [
+        (["mine", "--top", 3], "EXACT: not private"),
+        (["rules", "--min-count", 5], "EXACT: not private"),
+        (["simulate", "--top", 2, "--epsilon", 4, "--seed", 1], "SIMULATED: not a private release"),
+    ],
+)
+def test_what_is_not_a_release_has_a_report_that_says_so(sales, tmp_path, typed, standing):
+    command, *rest = typed
+    done = run(command, sales, *DATA, *rest, "--report", tmp_path / "out.html", "--title", "A <shop>")
+    assert done.returncode == 0, done.stderr
+    assert f"report written to {tmp_path / 'out.html'}" in done.stderr
+    page = (tmp_path / "out.html").read_text()
+    assert f'role="note">{standing}</p>' in page
+    assert "<h1>A &lt;shop&gt;</h1>" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("out.txt", "A report is a page: give a name that ends in .html instead of {place}."),
+        ("no/out.html", "{place} cannot be written"),
+    ],
+)
+def test_a_wrong_place_is_refused_before_any_work(sales, tmp_path, name, told):
+    done = run("mine", sales, *DATA, "--top", 3, "--report", tmp_path / name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert told.format(place=tmp_path / name).partition(" cannot")[0] in done.stderr
+
+
+def test_a_report_does_not_take_the_place_of_the_data(sales, tmp_path):
+    page = sales.rename(tmp_path / "sales.html")
+    done = run("mine", page, *DATA, "--input-format", "csv", "--top", 3, "--report", page)
+    assert done.returncode == 1
+    assert done.stderr == f"discreet: {page} is read: write the report to another file.\n"
+    assert page.read_text().startswith("customer")
+
+
+def test_a_saved_release_becomes_the_same_report_again(released, tmp_path):
+    done = run("report", released, "--title", "A shop")
+    assert (done.returncode, done.stderr) == (0, f"report written to {tmp_path / 'r.html'}\n")
+    page = (tmp_path / "r.html").read_text()
+    assert page == discreet.Release.load(released).report(title="A shop")
+    run("report", released, "-o", tmp_path / "other.html", check=True)
+    assert "<h1>What people hold together: r.json</h1>" in (tmp_path / "other.html").read_text()
+
+
+def test_what_holds_no_result_has_no_report(sales):
+    done = run("report", sales)
+    assert done.returncode == 1
+    assert "has no column 'items'" in done.stderr
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_browser_is_shown_the_page(released, tmp_path, monkeypatch, works):
+    seen: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda place: seen.append(place) or works)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    done = run("open", released)
+    (place,) = [Path(one.removeprefix("file://")) for one in seen]
+    assert place.read_text() == discreet.Release.load(released).report(title="What people hold together: r.json")
+    assert place.parent.stat().st_mode & 0o077 == 0  # an exact one is for nobody else
+    told = f"The page is {place}; nothing removes it but you or the system.\n"
+    sorry = f"discreet: No browser could be started here. Open {place} in one, on this machine or another.\n"
+    assert (done.returncode, done.stderr) == ((0, told) if works else (1, told + sorry))
+    done = run("open", place)
+    assert seen[1:] == [place.as_uri()]
+    assert done.returncode == (0 if works else 1)
+
+
+def test_what_is_not_there_is_not_opened(tmp_path):
+    done = run("open", tmp_path / "no.html")
+    assert (done.returncode, done.stderr) == (1, f"discreet: There is no file {tmp_path / 'no.html'}.\n")

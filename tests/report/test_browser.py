@@ -1,0 +1,169 @@
+"""A report in a real browser: by day, by night, on a telephone and without its script. Takes about eight seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from clients import browser
+from discreet.report.contents import contents_of
+from discreet.report.page import page
+from naive.rules import make_patterns
+from report.told import bounded, tell
+
+WIDE = [
+    "WWWWWWWWWWWWWWWW MMMMMM",
+    "@@@@@@@@@@@@@@@@@@",
+    "漢字漢字漢字漢字漢字漢字",
+    "mmmmmmmmmmmmmmmmm",
+    "Illili",
+    "Ünïted &c.",
+]
+ITEMS = [*WIDE, *(f"item number {place}" for place in range(18))]
+
+
+def many() -> dict[frozenset[str], int]:
+    """Return patterns with long names and many pairs: the hardest a graph has to place."""
+    counts = {frozenset({item}): 3_000 - 10 * place for place, item in enumerate(ITEMS)}
+    pairs = list(combinations(ITEMS, 2))
+    counts |= {frozenset(pair): 900 - place for place, pair in enumerate(pairs[:: len(pairs) // 40])}
+    return counts | {frozenset(ITEMS[:3]): 200, frozenset(ITEMS[3:6]): 150}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser.opened() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> str:
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(page(tell(patterns=bounded(many(), 5_000, 40))))
+    return file.as_uri()
+
+
+def looked_at(chromium, place, *, scheme="light", width=1100, script=True):
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script, has_touch=True
+    )
+    one = context.new_page()
+    wrong: list[str] = []
+    one.on("console", lambda message: wrong.append(message.text))
+    one.on("pageerror", lambda error: wrong.append(str(error)))
+    one.goto(place)
+    return one, wrong
+
+
+OVERLAPPING = """() => {
+  const drawn = [...document.querySelectorAll("svg")].find(svg => svg.querySelector("polygon") && svg.clientWidth);
+  const parts = [...drawn.querySelectorAll("text[data-n], circle[data-n]")];
+  const boxes = parts.map(part => part.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const touching = [];
+  parts.forEach((one, at) => parts.slice(0, at).forEach((other, before) => {
+    if (one.dataset.n !== other.dataset.n && meet(boxes[at], boxes[before]))
+      touching.push([one.textContent, other.textContent]);
+  }));
+  const all = drawn.getBoundingClientRect();
+  const inside = box => box.left >= all.left - 1 && box.right <= all.right + 1 && box.bottom <= all.bottom + 1;
+  return [parts.length, touching, parts.filter((part, at) => !inside(boxes[at])).map(part => part.textContent)];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+def test_labels_of_the_graph_never_collide_and_fit(chromium, place, width):
+    seen, wrong = looked_at(chromium, place, width=width)
+    number, touching, outside = seen.evaluate(OVERLAPPING)
+    assert number > 40
+    assert touching == []
+    assert outside == []
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    browser.kept(seen, f"report-{width}")
+    assert wrong == []
+
+
+def test_the_night_is_dark_and_pictures_with_it(chromium, place):
+    seen, wrong = looked_at(chromium, place, scheme="dark")
+    colours = seen.evaluate(
+        """() => ["body", "figure svg text", "figure rect"].map(where => {
+             const style = getComputedStyle(document.querySelector(where));
+             return [style.color, style.fill, style.backgroundColor];
+           })"""
+    )
+    assert colours[0][0] == "rgb(236, 236, 236)"
+    assert colours[0][2] == "rgb(20, 23, 26)"
+    assert colours[1][1] == "rgb(179, 185, 191)"
+    assert colours[2][1] == "rgb(74, 141, 181)"
+    browser.kept(seen, "report-dark")
+    seen.emulate_media(media="print")  # paper stays white
+    assert seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert wrong == []
+
+
+def test_tables_are_sorted_and_filtered(chromium, place):
+    seen, wrong = looked_at(chromium, place)
+    section = seen.locator("section", has=seen.locator("#all"))
+    rows = section.locator("tbody tr")
+    before = rows.locator("th").all_inner_texts()
+    button = section.get_by_role("button", name="Count")
+    button.click()
+    assert section.locator("th[aria-sort=descending]").inner_text().startswith("Count")
+    button.click()
+    assert rows.locator("th").all_inner_texts() != before
+    counts = [
+        float(value) for value in rows.locator("td:nth-child(2)").evaluate_all("all => all.map(c => c.dataset.v)")
+    ]
+    assert counts == sorted(counts)
+    button.click()
+    assert rows.locator("th").all_inner_texts() == before
+    section.get_by_role("button", name="Items").click()
+    assert rows.first.inner_text().startswith("@")
+    section.get_by_role("searchbox").fill("NUMBER 17")
+    shown = section.locator("tbody tr:not([hidden]) th").all_inner_texts()
+    assert shown
+    assert all("number 17" in text for text in shown)
+    assert section.get_by_role("status").inner_text().strip() == f"{len(shown)} of {len(before)} rows"
+    section.get_by_role("searchbox").fill("")
+    assert section.get_by_role("status").inner_text() == ""
+    assert wrong == []
+
+
+def test_the_pointer_is_told_what_it_is_on(chromium, place):
+    seen, wrong = looked_at(chromium, place)
+    circle = seen.locator("circle[data-n='0']").first
+    circle.scroll_into_view_if_needed()
+    seen.wait_for_timeout(200)  # what scrolls away takes its words along
+    circle.hover()
+    tip = seen.locator(".tip")
+    assert tip.is_visible()
+    assert "(" in tip.inner_text()
+    assert seen.locator("svg.dim .lit").count() > 2
+    assert seen.locator("svg title").count() == 0  # the browser's own would come on top
+    seen.locator("h1").hover()
+    assert not tip.is_visible()
+    assert wrong == []
+
+
+def test_without_its_script_nothing_is_missing(chromium, place):
+    seen, _ = looked_at(chromium, place, script=False)
+    assert seen.locator("button, input").count() == 0
+    section = seen.locator("section", has=seen.locator("#all"))
+    assert section.locator("tbody tr").count() == len(many())
+    assert section.locator("thead").inner_text().split() == ["Items", "Count", "from", "to", "Support", "from", "to"]
+    assert seen.locator("svg title").count() > 30
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
+    patterns = make_patterns(many(), 5_000)
+    for name, result in (("exact", patterns), ("rules", patterns.rules(0, consequents="one"))):
+        (tmp_path / f"{name}.html").write_text(page(contents_of(result)))
+        seen, wrong = looked_at(chromium, (tmp_path / f"{name}.html").as_uri(), width=width)
+        assert seen.locator(".standing").inner_text() == "EXACT: not private"
+        assert seen.evaluate("document.documentElement.scrollWidth") <= width
+        browser.kept(seen, f"report-{name}-{width}")
+        assert wrong == []

@@ -1,0 +1,52 @@
+"""The page above the reports of several segments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet.report.overview import SegmentPage, overview
+from naive.rules import make_patterns
+from report.test_page import Seen
+from report.told import COUNTS, PROMISE, bounded
+
+ABOUT = {
+    "guarantee": PROMISE.to_dict(),
+    "mechanism": "auto",
+    "chosen": "clipped",
+    "asked": {"top": 5, "segment": "north"},
+}
+
+
+def pages():
+    other = {frozenset({"tea"}): 30, frozenset({"<gin>"}): 20}
+    return [
+        SegmentPage("north & <b>", "r-north.html", replace(bounded(COUNTS, 100), about=ABOUT, people_within=(95, 105))),
+        SegmentPage("south", "r-south.html", replace(bounded(other, 50, 3), about=ABOUT)),
+    ]
+
+
+def test_segments_stand_side_by_side_and_lead_to_their_reports():
+    text = overview(pages(), "A shop")
+    seen = Seen(text)
+    assert [links["href"] for tag, links in seen.tags if tag == "a" and not links["href"].startswith("#")] == [
+        "r-north.html",
+        "r-south.html",
+    ]
+    assert "2 segments, one release each." in seen.text
+    assert "north & <b> 100 5 ± 10 south 50 2 ± 3" in seen.text
+    assert "tea 80.0 % 60.0 %" in seen.text
+    assert "<gin> – 40.0 %" in seen.text
+    assert "Patterns the 5 most frequent" in seen.text
+    assert "clipped" not in seen.text  # it was chosen for one of them
+    assert "mechanism auto." in seen.text
+    assert len(seen.ids) == len(set(seen.ids))
+
+
+def test_without_counts_segments_are_listed_alone():
+    names = [
+        SegmentPage(name, f"{name}.html", replace(make_patterns({frozenset("a"): 0}, 9, counted=False), about=ABOUT))
+        for name in ("one", "two")
+    ]
+    seen = Seen(overview(names, "A shop"))
+    assert "segments" in seen.ids
+    assert not {"compared", "drawn"} & set(seen.ids)

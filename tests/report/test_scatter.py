@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from math import dist
+from xml.etree import ElementTree
+
+import pytest
+
+import discreet
+from discreet.report.graph import NARROW, WIDE
+from discreet.report.scatter import scatter
+
+PEOPLE = [{f"i{place}" for place in range(8) if number % (place + 2) == 0} | {"tea"} for number in range(500)]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("wide", [WIDE, NARROW])
+def test_every_rule_is_a_point_and_no_number_lies_on_another(wide):
+    rules = discreet.mine(PEOPLE, min_count=20).rules(0)
+    drawn = scatter(rules, wide)
+    tree = ElementTree.fromstring(drawn.inline("scatter"))
+    points = tree.findall(f"{SVG}g[{SVG}title]")
+    assert len(points) == min(400, len(rules))
+    numbered = [point for point in points if point.find(f"{SVG}text") is not None]
+    assert 1 < len(numbered) <= 8
+    middles = [[float(point.find(f"{SVG}circle").get(side)) for side in ("cx", "cy")] for point in numbered]
+    assert min(dist(*both) for both in combinations(middles, 2)) >= 20
+    assert all(0 <= x <= wide for x, _ in middles)
+    listed = [node.text for node in tree.findall(f"{SVG}text")]
+    assert [re.match(r"\d+", text)[0] for text in listed] == [str(place + 1) for place in range(len(numbered))]
+
+
+def test_intervals_are_lines_and_what_is_not_known_stays_inside():
+    release = discreet.release(PEOPLE, top=12, epsilon=1, items="public")
+    rules = release.rules(0)
+    drawn = scatter(rules)
+    assert drawn.inside.count('opacity="0.45"') == len(rules)
+    assert "nan" not in drawn.inside
+    assert scatter(rules[:0]).inside
