@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_devices
 from .jit import helper, kernel
 from .mining import I32, I64, U64
 
@@ -301,7 +302,7 @@ def report_rows(
         signs[row] = sign if word(state) < np.uint64(keep) else 1 - sign
 
 
-@kernel
+@kernel(plain=plain_devices.report_subsets, work=lambda *given: 30.0 * given[-1].size)
 def report_subsets(
     offsets: I64,
     held: I32,
@@ -493,7 +494,7 @@ def report_either(
             out[row] = _sign(state, values[row], slope)
 
 
-@kernel
+@kernel(plain=plain_devices.tickets)
 def tickets(seed: np.uint64, out: U32) -> None:
     """Draw the one number of each person."""
     state = np.zeros(3, np.uint64)

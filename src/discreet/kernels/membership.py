@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting
 from .jit import helper, kernel
 from .mining import I32, I64
+from .plain_counting import rows_of_people
 
 
-@kernel
+@kernel(plain=plain_counting.count_held, work=rows_of_people)
 def count_held(
     offsets: I64,
     codes: I32,
@@ -39,7 +41,7 @@ def count_held(
             marks[codes[at]] = 0
 
 
-@kernel
+@kernel(plain=plain_counting.list_held, work=rows_of_people)
 def list_held(
     offsets: I64,
     codes: I32,
@@ -76,7 +78,7 @@ def _all_marked(others: I64, low: int, high: int, marks: NDArray[np.uint8]) -> b
     return True
 
 
-@kernel
+@kernel(plain=plain_counting.count_below, work=rows_of_people)
 def count_below(offsets: I64, codes: I32, people: I64, bound: int, sizes: I64) -> None:
     """Write how many of the items of some people, which ascend, are below a number."""
     for row in range(len(people)):
@@ -84,7 +86,7 @@ def count_below(offsets: I64, codes: I32, people: I64, bound: int, sizes: I64) -
         sizes[row] = np.searchsorted(codes[low:high], bound)
 
 
-@kernel
+@kernel(plain=plain_counting.gather_rows, work=rows_of_people)
 def gather_rows(offsets: I64, codes: I32, people: I64, starts: I64, held: I32) -> None:
     """Write the rows of some people end to end, each cut to its place."""
     for row in range(len(people)):

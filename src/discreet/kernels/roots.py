@@ -14,6 +14,19 @@ from .jit import helper, kernel
 F64 = NDArray[np.float64]
 
 
+def _in_turn(terms: F64) -> float:
+    return float(terms.cumsum()[-1]) if len(terms) else 0.0
+
+
+@helper(plain=_in_turn)
+def added(terms: F64) -> float:
+    """Add numbers up one after the other, compiled or not: numpy's sum is rounded in an order of its own."""
+    total = 0.0
+    for at in range(len(terms)):
+        total += terms[at]
+    return total
+
+
 @kernel
 def grow_root(spread: F64, factor: float, before: int, root: F64) -> None:
     """Write the rest of the upper triangular root of 1 + factor * spread, whose first `before` columns are known.
@@ -24,7 +37,7 @@ def grow_root(spread: F64, factor: float, before: int, root: F64) -> None:
         along = factor * spread[row, :row]
         _forward(root, along)
         root[:row, row] = along
-        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - (along * along).sum()))
+        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - added(along * along)))
 
 
 @kernel
@@ -37,7 +50,7 @@ def along_root(root: F64, vector: F64) -> None:
 def back_from_root(root: F64, vector: F64) -> None:
     """Replace a vector by x with root x = vector."""
     for at in range(len(vector) - 1, -1, -1):
-        vector[at] = (vector[at] - (root[at, at + 1 :] * vector[at + 1 :]).sum()) / root[at, at]
+        vector[at] = (vector[at] - added(root[at, at + 1 :] * vector[at + 1 :])) / root[at, at]
 
 
 @helper
