@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from . import plain_devices
 from .jit import helper, kernel
 from .mining import I32, I64, U64
+from .parts import sort
 
 U32: TypeAlias = NDArray[np.uint32]
 
@@ -358,7 +359,7 @@ def report_subsets(
                 break
         for at in range(owned):
             mine[own[at]] = 0
-        out[row, :] = np.sort(out[row, :])
+        sort(out[row], 0, many)
 
 
 @kernel
@@ -393,7 +394,7 @@ def spun(
     starts = np.empty(many, np.int64)
     for at in range(many):
         starts[at] = np.int64((np.uint64(hashed(own[at], first, second)) * np.uint64(circle)) >> _S32)
-    starts = np.sort(starts)
+    sort(starts, 0, many)
     wrapped = max(starts[many - 1] + arc - circle, 0) if many else 0
     inside = wrapped
     end = wrapped

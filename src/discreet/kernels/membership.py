@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from . import plain_counting
 from .jit import helper, kernel
 from .mining import I32, I64
+from .parts import place_of, sort
 from .plain_counting import rows_of_people
 
 
@@ -67,7 +68,7 @@ def list_held(
                     place += 1
         for at in range(low, high):
             marks[codes[at]] = 0
-        held[starts[row] : place] = np.sort(held[starts[row] : place])
+        sort(held, starts[row], place)
 
 
 @helper
@@ -83,7 +84,7 @@ def count_below(offsets: I64, codes: I32, people: I64, bound: int, sizes: I64) -
     """Write how many of the items of some people, which ascend, are below a number."""
     for row in range(len(people)):
         low, high = offsets[people[row]], offsets[people[row] + 1]
-        sizes[row] = np.searchsorted(codes[low:high], bound)
+        sizes[row] = place_of(codes, low, high, bound) - low
 
 
 @kernel(plain=plain_counting.gather_rows, work=rows_of_people)
@@ -142,7 +143,7 @@ def find_prefixes(
         node = 0
         for step in range(length):
             key = node * width + first[step]
-            where = np.searchsorted(keys, key)
+            where = place_of(keys, 0, len(keys), key)
             if where == len(keys) or keys[where] != key:
                 node = -1
                 break

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from .bits import popcount
 from .jit import helper, kernel
+from .parts import sort
 from .plain_mining import mine_dense as mine_dense_plain
 from .plain_mining import mine_sparse as mine_sparse_plain
 
@@ -427,7 +428,7 @@ def mine_sparse(
                     counts[flat[q]] += 1
                     q -= 1
         if root >= 4096:
-            hits[:met].sort()
+            sort(hits, _NONE, np.int64(met))
         extensions = np.int64(0)
         proper = 0
         for candidate in range(root if root < 4096 else met):

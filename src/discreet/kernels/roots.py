@@ -10,21 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import helper, kernel
+from .parts import added
 
 F64 = NDArray[np.float64]
-
-
-def _in_turn(terms: F64) -> float:
-    return float(terms.cumsum()[-1]) if len(terms) else 0.0
-
-
-@helper(plain=_in_turn)
-def added(terms: F64) -> float:
-    """Add numbers up one after the other, compiled or not: numpy's sum is rounded in an order of its own."""
-    total = 0.0
-    for at in range(len(terms)):
-        total += terms[at]
-    return total
 
 
 @kernel
@@ -36,7 +24,8 @@ def grow_root(spread: F64, factor: float, before: int, root: F64) -> None:
     for row in range(before, len(spread)):
         along = factor * spread[row, :row]
         _forward(root, along)
-        root[:row, row] = along
+        for at in range(row):
+            root[at, row] = along[at]
         root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - added(along * along)))
 
 

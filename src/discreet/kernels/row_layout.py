@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import kernel
+from .parts import sort
 from .plain_rows import codes_of_some
 from .plain_rows import fill_bitmaps as fill_bitmaps_plain
 
@@ -38,7 +39,7 @@ def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat
             continue
         flat[end] = -1
         if stop - start > 48:
-            flat[start:stop].sort()
+            sort(flat, start, stop)
         else:
             for j in range(start + 1, stop):
                 r = flat[j]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import plain_rows
 from .jit import helper, kernel
+from .parts import sort
 
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.int32]
@@ -204,7 +205,7 @@ def sort_rows(offsets: Offsets, codes: Codes, first: int, last: int, sizes: Code
                     ordered = False
                     break
             if not ordered:
-                codes[start:end].sort()
+                sort(codes, start, end)
         else:
             for place in range(start + 1, end):
                 code = codes[place]

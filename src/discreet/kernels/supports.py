@@ -95,7 +95,8 @@ def count_together(named: NDArray[np.bool_], counts: I64) -> None:
             for row in range(first, min(first + 64, many)):
                 for at in range(size):
                     words[at] |= np.uint64(named[row, at]) << np.uint64(row - first)
-            bits[:, used] = words
+            for at in range(size):
+                bits[at, used] = words[at]
             used += 1
         for one in range(size):
             for other in range(one + 1):

@@ -25,10 +25,11 @@ import numpy as np
 
 from . import background, compiler
 
-# Seconds, on a machine of 2025: to load the compiler, to load a form that is kept, to compile a byte of Python's code.
+# Seconds: to load the compiler, to load a form that is kept, and to compile one, with so much more per byte of Python's
+# code. Rough, as machines differ: what is near to the price either way is about as quick either way.
 LOADING = 0.35
 FETCHING = 0.02
-COMPILING = 0.0006
+COMPILING, PER_BYTE = 0.3, 0.0002
 # Seconds per element of the arguments, until a kernel has been timed: loops of Python, and of numpy.
 _LOOPS = 4e-7
 _ARRAYS = 3e-8
@@ -135,7 +136,7 @@ class Kernel:
             self._looked = types, monotonic() + _SECONDS, kept
         loading = 0.0 if compiler.loaded() else LOADING
         if not kept:
-            return loading + COMPILING * compiler.length(self.function)
+            return loading + COMPILING + PER_BYTE * compiler.length(self.function)
         # Loading the compiler is paid for by all kernels together.
         return max(loading - Kernel.taken + self._taken, FETCHING)
 
