@@ -14,6 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Kernels are compiled on their first call, or plain where the run says so (see the Makefile): what is small would never
+# be compiled otherwise. Nothing is compiled behind the back of tests.
+os.environ.setdefault("DISCREET_JIT", "1")
+os.environ.setdefault("DISCREET_PREPARE", "0")
+
 # The same examples each time, whatever else the machine does; a test that wants more of them, or fewer, says so.
 settings.register_profile("discreet", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("discreet")

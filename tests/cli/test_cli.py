@@ -365,19 +365,20 @@ def test_demo_and_what_it_keeps(tmp_path, monkeypatch):
 
 
 def test_warmup_compiles_all_that_commands_use(tmp_path):
-    # In one process: what warming up left uncompiled, and what commands compile after it. The cache that is shared
-    # with everything else does no harm, as a kernel knows the types it was called with, compiled anew or not.
+    # In one process: what warming up left uncompiled, and what commands would compile after it. The cache that is
+    # shared with everything else does no harm, as a kernel knows the types it was called with, kept already or not.
     (tmp_path / "b.dat").write_text("1 2\n1 2 3\n")
     code = (
         "import sys\n"
         "from discreet.cli import main\n"
-        "from discreet.kernels.jit import _registry\n"
+        "from discreet.kernels.tiers import Kernel, recording\n"
         "def run(*words):\n"
         "    sys.argv = ['discreet', *words]\n"
         "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, words\n"
         "run('warmup')\n"
-        "print([kernel.__name__ for kernel in _registry if not kernel.signatures])\n"
-        "before = {kernel: list(kernel.signatures) for kernel in _registry}\n"
+        "print([kernel.__name__ for kernel in Kernel.registry if not kernel.signatures])\n"
+        "before = {kernel: list(kernel.signatures) for kernel in Kernel.registry}\n"
+        "recording.on = True\n"
         "run('mine', 'b.dat', '--min-count', '1', '-o', 'm.json')\n"
         "run('rules', 'm.json', '-o', 'r.json')\n"
         "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '-o', 'p.json')\n"
@@ -387,7 +388,7 @@ def test_warmup_compiles_all_that_commands_use(tmp_path):
         "run('mine', 'b.dat', '--min-count', '1', '--kind', 'closed', '-o', 'm.json')\n"
         "run('release', 'b.dat', '--top', '2', '--epsilon', '1', '--items', 'public', '--mechanism', 'bases',"
         " '-o', 'p.json')\n"
-        "print([kernel.__name__ for kernel in _registry if before.get(kernel) != list(kernel.signatures)])\n"
+        "print([kernel.__name__ for kernel in Kernel.registry if before.get(kernel) != list(kernel.signatures)])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     told, unused, late = done.stdout.splitlines()

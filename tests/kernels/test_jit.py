@@ -48,8 +48,9 @@ def outer(x):
     return inner(x) * 2
 
 inner(1)  # while this module is imported, which keeps it from other threads
-compile = type(outer).compile
-type(outer).compile = lambda *given: print(threading.current_thread().name) or compile(*given)
+dispatcher = type(outer.compiled())
+compile = dispatcher.compile
+dispatcher.compile = lambda *given: print(threading.current_thread().name) or compile(*given)
 
 def go():
     print(outer(1), outer(2), outer(1.5))
@@ -134,6 +135,35 @@ def test_a_folder_of_another_user_is_not_ours(tmp_path):
     assert open_to(tmp_path) == tmp_path
     (tmp_path / "cache").mkdir()
     assert open_to(tmp_path / "cache") == tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the folder has to be root's")
+def test_a_shared_folder_of_root_serves_users_who_are_nobody(tmp_path):
+    place = tmp_path / "shared"
+    place.mkdir()
+    assert small(tmp_path, NUMBA_CACHE_DIR=str(place)).returncode == 0
+    kept = {path: path.stat().st_mtime_ns for path in place.iterdir()}
+    assert kept
+    for path in place.iterdir():
+        path.chmod(0o644)
+    code = (
+        "import os, sys; os.getuid = os.geteuid = lambda: 54321; del os.environ['HOME']; "
+        "from discreet.kernels import compiler; compiler.tell_of_compiling(lambda name: print('compiled', name)); "
+        f"sys.path.insert(0, {str(tmp_path)!r}); import small; small.go()"
+    )
+    quiet = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "", "DISCREET_KERNELS": str(place)}
+    done = run(code, DISCREET_JIT="1", **quiet)
+    assert "compiled" not in done.stdout, done.stdout
+    assert (done.returncode, done.stdout.splitlines()[-2:]) == (0, ["4 6 5.0", "refused"]), done.stderr
+    assert {path: path.stat().st_mtime_ns for path in place.iterdir()} == kept
+    place.chmod(0o777)
+    done = run(code, DISCREET_JIT="1", **quiet)
+    assert (done.returncode, done.stdout.splitlines()[-2:]) == (0, ["4 6 5.0", "refused"])
+    assert "compiled outer" in done.stdout
+    assert done.stderr == (
+        f"Compiled code in {place} is not used: {place} can be changed by others than root and you, and what is kept "
+        f"there is run. Remove it, and fill it anew as root: discreet warmup --shared {place}\n"
+    )
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])

@@ -13,9 +13,10 @@ import strategies
 from csr import csr
 from discreet.exact import search
 from discreet.exact.rows import RowLayout
-from discreet.kernels import assemble, counting, mining, row_layout
+from discreet.kernels import assemble, counting, row_layout
 from discreet.kernels.bits import popcount
 from discreet.kernels.jit import kernel
+from discreet.kernels.mining import choices, intersect
 from naive import mining as naive
 
 rows_of = strategies.rows(10, 12, longest=8)
@@ -65,7 +66,7 @@ def count_bits(words):
 
 @kernel
 def choose(free, least, most, enough):
-    return mining.choices(free, least, most, enough)
+    return choices(free, least, most, enough)
 
 
 @given(st.integers(0, 40), st.integers(-3, 42), st.integers(-3, 45), st.integers(1, 10**6))
@@ -95,7 +96,7 @@ def test_the_count_of_a_rank(dense, rows, rank, least, more, work):
 
 @kernel
 def meet(one, other, both):
-    return mining.intersect(one, other, both)
+    return intersect(one, other, both)
 
 
 words_of = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ..errors import OPTIONS, DiscreetError, LimitError, MisuseError
+from ..kernels import background
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
@@ -30,6 +32,7 @@ from .run import exited
 from .serve import app as serving
 from .simulate import app as simulation
 from .study import app as study
+from .terminal import say_when_compiling
 
 if TYPE_CHECKING:
     from ..baskets.core import AnyBaskets
@@ -52,6 +55,7 @@ class _Commands(TyperGroup):
         self.params.extend(added)
 
     def invoke(self, ctx: Any) -> Any:
+        background.from_a_command(ctx.invoked_subcommand != "serve")
         try:
             return super().invoke(ctx)
         except MemoryError:
@@ -151,6 +155,7 @@ def mine(
     """
     from ..exact.mine import mine as find
 
+    say_when_compiling()
     spans = lengths_of(lengths)
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
@@ -209,6 +214,7 @@ def rules(
     from ..exact.mine import rules as find
     from ..exact.mine import threshold_of_rules
 
+    say_when_compiling()
     spans = lengths_of(lengths)
     reporting.check(reading, writing)
     if file := reading.result():
@@ -261,18 +267,32 @@ def demo(
     """Show the whole idea on made-up baskets: read a table, find patterns and rules, publish some privately."""
     from .demo import demo as show
 
+    say_when_compiling()
     show(people, seed, keep)
 
 
-@app.command()
-def warmup() -> None:
-    """Compile everything now, so that the first real run does not wait for it.
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet warmup\n\n"
+    "discreet warmup --shared /opt/discreet/kernels    (as root, for DISCREET_KERNELS=/opt/discreet/kernels)"
+)
+def warmup(
+    shared: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="Keep compiled code there, for all users whose DISCREET_KERNELS names it.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compile everything now, so that large data need not wait for it.
 
-    For services and container images: compiled code is kept in the user's cache directory.
+    For services and container images: compiled code is kept in the user's cache directory, or in one that is shared.
     """
     from .warmup import warmup as compile_all
 
-    compile_all()
+    compile_all(shared)
 
 
 def _patterns(file: str) -> Patterns:

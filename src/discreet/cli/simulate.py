@@ -14,7 +14,7 @@ from .groups import OrderedReading, Reporting, Writing, grouped
 from .numbers import whole
 from .progress import ProgressBar
 from .release import settings_of
-from .terminal import say
+from .terminal import say, say_when_compiling
 
 if TYPE_CHECKING:
     from ..local.study.outcome import Outcome, Round
@@ -140,6 +140,7 @@ def simulate(
     from ..local.study.simulate import simulate as run
     from ..registry import protocol as protocol_of
 
+    say_when_compiling()
     if top is None:
         raise MisuseError("Say how many patterns are wanted: --top 64.")
     if epsilon is None:

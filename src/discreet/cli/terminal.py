@@ -36,6 +36,20 @@ def at_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and not kept and not quiet()
 
 
+def say_when_compiling() -> None:
+    """Have it said once, on a terminal, that something is compiled. Not for releases: it depends on the data's size."""
+    from ..kernels.compiler import tell_of_compiling
+
+    told: list[str] = []
+
+    def listen(name: str) -> None:
+        if not told and at_terminal():
+            say("discreet: compiling what so much data need; the next run has it.", err=True)
+        told.append(name)
+
+    tell_of_compiling(listen)
+
+
 def console(*, stderr: bool = False, highlight: bool = False) -> Console:
     """Return a console for tables."""
     from rich.console import Console

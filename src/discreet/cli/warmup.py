@@ -1,16 +1,26 @@
-"""Compile every kernel that a command may need, by doing a little of everything."""
+"""Compile every kernel that a command may need.
+
+Which ones, and for which types of arguments, is found by doing a little of everything with kernels as plain Python.
+Then they are compiled by as many processes as there are cores, the longest first.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ..errors import MisuseError
+from .progress import ProgressBar
 from .terminal import say
 
 
-def warmup() -> None:
-    """Run small jobs through all compiled code and say how long it took."""
+def warmup(shared: Path | None = None) -> None:
+    """Run small jobs through all compiled code, compile what they used, and say how long it took."""
     from ..kernels.cache import cache_directory
     from ..kernels.jit import enabled
     from ..temporary import passing_folder
@@ -19,15 +29,70 @@ def warmup() -> None:
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
         return
     begun = perf_counter()
-    with passing_folder("warmup-") as folder:
-        _exercise(folder)
+    if shared is not None:
+        _open(shared)
     place = cache_directory()
-    kept = (
-        f"kept in {place}"
-        if place
-        else "but there is no cache directory that you alone can write, so each process compiles anew"
+    if shared is not None and place is None:
+        raise MisuseError(f"{shared} cannot be written, or others can change it; name a folder that is yours alone.")
+    with ProgressBar("compiling") as bar:
+        with passing_folder("warmup-") as folder:
+            wanted = _used(folder)
+        if place is not None:
+            _compile(wanted, bar)
+    if place is None:
+        say("There is no cache directory that you alone can write, so nothing was compiled: it could not be kept.")
+        return
+    if shared is not None:
+        for path in shared.iterdir():
+            path.chmod(0o644)
+    say(
+        f"Compiled in {perf_counter() - begun:.1f} s, kept in {place}."
+        + ("" if shared is None else f" Set DISCREET_KERNELS={place} where it is to be used.")
     )
-    say(f"Compiled in {perf_counter() - begun:.1f} s, {kept}.")
+
+
+def _open(shared: Path) -> None:
+    """Make a folder that all can read, and let it be the cache of this process and of those it starts."""
+    shared = shared.absolute()
+    for folder in reversed([one for one in (shared, *shared.parents) if not one.exists()]):
+        folder.mkdir()
+        folder.chmod(0o755)  # whatever the umask
+    os.environ["NUMBA_CACHE_DIR"] = str(shared)
+
+
+def _used(folder: Path) -> list[tuple[str, str, str]]:
+    """Return the kernels that commands use and that are not kept yet, with the types of their arguments."""
+    from ..kernels.compiler import is_kept, length
+    from ..kernels.tiers import Kernel, recording
+
+    with recording:
+        _exercise(folder)
+    found = [(kernel.function, types) for kernel in Kernel.registry for types in kernel.signatures]
+    missing = [(function, types) for function, types in found if not is_kept(function, types)]
+    missing.sort(key=lambda one: -length(one[0]))
+    return [(function.__module__, function.__qualname__, types) for function, types in missing]
+
+
+def _compile(wanted: list[tuple[str, str, str]], bar: ProgressBar) -> None:
+    """Compile kernels side by side: processes, as the compiler does one thing at a time."""
+    from ..kernels.background import compile_one
+    from ..kernels.jit import threads
+
+    if not wanted:
+        return
+    pool = ProcessPoolExecutor(min(threads(), len(wanted)), mp_context=get_context("spawn"), initializer=_deaf)
+    try:
+        done = [pool.submit(compile_one, *one) for one in wanted]
+        for count, future in enumerate(as_completed(done), 1):
+            future.result()
+            bar(count / len(done))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _deaf() -> None:
+    """Leave it to the command to hear an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _exercise(folder: Path) -> None:

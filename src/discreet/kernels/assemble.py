@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import kernel
+from .parts import sort
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -122,7 +123,7 @@ def write_joined(records: I32, deepest: int, largest: int, ranks: I32) -> None:
             for j in range(many[d]):
                 ranks[at] = joined[d * (largest + 1) + j]
                 at += 1
-        ranks[begin:at].sort()
+        sort(ranks, begin, at)
 
 
 @kernel
@@ -264,7 +265,7 @@ def sort_falling(offsets: I64, ranks: I32) -> None:
     """Sort each row in place, largest first."""
     for i in range(offsets.shape[0] - 1):
         row = ranks[offsets[i] : offsets[i + 1]]
-        row.sort()
+        sort(ranks, offsets[i], offsets[i + 1])
         half = row.shape[0] // 2
         for j in range(half):
             row[j], row[row.shape[0] - 1 - j] = row[row.shape[0] - 1 - j], row[j]
@@ -274,4 +275,4 @@ def sort_falling(offsets: I64, ranks: I32) -> None:
 def sort_rising(offsets: I64, codes: I32) -> None:
     """Sort each row in place, smallest first."""
     for i in range(offsets.shape[0] - 1):
-        codes[offsets[i] : offsets[i + 1]].sort()
+        sort(codes, offsets[i], offsets[i + 1])

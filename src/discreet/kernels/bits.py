@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import enabled
+from .compiler import stand_in
 
-if enabled():
+
+def popcount(word: Any) -> int:
+    """Return the number of bits set in a uint64."""
+    return int(word).bit_count()
+
+
+def _instruction() -> Any:
     from numba import types
     from numba.extending import intrinsic
 
     @intrinsic
-    def popcount(typing_context: Any, word: Any) -> Any:
-        """Return the number of bits set in a uint64."""
-
+    def counted(typing_context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
 
         return types.uint64(types.uint64), generate
 
-else:
+    return counted
 
-    def popcount(word: Any) -> int:
-        """Return the number of bits set in a word."""
-        return int(word).bit_count()
+
+stand_in(popcount, "ctpop", _instruction)

@@ -16,12 +16,44 @@ _UNMAPPED = 65534  # whom a container shows for the root of the system around it
 def cache_directory() -> str | None:
     """Return a directory that can be written by this user alone, or None.
 
-    numba would put the cache beside the source file and raise where that is read-only, so the place is chosen here:
-    ``NUMBA_CACHE_DIR`` if set, else the user's cache directory.
+    ``NUMBA_CACHE_DIR`` if set, else the user's cache directory; none where a user has neither a home nor a name, as one
+    that a container was told by its number.
     """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return _usable(Path(given) if given else Path(home) / "discreet" / "kernels")
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        return _usable(Path(given))
+    home = os.environ.get("XDG_CACHE_HOME") or _home()
+    return _usable(Path(home) / "discreet" / "kernels") if home else None
+
+
+def _home() -> str | None:
+    try:
+        return str(Path("~/.cache").expanduser())
+    except RuntimeError:  # nobody knows where it is
+        return None
+
+
+def shared_directory() -> str | None:
+    """Return the directory of ``DISCREET_KERNELS``, from which compiled code is run but never written to, or None.
+
+    It was filled by ``discreet warmup --shared``, perhaps by another user: only root or this user may be able to write
+    there, as what is kept there is run.
+    """
+    given = os.environ.get("DISCREET_KERNELS")
+    return _readable(Path(given)) if given else None
+
+
+@lru_cache(maxsize=4)
+def _readable(place: Path) -> str | None:
+    try:
+        if (who := open_to(place, shared=True)) is None:
+            return str(place)
+    except OSError:
+        return None  # it is not there, or nobody may look into it
+    log.warning(
+        "Compiled code in %s is not used: %s can be changed by others than root and you, and what is kept there is "
+        "run. Remove it, and fill it anew as root: discreet warmup --shared %s", place, who, place,
+    )  # fmt: skip
+    return None
 
 
 @lru_cache(maxsize=4)
@@ -42,8 +74,11 @@ def _usable(place: Path) -> str | None:
     return str(place)
 
 
-def open_to(place: Path) -> Path | None:
-    """Return what others could change of a folder and its contents, or of the way to it; None if there is nothing."""
+def open_to(place: Path, *, shared: bool = False) -> Path | None:
+    """Return what others could change of a folder and its contents, or of the way to it; None if there is nothing.
+
+    What is `shared` may belong to root, who can do everything anyway.
+    """
     if not hasattr(os, "geteuid"):
         return None  # Windows, where a mode says nothing
     place = place.resolve()
@@ -54,6 +89,7 @@ def open_to(place: Path) -> Path | None:
             _others_write(found) and not found.st_mode & stat.S_ISVTX
         ):
             return folder
+    owners = (0, os.geteuid(), _UNMAPPED) if shared else (os.geteuid(),)
     mode = place.stat().st_mode
     inside: list[Path] = []
     if mode & 0o077:  # else nobody else gets in
@@ -63,7 +99,7 @@ def open_to(place: Path) -> Path | None:
             found = path.lstat()
         except FileNotFoundError:
             continue  # another process replaces what it keeps
-        if found.st_uid != os.geteuid() or (_others_write(found) and not stat.S_ISLNK(found.st_mode)):
+        if found.st_uid not in owners or (_others_write(found) and not stat.S_ISLNK(found.st_mode)):
             return path
     return None
 

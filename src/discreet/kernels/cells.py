@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting
 from .jit import in_threads, kernel, threads
 from .pieces import pieces
 
@@ -61,7 +62,11 @@ def tally_cells(
             at[basis] = cell_offsets[basis]
 
 
-@kernel
+def _rows_by_width(bitmaps: U64, first: int, last: int, places: I32, *_: object) -> float:
+    return 64.0 * (last - first) * len(places)
+
+
+@kernel(plain=plain_counting.tally_columns, work=_rows_by_width)
 def tally_columns(bitmaps: U64, first: int, last: int, places: I32, spread: U64, cells: I64) -> None:
     """Add the rows of the words from `first` to before `last` to the cells of one basis, but those of mask 0.
 

@@ -11,10 +11,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting
 from .jit import kernel
 from .mining import I32, I64
+from .plain_rows import codes_between
 
 Marks = NDArray[np.uint8]
+
+
+def _codes_of_people(owners: I64, offsets: I64, codes: I32, first: int, last: int, *_: object) -> float:
+    """Return how many codes the rows of some people have."""
+    return codes_between(offsets, codes, int(owners[first]), int(owners[last]))
 
 
 @kernel
@@ -50,7 +57,7 @@ def plant(offsets: I64, codes: I32, order: I64, heads: I64, items: I32, ends: I3
     heads[rooted:] = many
 
 
-@kernel
+@kernel(plain=plain_counting.count_members, work=codes_between)
 def count_members(
     offsets: I64, codes: I32, first: int, last: int, heads: I64, items: I32, ends: I32, members: I32, held: I32
 ) -> None:
@@ -75,7 +82,7 @@ def count_members(
         held[row] = many
 
 
-@kernel
+@kernel(plain=plain_counting.add_weights, work=codes_between)
 def add_weights(
     offsets: I64,
     codes: I32,
@@ -111,7 +118,7 @@ def add_weights(
             marks[codes[at]] = 0
 
 
-@kernel
+@kernel(plain=plain_counting.load_people, work=_codes_of_people)
 def load_people(
     owners: I64,
     offsets: I64,

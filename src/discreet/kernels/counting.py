@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting, plain_rows
 from .bits import popcount
 from .jit import kernel
 from .mining import I32, I64, U64, Ranks, intersect
@@ -14,7 +15,7 @@ _ONE = np.uint64(1)
 _BLOCK = 512
 
 
-@kernel
+@kernel(plain=plain_rows.count_codes, work=lambda codes, _: len(codes))
 def count_codes(codes: I32, tally: I64) -> None:
     """Add up how often each code occurs; numpy's bincount would make a copy of eight bytes a code first."""
     for j in range(codes.shape[0]):
@@ -80,7 +81,11 @@ def count_sets(
             local[members[m]] = -1
 
 
-@kernel
+def _words(bitmaps: U64, offsets: I64, places: I32, first: int, last: int, *_: object) -> float:
+    return float((offsets[last] - offsets[first]) * bitmaps.shape[1])
+
+
+@kernel(plain=plain_counting.count_columns, work=_words)
 def count_columns(bitmaps: U64, offsets: I64, places: I32, first: int, last: int, counts: I64) -> None:
     """Count the itemsets from `first` to before `last`, of two items or more, by bitmaps over all rows.
 

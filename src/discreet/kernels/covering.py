@@ -46,7 +46,8 @@ def merge_changes(
     """
     sizes = np.zeros(masks.shape[0], np.int64)
     for basis in range(masks.shape[0]):
-        sizes[basis] = masks[basis].sum()
+        for item in range(masks.shape[1]):
+            sizes[basis] += masks[basis, item]
     union = np.empty(largest, np.int64)
     terms = np.empty(largest)
     for m in range(one.shape[0]):

@@ -12,8 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_devices
 from .jit import helper, kernel
 from .mining import I32, I64, U64
+from .parts import sort
 
 U32: TypeAlias = NDArray[np.uint32]
 
@@ -301,7 +303,7 @@ def report_rows(
         signs[row] = sign if word(state) < np.uint64(keep) else 1 - sign
 
 
-@kernel
+@kernel(plain=plain_devices.report_subsets, work=lambda *given: 30.0 * given[-1].size)
 def report_subsets(
     offsets: I64,
     held: I32,
@@ -357,7 +359,7 @@ def report_subsets(
                 break
         for at in range(owned):
             mine[own[at]] = 0
-        out[row, :] = np.sort(out[row, :])
+        sort(out[row], 0, many)
 
 
 @kernel
@@ -392,7 +394,7 @@ def spun(
     starts = np.empty(many, np.int64)
     for at in range(many):
         starts[at] = np.int64((np.uint64(hashed(own[at], first, second)) * np.uint64(circle)) >> _S32)
-    starts = np.sort(starts)
+    sort(starts, 0, many)
     wrapped = max(starts[many - 1] + arc - circle, 0) if many else 0
     inside = wrapped
     end = wrapped
@@ -493,7 +495,7 @@ def report_either(
             out[row] = _sign(state, values[row], slope)
 
 
-@kernel
+@kernel(plain=plain_devices.tickets)
 def tickets(seed: np.uint64, out: U32) -> None:
     """Draw the one number of each person."""
     state = np.zeros(3, np.uint64)

@@ -1,115 +1,84 @@
-"""The one decorator for compiled code.
+"""The decorators for code that is compiled where that pays, and the threads it runs in.
 
-``@kernel`` compiles a function with numba on its first call, caches the machine code, and releases the GIL while
-it runs, so that threads of :func:`in_threads` really work side by side. Where numba is missing or switched off
-(``DISCREET_JIT=0`` or numba's own ``NUMBA_DISABLE_JIT=1``) the same function runs as plain Python; where no cache
-directory can be written it is compiled anew in each process. Kernels that threads share must therefore not
-depend on numba's parallel mode, which compiles slowly and has a threading layer of its own.
+``@kernel`` marks a function over arrays: it runs plain while there is little to do and compiled where there is much
+(`tiers` decides, `compiler` compiles), with the same result to the bit, and without the GIL once compiled, so that
+threads of :func:`in_threads` really work side by side. ``DISCREET_JIT=0`` (or numba's own ``NUMBA_DISABLE_JIT=1``, or
+no numba) runs everything plain, ``DISCREET_JIT=1`` compiles everything on its first call. Kernels that threads share
+must not depend on numba's parallel mode, which compiles slowly and has a threading layer of its own.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from functools import lru_cache
-from threading import Thread, current_thread, local, main_thread
-from typing import Any, TypeVar
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import lru_cache, partial
+from threading import local
+from types import FunctionType
+from typing import Any, TypeVar, cast, overload
 
-from .cache import cache_directory
+from . import compiler
+from .tiers import Kernel, enabled
+
+__all__ = ["enabled", "helper", "in_threads", "kernel", "threads"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 R = TypeVar("R")
 
-_registry: list[Any] = []
 
+@overload
+def kernel(function: F, /) -> F: ...
+@overload
+def kernel(
+    *, plain: Callable[..., Any] | None = None, work: Callable[..., float] | None = None, bounded: bool = False
+) -> Callable[[F], F]: ...
+def kernel(
+    function: F | None = None,
+    /,
+    *,
+    plain: Callable[..., Any] | None = None,
+    work: Callable[..., float] | None = None,
+    bounded: bool = False,
+) -> Any:
+    """Make a kernel of a function.
 
-def enabled() -> bool:
-    """Whether kernels are compiled in this process."""
-    if os.environ.get("DISCREET_JIT", "1") == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
-        return False
-    try:
-        import numba  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def _make_compiler() -> Callable[..., Any] | None:
-    if not enabled():
-        return None
-    import numba
-
-    place = cache_directory()
-    if place is not None:
-        numba.config.CACHE_DIR = place
-
-    def compile_(function: Callable[..., Any], inline: bool) -> Any:
-        # Inlined helpers are compiled into their callers, so a cache entry of their own would never be read.
-        options: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
-        if inline:
-            return numba.njit(**options)(function)
-        return numba.njit(cache=place is not None, **options)(function)
-
-    return compile_
-
-
-_compiler = _make_compiler()
-
-
-def kernel(function: F) -> F:
-    """Compile `function` lazily: no signature is given, so importing a module of kernels costs nothing."""
-    if _compiler is None:
-        return _plain(function)
-    compiled: F = _compiler(function, False)
-    _compile_elsewhere(compiled)
-    _registry.append(compiled)
-    return compiled
-
-
-def _compile_elsewhere(compiled: Any) -> None:
-    """Let a kernel that the main thread calls first be compiled by another one, which hears no interrupt.
-
-    In the main thread an interrupt would be heard only when LLVM is done with a function, or be dropped within one of
-    its callbacks. What numba calls where no compiled form fits the arguments is looked up on the object.
+    Parameters
+    ----------
+    function
+        What is compiled. Importing a module of kernels compiles nothing.
+    plain
+        What runs where it is not compiled, and returns the same to the bit: by default, the function itself.
+    work
+        Says of the arguments how many elements there are to go through; by default, all that the arrays have. It only
+        has to be right about large and small.
+    bounded
+        Whether `plain` takes ``seconds=`` as well, and raises `OutOfTime`, with nothing changed, after so many.
     """
-    inner = compiled._compile_for_args
-
-    def compile_for_args(*values: Any, **words: Any) -> Any:
-        # A module that calls kernels while it is imported is locked: another thread that needs it would wait for ever.
-        home = getattr(sys.modules.get(compiled.py_func.__module__), "__spec__", None)
-        if current_thread() is not main_thread() or getattr(home, "_initializing", False):
-            return inner(*values, **words)
-        made: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                made.set_result(inner(*values, **words))
-            except BaseException as error:
-                made.set_exception(error)
-
-        Thread(target=work, name="discreet-compiler").start()
-        return made.result()
-
-    compiled._compile_for_args = compile_for_args
+    if function is None:
+        return partial(_kernel, plain=plain, work=work, bounded=bounded)
+    return _kernel(function)
 
 
-def _plain(function: F) -> F:
-    """Let words wrap around without a warning, as they do in compiled code."""
-    import numpy as np
-
-    wrapped: F = np.errstate(over="ignore")(function)
-    return wrapped
+def _kernel(function: F, **how: Any) -> F:
+    return cast(F, Kernel(cast(FunctionType, function), **how))
 
 
-def helper(function: F) -> F:
-    """Compile a small function that only other kernels call."""
-    if _compiler is None:
-        return function
-    compiled: F = _compiler(function, True)
-    return compiled
+@overload
+def helper(function: F, /) -> F: ...
+@overload
+def helper(*, plain: Callable[..., Any]) -> Callable[[F], F]: ...
+def helper(function: F | None = None, /, *, plain: Callable[..., Any] | None = None) -> Any:
+    """Mark a small function that kernels call: it is compiled into them. Plain code calls `plain` instead, if given."""
+    if function is None:
+        return partial(_helper, plain=plain)
+    return _helper(function, function)
+
+
+def _helper(function: F, plain: Any) -> F:
+    text = cast(FunctionType, function)
+    compiler.stand_in(plain, text, lambda: compiler.dispatcher(text, alone=False))
+    return cast(F, plain)
 
 
 def threads() -> int:

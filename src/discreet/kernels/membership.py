@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting
 from .jit import helper, kernel
 from .mining import I32, I64
+from .parts import place_of, sort
+from .plain_counting import rows_of_people
 
 
-@kernel
+@kernel(plain=plain_counting.count_held, work=rows_of_people)
 def count_held(
     offsets: I64,
     codes: I32,
@@ -39,7 +42,7 @@ def count_held(
             marks[codes[at]] = 0
 
 
-@kernel
+@kernel(plain=plain_counting.list_held, work=rows_of_people)
 def list_held(
     offsets: I64,
     codes: I32,
@@ -65,7 +68,7 @@ def list_held(
                     place += 1
         for at in range(low, high):
             marks[codes[at]] = 0
-        held[starts[row] : place] = np.sort(held[starts[row] : place])
+        sort(held, starts[row], place)
 
 
 @helper
@@ -76,15 +79,15 @@ def _all_marked(others: I64, low: int, high: int, marks: NDArray[np.uint8]) -> b
     return True
 
 
-@kernel
+@kernel(plain=plain_counting.count_below, work=rows_of_people)
 def count_below(offsets: I64, codes: I32, people: I64, bound: int, sizes: I64) -> None:
     """Write how many of the items of some people, which ascend, are below a number."""
     for row in range(len(people)):
         low, high = offsets[people[row]], offsets[people[row] + 1]
-        sizes[row] = np.searchsorted(codes[low:high], bound)
+        sizes[row] = place_of(codes, low, high, bound) - low
 
 
-@kernel
+@kernel(plain=plain_counting.gather_rows, work=rows_of_people)
 def gather_rows(offsets: I64, codes: I32, people: I64, starts: I64, held: I32) -> None:
     """Write the rows of some people end to end, each cut to its place."""
     for row in range(len(people)):
@@ -140,7 +143,7 @@ def find_prefixes(
         node = 0
         for step in range(length):
             key = node * width + first[step]
-            where = np.searchsorted(keys, key)
+            where = place_of(keys, 0, len(keys), key)
             if where == len(keys) or keys[where] != key:
                 node = -1
                 break

@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 from .bits import popcount
 from .jit import helper, kernel
+from .parts import sort
+from .plain_mining import mine_dense as mine_dense_plain
+from .plain_mining import mine_sparse as mine_sparse_plain
 
 Ranks = NDArray[Any]  # two bytes each where they fit, else four
 I32 = NDArray[np.int32]
@@ -30,6 +33,9 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
+# Numbers that are written into a call are types of their own to the compiler, which then compiles what is called again.
+_NONE = np.int64(0)
+_SINGLE = np.int64(1)
 
 # What is wanted travels as one array of numbers; these are their places in it.
 COUNT = 0  # the least count; rises while the top K are searched for
@@ -59,7 +65,16 @@ def intersect(one: U64, other: U64, both: U64) -> int:
 @helper
 def grown32(array: I32, size: int) -> I32:
     larger = np.empty(size, np.int32)
-    larger[: array.shape[0]] = array
+    for i in range(array.shape[0]):
+        larger[i] = array[i]
+    return larger
+
+
+@helper
+def grown_words(array: U64, used: int, size: int) -> U64:
+    larger = np.empty(size, np.uint64)
+    for i in range(used):
+        larger[i] = array[i]
     return larger
 
 
@@ -119,12 +134,12 @@ def repeat(records: I32, begin: int, end: int, wanted: I64) -> tuple[I32, int]:
         limit_ties(records, end, wanted)
     size = end + 1
     for record in range(begin, end):
-        depth = records[3 * record] + 1
-        count = records[3 * record + 2]
+        depth = np.int64(records[3 * record]) + 1
+        count = np.int64(records[3 * record + 2])
         if depth <= (wanted[MOST] if count > wanted[COUNT] else wanted[TIED]):
             if size > wanted[LIMIT]:
                 return records, np.int64(-1)
-            records = put(records, size, depth, records[3 * record + 1], count)
+            records = put(records, size, depth, np.int64(records[3 * record + 1]), count)
             size += 1
     return records, size
 
@@ -170,8 +185,8 @@ def explore(
         count = np.int64(stack[3 * x + 1])
         if count < wanted[COUNT]:
             continue
-        rank = stack[3 * x]
-        below = depth + level + 1
+        rank = np.int64(stack[3 * x])
+        below = np.int64(depth + level + 1)
         if wanted[TOP] > 0:
             if size >= wanted[AGAIN]:
                 limit_ties(records, size, wanted)
@@ -188,7 +203,7 @@ def explore(
                 return records, size, arena, stack
             if wanted[TOP] > 0:
                 for record in range(mark, size):
-                    watch(records[3 * record], records[3 * record + 2], wanted, seen)
+                    watch(np.int64(records[3 * record]), np.int64(records[3 * record + 2]), wanted, seen)
             continue
         records = put(records, size, below, rank, count)
         size += 1
@@ -203,9 +218,7 @@ def explore(
             stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
         slot = slots[level]
         if (slot + x - start[level]) * words > arena.shape[0]:
-            larger = np.empty(max(2 * arena.shape[0], (slot + x - start[level]) * words), np.uint64)
-            larger[: arena.shape[0]] = arena
-            arena = larger
+            arena = grown_words(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
         mine = stack[3 * x + 2] * words
         bitmap = arena[mine : mine + words]
         for y in range(start[level], x):
@@ -223,7 +236,7 @@ def explore(
                 continue
             if c == count and closed:
                 # Joins the node instead of extending it: told by a record with a negative count.
-                records = put(records, size, below, stack[3 * y], -count)
+                records = put(records, size, below, np.int64(stack[3 * y]), -count)
                 size += 1
                 continue
             stack[3 * top] = stack[3 * y]
@@ -251,7 +264,8 @@ def explore(
 @helper
 def grown64(array: I64) -> I64:
     larger = np.zeros(2 * array.shape[0], np.int64)
-    larger[: array.shape[0]] = array
+    for i in range(array.shape[0]):
+        larger[i] = array[i]
     return larger
 
 
@@ -285,7 +299,7 @@ def tally(depth: int, free: int, count: int, wanted: I64, seen: I64) -> None:
     seen[count] += many
     wanted[SEEN] += many
     if wanted[LEAST] > 1:
-        many = choices(free, 0, most, wanted[WORK])
+        many = choices(free, _NONE, most, wanted[WORK])
         seen[behind + count] += many
         wanted[MET] += many
     while wanted[SEEN] >= wanted[TOP] or wanted[MET] >= wanted[WORK]:
@@ -310,13 +324,14 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
     top = np.int64(0)
     for x in range(extensions):
         if stack[3 * x + 2] >= 0:
-            stack[3 * top : 3 * top + 3] = stack[3 * x : 3 * x + 3]
+            for part in range(3):
+                stack[3 * top + part] = stack[3 * x + part]
             top += 1
     level = 0
     stop[0] = top
     slots[0] = extensions
     free[0] = extensions - top
-    tally(1, free[0], held, wanted, seen)
+    tally(_SINGLE, free[0], held, wanted, seen)
     while level >= 0:
         if here[level] == stop[level]:
             level -= 1
@@ -326,7 +341,7 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
         count = np.int64(stack[3 * x + 1])
         if count < wanted[COUNT]:
             continue
-        depth = level + 2
+        depth = np.int64(level + 2)
         top = stop[level]
         slot = slots[level]
         joined = free[level]
@@ -334,9 +349,7 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
             if 3 * (top + x - start[level]) > stack.shape[0]:
                 stack = grown32(stack, max(2 * stack.shape[0], 3 * (top + x - start[level])))
             if (slot + x - start[level]) * words > arena.shape[0]:
-                larger = np.empty(max(2 * arena.shape[0], (slot + x - start[level]) * words), np.uint64)
-                larger[: arena.shape[0]] = arena
-                arena = larger
+                arena = grown_words(arena, arena.shape[0], max(2 * arena.shape[0], (slot + x - start[level]) * words))
             mine = stack[3 * x + 2] * words
             bitmap = arena[mine : mine + words]
             for y in range(start[level], x):
@@ -367,7 +380,7 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
     return arena, stack
 
 
-@kernel
+@kernel(plain=mine_sparse_plain, bounded=True)
 def mine_sparse(
     flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, wanted: I64, seen: I64
 ) -> I32:
@@ -390,14 +403,14 @@ def mine_sparse(
         if size > wanted[LIMIT]:
             break
         if wanted[WORK] == 0:
-            records = put(records, size, 1, root, held[root])
+            records = put(records, size, _SINGLE, root, held[root])
             size += 1
             if wanted[TOP] > 0:
-                watch(1, held[root], wanted, seen)
+                watch(_SINGLE, held[root], wanted, seen)
         rows = heads[root + 1] - heads[root]
         if rows < wanted[COUNT] or wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
             if wanted[WORK] > 0:
-                tally(1, 0, held[root], wanted, seen)
+                tally(_SINGLE, _NONE, held[root], wanted, seen)
             continue
         least = wanted[COUNT]
         met = 0  # in a large vocabulary, looking at what was met is cheaper than at all that might have been
@@ -415,8 +428,8 @@ def mine_sparse(
                     counts[flat[q]] += 1
                     q -= 1
         if root >= 4096:
-            hits[:met].sort()
-        extensions = 0
+            sort(hits, _NONE, np.int64(met))
+        extensions = np.int64(0)
         proper = 0
         for candidate in range(root if root < 4096 else met):
             r = candidate if root < 4096 else np.int64(hits[candidate])
@@ -424,7 +437,7 @@ def mine_sparse(
             counts[r] = 0
             if c >= least:
                 if c == held[root] and wanted[CLOSED] == 1:
-                    records = put(records, size, 1, r, -c)
+                    records = put(records, size, _SINGLE, np.int64(r), -np.int64(c))
                     size += 1
                     continue
                 if 3 * (extensions + 1) > stack.shape[0]:
@@ -440,7 +453,7 @@ def mine_sparse(
                 extensions += 1
         if extensions == 0:
             if wanted[WORK] > 0:
-                tally(1, 0, held[root], wanted, seen)
+                tally(_SINGLE, _NONE, held[root], wanted, seen)
             continue
         words = np.int64(0)
         if proper > 1 and wanted[MOST] > 2:
@@ -476,7 +489,9 @@ def mine_sparse(
         if wanted[WORK] > 0:
             arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
             continue
-        records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
+        records, size, arena, stack = explore(
+            records, size, arena, stack, extensions, words, _NONE, _SINGLE, wanted, seen
+        )
         if size < 0:
             break
     if size < 0 or size > wanted[LIMIT]:
@@ -485,7 +500,11 @@ def mine_sparse(
     return records[: 3 * size].copy()
 
 
-@kernel
+def _meetings(bitmaps: U64, held: I64, first: int, last: int, *_: object) -> float:
+    return float((last * last - first * first) * bitmaps.shape[1] / 32)
+
+
+@kernel(plain=mine_dense_plain, work=_meetings, bounded=True)
 def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen: I64) -> I32:
     """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows.
 
@@ -502,28 +521,26 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
         if size > wanted[LIMIT]:
             break
         if wanted[WORK] == 0:
-            records = put(records, size, 1, root, held[root])
+            records = put(records, size, _SINGLE, root, held[root])
             size += 1
             if wanted[TOP] > 0:
-                watch(1, held[root], wanted, seen)
+                watch(_SINGLE, held[root], wanted, seen)
         if wanted[MOST] < 2 or (held[root] == wanted[COUNT] and wanted[TIED] < 2):
             if wanted[WORK] > 0:
-                tally(1, 0, held[root], wanted, seen)
+                tally(_SINGLE, _NONE, held[root], wanted, seen)
             continue
-        extensions = 0
+        extensions = np.int64(0)
         slot = np.int64(0)
         for r in range(root):
             if held[r] < wanted[COUNT]:
                 continue
             if (slot + 1) * words > arena.shape[0]:
-                larger = np.empty(2 * arena.shape[0], np.uint64)
-                larger[: slot * words] = arena[: slot * words]
-                arena = larger
+                arena = grown_words(arena, slot * words, 2 * arena.shape[0])
             c = intersect(bitmaps[root], bitmaps[r], arena[slot * words : (slot + 1) * words])
             if c < wanted[COUNT]:
                 continue
             if c == held[root] and wanted[CLOSED] == 1:
-                records = put(records, size, 1, r, -c)
+                records = put(records, size, _SINGLE, np.int64(r), -np.int64(c))
                 size += 1
                 continue
             stack[3 * extensions] = r
@@ -537,7 +554,9 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
         if wanted[WORK] > 0:
             arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
             continue
-        records, size, arena, stack = explore(records, size, arena, stack, extensions, words, 0, 1, wanted, seen)
+        records, size, arena, stack = explore(
+            records, size, arena, stack, extensions, words, _NONE, _SINGLE, wanted, seen
+        )
         if size < 0:
             break
     if size < 0 or size > wanted[LIMIT]:

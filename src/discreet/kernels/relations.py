@@ -10,6 +10,7 @@ import numpy as np
 
 from .jit import helper, kernel
 from .mining import I32, I64
+from .parts import place_of, sort
 
 
 @kernel
@@ -27,7 +28,7 @@ def pairs_given(
                 many += 1
         sizes[row] = many
         if len(held):
-            held[starts[row] : starts[row] + many] = np.sort(held[starts[row] : starts[row] + many])
+            sort(held, starts[row], starts[row] + many)
 
 
 @kernel
@@ -78,7 +79,8 @@ def pairs_after(
                     many += 1
                     earliest[rank] = moment
                 latest[rank] = moment
-        mine = np.sort(own[:many])
+        mine = own[:many].copy()
+        sort(mine, 0, many)
         count = 0
         for one in range(many):
             for other in range(many):
@@ -151,13 +153,14 @@ def add_bonds(starts: I64, held: I32, bonds: I64, width: int, ends: I64, joined:
         start, stop = starts[row], starts[row + 1]
         many = stop - start
         if len(joined):
-            joined[ends[row] : ends[row] + many] = held[start:stop]
+            for at in range(many):
+                joined[ends[row] + at] = held[start + at]
         for at in range(len(bonds)):
             one, other = bonds[at] // width, bonds[at] % width
-            place = start + np.searchsorted(held[start:stop], bonds[at])
+            place = place_of(held, start, stop, bonds[at])
             if place < stop and held[place] == bonds[at]:
                 bond = first + at
-                place = start + np.searchsorted(held[start:stop], other * width)
+                place = place_of(held, start, stop, other * width)
                 while place < stop and held[place] < (other + 1) * width:
                     third = held[place] % width
                     if third != one:
@@ -178,7 +181,7 @@ def count_chains(starts: I64, held: I32, width: int, counts: I64) -> None:
         start, stop = starts[row], starts[row + 1]
         for at in range(start, stop):
             one, other = held[at] // width, held[at] % width
-            place = start + np.searchsorted(held[start:stop], other * width)
+            place = place_of(held, start, stop, other * width)
             while place < stop and held[place] < (other + 1) * width:
                 third = held[place] % width
                 if third != one:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import helper, kernel
+from .parts import added
 
 F64 = NDArray[np.float64]
 
@@ -23,8 +24,9 @@ def grow_root(spread: F64, factor: float, before: int, root: F64) -> None:
     for row in range(before, len(spread)):
         along = factor * spread[row, :row]
         _forward(root, along)
-        root[:row, row] = along
-        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - (along * along).sum()))
+        for at in range(row):
+            root[at, row] = along[at]
+        root[row, row] = np.sqrt(max(1.0, 1.0 + factor * spread[row, row] - added(along * along)))
 
 
 @kernel
@@ -37,7 +39,7 @@ def along_root(root: F64, vector: F64) -> None:
 def back_from_root(root: F64, vector: F64) -> None:
     """Replace a vector by x with root x = vector."""
     for at in range(len(vector) - 1, -1, -1):
-        vector[at] = (vector[at] - (root[at, at + 1 :] * vector[at + 1 :]).sum()) / root[at, at]
+        vector[at] = (vector[at] - added(root[at, at + 1 :] * vector[at + 1 :])) / root[at, at]
 
 
 @helper

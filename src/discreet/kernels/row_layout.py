@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import kernel
+from .parts import sort
+from .plain_rows import codes_of_some
+from .plain_rows import fill_bitmaps as fill_bitmaps_plain
 
 Ranks = NDArray[Any]  # two bytes each where they fit, else four
 I32 = NDArray[np.int32]
@@ -17,7 +20,7 @@ U64 = NDArray[np.uint64]
 _ONE = np.uint64(1)
 
 
-@kernel
+@kernel(work=codes_of_some)
 def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat: Ranks, base: int) -> int:
     """Write rows [first, last) as sorted ranks from `flat[base]` on; rows with nothing left are dropped.
 
@@ -36,7 +39,7 @@ def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat
             continue
         flat[end] = -1
         if stop - start > 48:
-            flat[start:stop].sort()
+            sort(flat, start, stop)
         else:
             for j in range(start + 1, stop):
                 r = flat[j]
@@ -67,7 +70,7 @@ def fill_positions(flat: Ranks, first: int, last: int, cursor: I64, positions: I
             cursor[r] += 1
 
 
-@kernel
+@kernel(plain=fill_bitmaps_plain, work=codes_of_some)
 def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, bitmaps: U64) -> None:
     """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds; every code has a rank here."""
     for row in range(first, last):

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_rows
 from .jit import helper, kernel
+from .parts import sort
 
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.int32]
@@ -29,7 +31,7 @@ def _ends_line(text: Bytes, place: int) -> bool:
     return place + 1 == len(text) or text[place + 1] == _NEWLINE
 
 
-@kernel
+@kernel(plain=plain_rows.parse_numbers, work=lambda text, *_: len(text))
 def parse_numbers(text: Bytes, limit: int, plain: bool, values: Numbers, sizes: Codes) -> tuple[int, int, int]:
     """Read whole numbers up to `limit` set apart by blanks; return (numbers, lines, bad).
 
@@ -104,7 +106,7 @@ def _unquote(text: Bytes, place: int, data: Bytes, used: int) -> tuple[int, int]
     return -1, used
 
 
-@kernel
+@kernel(plain=plain_rows.split_fields, work=lambda text, *_: len(text))
 def split_fields(text: Bytes, delimiter: int, data: Bytes, ends: Codes, sizes: Codes) -> tuple[int, int, int, int]:
     """Copy the fields of each line to `data`, end to end; return (fields, lines, bytes used, bad).
 
@@ -169,19 +171,19 @@ def split_fields(text: Bytes, delimiter: int, data: Bytes, ends: Codes, sizes: C
     return fields, lines, used, -1
 
 
-@kernel
+@kernel(plain=plain_rows.mark, work=lambda values, _: len(values))
 def mark(values: Numbers, present: NDArray[np.bool_]) -> None:
     for place in range(len(values)):
         present[values[place]] = True
 
 
-@kernel
+@kernel(plain=plain_rows.translate, work=lambda values, *_: len(values))
 def translate(values: Numbers, table: Codes, out: Codes) -> None:
     for place in range(len(values)):
         out[place] = table[values[place]]
 
 
-@kernel
+@kernel(plain=plain_rows.scatter, work=lambda rows, *_: len(rows))
 def scatter(rows: Offsets, codes: Codes, cursor: Offsets, out: Codes) -> None:
     """Put each code at the next free place of its row; `cursor` starts as the rows' offsets."""
     for place in range(len(rows)):
@@ -190,7 +192,7 @@ def scatter(rows: Offsets, codes: Codes, cursor: Offsets, out: Codes) -> None:
         cursor[row] += 1
 
 
-@kernel
+@kernel(plain=plain_rows.sort_rows, work=plain_rows.codes_between)
 def sort_rows(offsets: Offsets, codes: Codes, first: int, last: int, sizes: Codes) -> None:
     """Sort rows `first` to `last` in place and move their repeats out; `sizes` gets what each row keeps."""
     for row in range(first, last):
@@ -203,7 +205,7 @@ def sort_rows(offsets: Offsets, codes: Codes, first: int, last: int, sizes: Code
                     ordered = False
                     break
             if not ordered:
-                codes[start:end].sort()
+                sort(codes, start, end)
         else:
             for place in range(start + 1, end):
                 code = codes[place]
@@ -220,7 +222,7 @@ def sort_rows(offsets: Offsets, codes: Codes, first: int, last: int, sizes: Code
         sizes[row] = kept - start
 
 
-@kernel
+@kernel(plain=plain_rows.close_gaps)
 def close_gaps(offsets: Offsets, codes: Codes, sizes: Codes) -> None:
     """Move the first `sizes` codes of each row together and correct the offsets, in place."""
     used = np.int64(0)

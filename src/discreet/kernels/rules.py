@@ -112,7 +112,8 @@ def _room(column: Array, size: int) -> Array:
     if size < len(column):
         return column
     larger = np.empty(2 * len(column), np.int64)
-    larger[:size] = column
+    for at in range(size):
+        larger[at] = column[at]
     return larger
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_counting
 from .bits import popcount
 from .devices import U32, hashed
 from .jit import helper, kernel
@@ -32,7 +33,7 @@ def count_windows(firsts: U32, seconds: U32, lows: U32, widths: U32, items: U32,
             counts[start + at] += tally[at]
 
 
-@kernel
+@kernel(plain=plain_counting.count_symbols)
 def count_symbols(reports: I32, counts: I64) -> None:
     """Add how many reports have each symbol, from a row of symbols per report."""
     for row in range(reports.shape[0]):
@@ -82,7 +83,7 @@ def count_bits(reports: U32, size: int, counts: I64) -> None:
                     counts[32 * at + place] += np.int64((slices[bit, at] >> np.uint32(place)) & np.uint32(1)) << bit
 
 
-@kernel
+@kernel(plain=plain_counting.count_together)
 def count_together(named: NDArray[np.bool_], counts: I64) -> None:
     """Add how many reports name both of every two values, from a row per report."""
     many, size = named.shape
@@ -94,7 +95,8 @@ def count_together(named: NDArray[np.bool_], counts: I64) -> None:
             for row in range(first, min(first + 64, many)):
                 for at in range(size):
                     words[at] |= np.uint64(named[row, at]) << np.uint64(row - first)
-            bits[:, used] = words
+            for at in range(size):
+                bits[at, used] = words[at]
             used += 1
         for one in range(size):
             for other in range(one + 1):

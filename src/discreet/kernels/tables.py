@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .devices import U32, begin, below, hashed, longest_row, place, some, spun, symbol
 from .jit import helper, kernel
 from .mining import I32, I64
+from .parts import added
 
 F64: TypeAlias = NDArray[np.float64]
 
@@ -131,7 +132,7 @@ def leftover(
     rows, buckets = table.shape
     at = np.empty(len(items), np.uint32)
     inside = np.empty(buckets, np.float64)
-    alone = weights.sum()
+    alone = added(weights)
     for row in range(rows):
         number = start + row
         _buckets(items, first_of(number), second_of(number), np.uint64(buckets), at)
@@ -214,7 +215,7 @@ def meet(start: int, reports: I64, buckets: int, items: U32, weights: F64, out: 
     """
     at = np.empty(len(items), np.uint32)
     inside = np.empty(buckets, np.float64)
-    even = weights.sum() / buckets
+    even = added(weights) / buckets
     for row in range(len(reports)):
         number = start + row
         _buckets(items, first_of(number), second_of(number), np.uint64(buckets), at)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import enabled, helper, in_threads, kernel, threads
+from .jit import helper, in_threads, kernel, threads
 from .pieces import pieces
 
 I32 = NDArray[np.int32]
@@ -33,23 +33,21 @@ U64 = NDArray[np.uint64]
 # Long rows are far more work than short ones, so there are more pieces than threads.
 PIECES_A_THREAD = 8
 
-if enabled():
 
-    @helper
-    def mix(word: np.uint64) -> np.uint64:
-        """Return a word of which every bit depends on every bit of the given one, one to one."""
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return word ^ (word >> np.uint64(31))
+def _mixed(word: np.uint64) -> np.uint64:
+    """Return the same as `mix`; numpy would warn of each product that passes 64 bits."""
+    whole = int(word)
+    whole = (whole ^ whole >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    whole = (whole ^ whole >> 27) * 0x94D049BB133111EB % 2**64
+    return np.uint64(whole ^ whole >> 31)
 
-else:
 
-    def mix(word: np.uint64) -> np.uint64:
-        """Return the same; numpy would warn of each product that passes 64 bits."""
-        whole = int(word)
-        whole = (whole ^ whole >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        whole = (whole ^ whole >> 27) * 0x94D049BB133111EB % 2**64
-        return np.uint64(whole ^ whole >> 31)
+@helper(plain=_mixed)
+def mix(word: np.uint64) -> np.uint64:
+    """Return a word of which every bit depends on every bit of the given one, one to one."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
 
 
 @helper

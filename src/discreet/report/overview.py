@@ -101,8 +101,9 @@ def _compared(pages: Sequence[SegmentPage]) -> str:
     ]
     more = f" The first {len(rows):,} of {len(found):,}." if len(found) > len(rows) else ""
     said = (
-        f"The share of the {pages[0].patterns.unit} of each segment that hold a pattern; a dash where it is not among the "
-        f"patterns of that segment, which does not say that nobody holds it. Intervals are in the reports of the segments.{more}"
+        f"The share of the {pages[0].patterns.unit} of each segment that hold a pattern; a dash where it is not among "
+        "the patterns of that segment, which does not say that nobody holds it. Intervals are in the reports of the "
+        f"segments.{more}"
     )
     return f'<div class="wide">{table("Items", heads, columns, said)}</div>\n'
 
