@@ -95,7 +95,7 @@ def test_while_standard_input_is_read(tmp_path, number):
     process.stdin.write("1 2\n" * 100_000)
     process.stdin.flush()
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("tmp/discreet-*/standard-input")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("tmp/discreet-*/given")) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert stopped(process, number) == (128 + number, TOLD)
     assert list((tmp_path / "tmp").iterdir()) == []  # a private copy lay there
@@ -106,7 +106,7 @@ def test_several_at_once_are_one(tmp_path):
     process = started(tmp_path, "", "mine", "-", "--input-format", "fimi", "--min-count", 1, stdin=subprocess.PIPE)
     process.stdin.write("1 2\n" * 100_000)
     process.stdin.flush()
-    while not list(tmp_path.glob("tmp/discreet-*/standard-input")):
+    while not list(tmp_path.glob("tmp/discreet-*/given")):
         time.sleep(0.02)
     status, told = stopped(process, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM, signal.SIGHUP)
     assert (status in (129, 143), told) == (True, TOLD)
@@ -176,7 +176,7 @@ def test_folders_of_dead_processes_are_swept_when_the_next_starts(tmp_path):
     process = started(tmp_path, "", "mine", "-", "--input-format", "fimi", "--min-count", 1, stdin=subprocess.PIPE)
     process.stdin.write("1 2\n" * 100_000)
     process.stdin.flush()
-    while not list(tmp_path.glob("tmp/discreet-*/standard-input")):
+    while not list(tmp_path.glob("tmp/discreet-*/given")):
         time.sleep(0.02)
     assert stopped(process, signal.SIGKILL)[0] == -signal.SIGKILL
     assert len(list((tmp_path / "tmp").iterdir())) == 1

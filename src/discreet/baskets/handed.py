@@ -20,7 +20,7 @@ from .streams import COMPRESSIONS
 
 _STANDARD = "Standard input"
 _OBJECT = "The file object"
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # what comes slowly is kept as it comes
 # How packed data begin. A workbook is an archive too, and so is not unpacked.
 _BEGINS = {
     b"\x1f\x8b": ".gz",
