@@ -14,7 +14,7 @@ from ..errors import MisuseError, NobodyError
 from ..results.promise import Relation
 from . import options as given
 from .delivery import Delivery, places_read, title_of
-from .groups import ClusterReading, Writing, grouped
+from .groups import ClusterReading, ReadingOptions, Writing, grouped
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, public_list, typed
@@ -121,7 +121,7 @@ class Paying:
         ),
     ] = False
 
-    def baskets(self, reading: ClusterReading, by: str | None) -> AnyBaskets:
+    def baskets(self, reading: ReadingOptions, by: str | None) -> AnyBaskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")

@@ -30,6 +30,13 @@ _FACTS = {
     "eta": "People by which a count may be off (eta)",
 }
 
+# What makes a relation.
+_HOW = {
+    "after": "the second item comes after the first, in time",
+    "given": "as the data say",
+    "together": "both items are in the basket",
+}
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
@@ -54,6 +61,8 @@ class Release:
         Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
     when
         The day it was made.
+    relations
+        The relations, where :func:`discreet.release_relations` found them; `patterns` are the items they are among.
     citations, summary
         What to cite, the mechanism that did the work first, and what the mechanism does in one sentence.
 
@@ -78,16 +87,22 @@ class Release:
     citations: tuple[str, ...] = ()
     summary: str = ""
     chosen: str = ""
+    relations: Rules | None = None
 
     def __len__(self) -> int:
-        return len(self.patterns)
+        return len(self.found)
 
     def __repr__(self) -> str:
-        return repr(self.patterns)
+        return repr(self.found)
+
+    @property
+    def found(self) -> Patterns | Rules:
+        """What was asked for: the relations, where these were, otherwise the patterns."""
+        return self.patterns if self.relations is None else self.relations
 
     def show(self, rows: int = 30) -> View:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
-        return self.patterns.show(rows)
+        return self.found.show(rows)
 
     def chart(self, rows: int = 30) -> Chart:
         """Return an SVG chart of the first patterns with their intervals; a notebook shows it."""
@@ -96,10 +111,10 @@ class Release:
         return chart(self.patterns, positive("rows", rows))
 
     def __rich__(self) -> Group:
-        return self.patterns.__rich__()
+        return self.found.__rich__()
 
     def _repr_html_(self) -> str:
-        return self.patterns._repr_html_()
+        return self.found._repr_html_()
 
     @property
     def people(self) -> int:
@@ -150,6 +165,8 @@ class Release:
             "people": [self.people, self.patterns.people_within],
             "patterns": table.to_pylist(),
         }
+        if self.relations is not None:
+            content["relations"] = self.relations.to_arrow().to_pylist()
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
@@ -165,7 +182,7 @@ class Release:
                 raise MisuseError(
                     f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
                 )
-            self.patterns.save(path)
+            self.found.save(path)
             return
         with written(path) as stream:
             stream.write(self.report(title=title).encode())
@@ -184,6 +201,7 @@ class Release:
         told = ReportContents(
             title=title,
             patterns=self.patterns,
+            relations=self.relations,
             guarantee=self.guarantee,
             asked=_question(self.asked),
             mechanism=f"{self.mechanism}, which chose {self.chosen}" if self.chosen else self.mechanism,
@@ -216,6 +234,12 @@ def _put(name: str, value: Any) -> tuple[str, str]:
             return "Patterns", f"{value:,} that were named"
         case "lengths":
             return "Items in a pattern", _lengths(value)
+        case "relations":
+            return "Relations", f"the {value:,} that most people have"
+        case "among":
+            return "Among", f"the {value:,} most frequent items"
+        case "how":
+            return "A relation", _HOW.get(value, str(value))
         case "segment":
             return "Segment", str(value)
     plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}

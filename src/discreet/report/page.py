@@ -21,6 +21,7 @@ from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of, promises
 from .charts import Bar, Chart, Unit, bars, reach
 from .graph import GraphPicture, graph
+from .matrix import matrix
 from .style import policy, style
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
 from .text import clean, html_itemset, labels_of, loss, number_of, plain_itemset, whole
@@ -40,6 +41,8 @@ class ReportContents:
         What it is about, in one line.
     patterns
         The released patterns, with intervals or without counts.
+    relations
+        The released relations, where these were asked for; `patterns` are then the items they are among.
     guarantee
         What is promised about them.
     asked
@@ -56,6 +59,7 @@ class ReportContents:
 
     title: str
     patterns: Patterns
+    relations: Rules | None = None
     guarantee: Guarantee
     asked: Mapping[str, str]
     mechanism: str
@@ -82,7 +86,8 @@ def page(told: ReportContents, *, rules: int = 20, charted: int = 30) -> str:
         How many patterns to draw as bars at most; 0 for none.
     """
     sections = [
-        ("found", "What was found", _found(told.patterns, charted)),
+        ("relations", "Relations", _relations(told.relations)),
+        ("found", "What was found" if told.relations is None else "The items", _found(told.patterns, charted)),
         ("means", "What it means", _means(told.patterns)),
         ("together", "What goes together", _together(told.patterns)),
         ("rules", "Rules", _rules(told.patterns, rules)),
@@ -341,6 +346,25 @@ def _rules(patterns: Patterns, most: int) -> str:
         f"{order}. {_omitted(found)}"
     )
     return f"<p>{told}</p>\n{rule_table(first, said)}"
+
+
+def _relations(found: Rules | None) -> str:
+    if found is None:
+        return ""
+    told = (
+        "A relation leads from the item on the left to the item on the right. The confidence says how many in a "
+        "hundred of those who hold the first have the relation to the second too. From and to are an interval for the "
+        "number before them. That of a confidence rests on two counts and holds in at least 90 of 100 cases; that of a "
+        "lift rests on three counts and on the number of people, and holds in at least 80."
+    )
+    figure = (
+        f'<figure><div class="wide">{matrix(found)}</div>\n<figcaption>Each square is a relation from the item on the '
+        "left to the item above. The darker it is, the larger the confidence.</figcaption></figure>\n"
+        if len(found)
+        else ""
+    )
+    said = f"{number_of(len(found), 'relation')}, those that most people have first."
+    return f"<p>{told}</p>\n{figure}{rule_table(found, said)}"
 
 
 def _omitted(found: Rules) -> str:
