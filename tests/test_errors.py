@@ -94,6 +94,7 @@ def parameters() -> set[str]:
     open_ = [discreet.read, discreet.mine, discreet.release, discreet.count, discreet.rank, discreet.simulate]
     more = [
         discreet.rules,
+        discreet.release_relations,
         discreet.release_by,
         discreet.count_by,
         discreet.plan,

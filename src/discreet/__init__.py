@@ -28,6 +28,7 @@ _HOMES = {
     "count": "publish",
     "count_by": "publish",
     "release_by": "publish",
+    "release_relations": "publish.relations",
     "preview": "publish",
     "rank": "publish.ranking",
     "simulate": "local.study.simulate",
@@ -75,6 +76,7 @@ __all__ = [
     "relations",
     "release",
     "release_by",
+    "release_relations",
     "rules",
     "simulate",
 ]
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from .publish import preview
     from .publish.api import count, count_by, release, release_by
     from .publish.ranking import rank
+    from .publish.relations import release_relations
     from .publish.result import Release
     from .registry import mechanisms
     from .results.files import load

@@ -130,6 +130,32 @@ class TestRelations:
         )
 
 
+class TestReleasedRelations:
+    def test_from_a_table_to_files(self, tmp_path):
+        table = tmp_path / "events.csv"
+        rows = [f"{person},{item},{at}" for person in range(900) for at, item in enumerate(("pram", "toys"))]
+        table.write_text("\n".join(["who,what,when", *rows]) + "\n")
+        (tmp_path / "items.txt").write_text("pram\ntoys\n")
+        run("ledger", "create", tmp_path / "budget.db", "--epsilon", 2, check=True)
+        asked = ("release-relations", table, "--person", "who", "--item", "what", "--time", "when", "--epsilon", 1)
+        listed = (*asked, "--items", tmp_path / "items.txt", "--top", 1)
+        paid = ("--ledger", tmp_path / "budget.db", "--report", tmp_path / "page.html")
+        run(*listed, *paid, "-o", tmp_path / "found.json", check=True)
+        found = discreet.load(tmp_path / "found.json")
+        assert (found.kind, len(found), found.about["mechanism"]) == ("relations", 1, "release-relations")
+        assert '<h2 id="relations">' in (tmp_path / "page.html").read_text()
+        assert "release-relations" in run("ledger", "show", tmp_path / "budget.db").stdout
+        assert run(*asked, "--items", "public").stderr == "discreet: Say how many relations are wanted: --top 20.\n"
+        assert run(*listed[:-2], "--top", 9).stderr == (
+            "discreet: --top is 9, but 2 items have only 2 ordered pairs: ask for fewer, or raise --among.\n"
+        )
+        assert "--items public" in run(*asked, "--top", 1).stderr
+        assert run(*asked, "--items", 5, "--top", 1).stderr == (
+            "discreet: Nobody holds any of the items on the list. Nothing was spent. If it is really meant, say so "
+            "with --really.\n"
+        )
+
+
 class TestRules:
     def test_sides_significance_and_redundancy(self, tmp_path):
         sales = tmp_path / "sales.dat"

@@ -14,11 +14,13 @@ from ..local.mean_oracle import MeanOracle
 from ..local.oracle import Oracle
 from ..local.protocol import Protocol
 from ..privacy.budget import Budget, Neighbours, Relation
+from ..publish.relations import NAME as RELATIONS
 from ..registry import entry, proven
 from ..wording import hinted
 from . import local, local_talk
 from .coupled import coupled
 from .exact import exact
+from .relations import audit_relations
 from .statistical import statistical
 from .verdict import Attempt, Verdict
 from .whole import whole
@@ -46,7 +48,8 @@ def audit(
     Parameters
     ----------
     mechanism
-        A name of the registry, or a mechanism or protocol itself; an oracle, or its class for several small questions.
+        A name of the registry, ``"release-relations"``, or a mechanism or protocol itself; an oracle, or its class for
+        several small questions.
     epsilon, delta
         The claim. Without a delta it is pure, or 0.001 where the mechanism needs one.
     neighbours
@@ -73,8 +76,10 @@ def audit(
     >>> [attempt.means for attempt in verdict.attempts]
     ['exact', 'statistical']
     """
-    how = _given(mechanism, settings)
     relation = Neighbours.typed(neighbours)
+    if mechanism == RELATIONS and not settings:
+        return audit_relations(Budget.of(epsilon, 0 if delta is None else delta), relation, seed)
+    how = _given(mechanism, settings)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = positive("runs", runs)

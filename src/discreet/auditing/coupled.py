@@ -160,10 +160,15 @@ def ended(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> dict[s
 
 def carried(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> tuple[Release, list[str]]:
     """Carry a job out and return the release and the warnings; whatever breaks the rules of a release is an error."""
+    return carried_by(lambda: metered(job, meter, engine), job.budget, meter)
+
+
+def carried_by(run: Callable[[], Release], budget: Budget, meter: Meter) -> tuple[Release, list[str]]:
+    """Make a release with a meter, and see that it keeps to the rules."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            release = metered(job, meter, engine)
+            release = run()
         except (Differs, Unlikely):
             raise
         except Exception as error:  # whatever it is, nobody may see it
@@ -171,13 +176,13 @@ def carried(job: Job, meter: Meter, engine: Callable[[Baskets], Engine]) -> tupl
     guarantee = release.guarantee
     if guarantee.charges != tuple(meter.charges):
         raise Differs("The guarantee is not made of the charges that the meter wrote down.")
-    if (guarantee.epsilon, guarantee.delta) != (job.budget.epsilon, job.budget.delta):
+    if (guarantee.epsilon, guarantee.delta) != (budget.epsilon, budget.delta):
         raise Differs("The guarantee states something else than the budget that was paid.")
     epsilon, delta = compose(meter.charges, Fraction(0) if meter.pure else meter.conversion)
     spent = epsilon if meter.pure else sum((charge.rho for charge in meter.charges), Fraction(0))
-    if spent > meter.total or delta > job.budget.delta:
+    if spent > meter.total or delta > budget.delta:
         raise Differs("The charges are more than the budget that was paid.")
-    if epsilon > job.budget.epsilon or delta > job.budget.delta:
+    if epsilon > budget.epsilon or delta > budget.delta:
         raise Differs(f"The charges add up to epsilon = {float(epsilon):.6g}, delta = {float(delta):.3g}: too much.")
     return release, [str(warning.message) for warning in heard]
 

@@ -137,16 +137,21 @@ def onto(baskets: Held, vocabulary: Vocabulary) -> Held:
     """
     if vocabulary is baskets.vocabulary or vocabulary == baskets.vocabulary:
         return baskets
+    return cast(Held, baskets.recoded(table_onto(baskets.vocabulary, vocabulary), vocabulary))
+
+
+def table_onto(known: Vocabulary, vocabulary: Vocabulary) -> Codes:
+    """Return the code on a list of each item there is, by its code among these; -1 where it is not on the list."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if len(baskets.vocabulary) == 0:
-        return cast(Held, baskets.recoded(np.empty(0, np.int32), vocabulary))
-    alike = vocabulary.numeric == baskets.vocabulary.numeric
+    if len(known) == 0:
+        return np.empty(0, np.int32)
+    alike = vocabulary.numeric == known.numeric
     kind = pa.int64() if vocabulary.numeric and alike else pa.large_string()
-    places = pc.index_in(baskets.vocabulary.labels.cast(kind), value_set=vocabulary.labels.cast(kind))
-    table = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return cast(Held, baskets.recoded(table, vocabulary))
+    places = pc.index_in(known.labels.cast(kind), value_set=vocabulary.labels.cast(kind))
+    table: Codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return table
 
 
 def only(baskets: Held, codes: Codes) -> Held:

@@ -139,7 +139,7 @@ class Delivery:
         output = self.writing.output
         if output is None and segment != _ALL:
             say(f"\n{segment}")
-        emit(made.patterns, self._form, None if output is None else _beside(output, name))
+        emit(made.found, self._form, None if output is None else _beside(output, name))
         # Files but those for people hold the notes too, and yet whoever waits for them wants to know.
         if output is not None or self._form == "table":
             for note in made.notes:
@@ -233,7 +233,7 @@ def _print(done: Mapping[Item, Release]) -> None:
     parts: dict[str, str] = {}
     for segment, made in done.items():
         text = io.BytesIO()
-        write(made.patterns, text, "json")
+        write(made.found, text, "json")
         parts[str(segment)] = text.getvalue().decode().rstrip()
     joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
     whole = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"

@@ -1,17 +1,32 @@
-"""The command for exact relations: what comes after what, or with what."""
+"""The commands for relations, what comes after what or with what: exactly, and under differential privacy."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from ..errors import MisuseError
 from . import options as given
-from .groups import OrderedReading, Writing, grouped
+from .delivery import Delivery, places_read
+from .groups import OrderedReading, Writing, grouped, title_of
+from .ledger import tell_head
 from .numbers import whole
+from .parsing import labels
 from .progress import ProgressBar
+from .release import Paying
 
 app = typer.Typer()
+
+HowOption: TypeAlias = Annotated[
+    Literal["given", "after", "together"] | None,
+    typer.Option(
+        "--how",
+        help="What makes a pair.  \\[default: given with --pair, after with --time or --ordered, else together]",
+        rich_help_panel=given.WHAT,
+        show_default=False,
+    ),
+]
 
 
 @app.command(
@@ -22,14 +37,7 @@ app = typer.Typer()
 )
 @grouped
 def relations(
-    how: Annotated[
-        Literal["given", "after", "together"] | None,
-        typer.Option(
-            help="What makes a pair.  \\[default: given with --pair, after with --time or --ordered, else together]",
-            rich_help_panel=given.WHAT,
-            show_default=False,
-        ),
-    ] = None,
+    how: HowOption = None,
     items: Annotated[
         int | None,
         typer.Option(
@@ -62,9 +70,7 @@ def relations(
     writing: Writing,
 ) -> None:
     """Find relations a → b: who holds a mostly has b after it, or with it. The result is [bold]not private[/bold]."""
-    from ..errors import MisuseError
     from ..exact.relations import relations as find
-    from .parsing import labels
 
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
@@ -73,3 +79,60 @@ def relations(
         found = find(baskets, how=how, items=items, support=support, top=top, longest=longest)
     found = found.where(antecedent=labels(antecedent, baskets), consequent=labels(consequent, baskets))
     writing.write(found.sort(by=sort))
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet release-relations sales.csv --person customer --item product --time time --top 20 --epsilon 1 --items "
+    "products.txt\n\n"
+    "discreet release-relations clicks.csv --person user --item page --time at --top 50 --among 100 --epsilon 1 "
+    "--delta 1e-6 --items public --ledger budget.db -o relations.json"
+)
+@grouped
+def release_relations(
+    top: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="The N relations most people have.",
+            rich_help_panel=given.WHAT,
+            show_default=False,
+        ),
+    ] = None,
+    how: HowOption = None,
+    among: Annotated[
+        int,
+        typer.Option(parser=whole, metavar="N", help="Among the N most frequent items.", rich_help_panel=given.WHAT),
+    ] = 40,
+    report: given.Report = None,
+    title: given.Title = None,
+    *,
+    paying: Paying,
+    reading: OrderedReading,
+    writing: Writing,
+) -> None:
+    """Publish relations a → b, what many people have after or with what, under differential privacy.
+
+    Say how many by --top, the privacy budget by --epsilon, and which items are public by --items.
+    """
+    if top is None:
+        raise MisuseError("Say how many relations are wanted: --top 20.")
+    question = paying.budget()
+    read = places_read(reading, paying.ledger, paying.anchor, paying.items)
+    delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
+    baskets = paying.baskets(reading, None)
+    from ..publish.relations import answer_relations, prepare_relations
+
+    job = prepare_relations(baskets, how=how, top=top, among=among, **question)
+    delivery.check([""])
+    if not paying.really and len(job.baskets.codes) and not len(job.listed.codes):
+        raise MisuseError(
+            "Nobody holds any of the items on the list. Nothing was spent. If it is really meant, say so with --really."
+        )
+    account = paying.account()
+    with delivery.guarded():
+        with ProgressBar("releasing"):
+            made = answer_relations(job, **account, paid=delivery.paid)
+        delivery.hand_over({"": made})
+        tell_head(account.get("ledger"))

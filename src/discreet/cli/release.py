@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,7 +14,7 @@ from ..errors import MisuseError, NobodyError
 from ..results.promise import Relation
 from . import options as given
 from .delivery import Delivery, places_read
-from .groups import ClusterReading, Writing, grouped, title_of
+from .groups import ClusterReading, ReadingOptions, Writing, grouped, title_of
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels, lengths_of, public_itemsets, public_list, typed
@@ -31,6 +31,19 @@ _WHOLE = re.compile("[0-9]{1,18}")
 _PRIVACY = "What may be lost, and who pays"
 
 app = typer.Typer()
+
+
+MaxBaskets: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole,
+        metavar="N",
+        help="With --basket: so many baskets of each person take part, drawn at random.  \\[default: chosen with a "
+        "small share of the budget]",
+        rich_help_panel=_PRIVACY,
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -67,17 +80,6 @@ class Paying:
             parser=whole,
             metavar="N",
             help="The number of people, where it is public.",
-            rich_help_panel=_PRIVACY,
-            show_default=False,
-        ),
-    ] = None
-    max_baskets: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="With --basket: so many baskets of each person take part, drawn at random.  \\[default: chosen with a "
-            "small share of the budget]",
             rich_help_panel=_PRIVACY,
             show_default=False,
         ),
@@ -133,7 +135,7 @@ class Paying:
         ),
     ] = False
 
-    def baskets(self, reading: ClusterReading, by: str | None) -> AnyBaskets:
+    def baskets(self, reading: ReadingOptions, by: str | None) -> AnyBaskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
         if file := reading.result():
             raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
@@ -159,7 +161,6 @@ class Paying:
             "items": items,
             "people": self.people,
             "neighbours": self.neighbours,
-            "max_baskets": self.max_baskets,
             "really": self.really,
         }
 
@@ -222,6 +223,7 @@ def release(
             help="Publish counts too, or spend all that is left on finding the patterns.", rich_help_panel=given.HOW
         ),
     ] = True,
+    max_baskets: MaxBaskets = None,
     by: given.By = None,
     segment: given.Segments = None,
     segments: given.SegmentList = None,
@@ -239,6 +241,7 @@ def release(
     """
     question = {
         **paying.budget(),
+        "max_baskets": max_baskets,
         "top": top,
         "min_support": min_support,
         "min_count": min_count,
@@ -267,6 +270,7 @@ def release(
 @grouped
 def count(
     itemsets: given.Itemsets = None,
+    max_baskets: MaxBaskets = None,
     by: given.By = None,
     segment: given.Segments = None,
     segments: given.SegmentList = None,
@@ -285,7 +289,7 @@ def count(
     if itemsets is None:
         other = f" {paying.items} was given as --items, the list of all items." if paying.items is not None else ""
         raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{other}")
-    question = paying.budget()
+    question = paying.budget() | {"max_baskets": max_baskets}
     read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets)
     delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, by)

@@ -70,11 +70,7 @@ def prepare(
 
     `trying` is for seeded noise alone: then a mechanism needs no proof page.
     """
-    budget = serious(Budget.of(epsilon, delta), switch("really", really), _known_people(people))
-    if budget.epsilon < _SMALLEST:
-        raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
-    if not budget.pure and budget.rho == 0:
-        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
+    budget = checked_budget(epsilon, delta, switch("really", really), people)
     if top is not None and positive("top", top) > _MOST:
         raise MisuseError(told("{top} is at most {many:,} in a release; {given} was given.", many=_MOST, given=top))
     relation = Neighbours.typed(neighbours)
@@ -113,26 +109,14 @@ def prepare(
     free = np.ones(len(vocabulary), np.bool_)
     free[prefix] = free[barred] = False
     allowed = np.flatnonzero(free).astype(np.int32)
-    if people is not None:
-        if positive("people", people) < people:
-            raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=people))
-        people = int(people)
     cap = _cap(max_baskets, people, held)
-    public = _public(declared, people, relation, held.people)
+    people, public = public_facts(declared, people, relation, held, budget, really)
     if longest == UNBOUNDED:
         longest = None
     if longest is not None and longest < len(prefix):
         raise MisuseError(
             f"Patterns of at most {number_of(longest, 'item')} cannot contain {number_of(len(prefix), 'item')}."
         )
-    if relation is Neighbours.REPLACE:
-        if people is not None and people != held.people:
-            raise MisuseError(
-                told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
-            )
-        serious(budget, really, max(1, held.people))
-        # How many baskets they have between them is not.
-        people = None if held.several else max(1, held.people)
     job = Job(
         baskets=over,
         mechanism=how,
@@ -192,7 +176,37 @@ def everyone(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> An
         return nobody()
 
 
-def _known_people(people: Any) -> int | None:
+def checked_budget(epsilon: Any, delta: Any, really: bool, people: Any) -> Budget:
+    """Return the budget of a question, if it leaves anything to spend and is no slip."""
+    budget = serious(Budget.of(epsilon, delta), really, known_people(people))
+    if budget.epsilon < _SMALLEST:
+        raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {epsilon} was given.")
+    if not budget.pure and budget.rho == 0:
+        raise MisuseError(f"With a delta of {delta}, an epsilon of {epsilon} leaves nothing to spend: raise either.")
+    return budget
+
+
+def public_facts(
+    declared: str, people: int | None, relation: Neighbours, held: AnyBaskets, budget: Budget, really: bool
+) -> tuple[int | None, tuple[str, ...]]:
+    """Return the number of people where it is public, and what is taken for public, in words."""
+    if people is not None:
+        if positive("people", people) < people:
+            raise MisuseError(told("{people} is at most {many:,}; {given} was given.", many=LARGEST, given=people))
+        people = int(people)
+    public = _public(declared, people, relation, held.people)
+    if relation is Neighbours.REPLACE:
+        if people is not None and people != held.people:
+            raise MisuseError(
+                told("Under {neighbours='replace'} the number of people is public as it is: leave {people} out.")
+            )
+        serious(budget, really, max(1, held.people))
+        # How many baskets they have between them is not public.
+        people = None if held.several else max(1, held.people)
+    return people, public
+
+
+def known_people(people: Any) -> int | None:
     """Return the number of people where it was declared as one; what it is otherwise is looked at later."""
     return int(people) if is_whole(people) and people > 0 else None
 

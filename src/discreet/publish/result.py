@@ -47,6 +47,8 @@ class Release:
         Whether the noise came from a seeded source: then this is a trial, and nothing was promised to anyone.
     when
         The day it was made.
+    relations
+        The relations, where :func:`discreet.release_relations` found them; `patterns` are the items they are among.
     citations, summary
         What to cite, the mechanism that did the work first, and what the mechanism does in one sentence.
 
@@ -71,16 +73,22 @@ class Release:
     citations: tuple[str, ...] = ()
     summary: str = ""
     chosen: str = ""
+    relations: Rules | None = None
 
     def __len__(self) -> int:
-        return len(self.patterns)
+        return len(self.found)
 
     def __repr__(self) -> str:
-        return repr(self.patterns)
+        return repr(self.found)
+
+    @property
+    def found(self) -> Patterns | Rules:
+        """What was asked for: the relations, where these were, otherwise the patterns."""
+        return self.patterns if self.relations is None else self.relations
 
     def show(self, rows: int = 30) -> View:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
-        return self.patterns.show(rows)
+        return self.found.show(rows)
 
     def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
         """Return a picture of the patterns: ``"bars"``, ``"graph"``, ``"matrix"`` or ``"sizes"``.
@@ -90,14 +98,14 @@ class Release:
         return self.patterns.plot(kind, rows)
 
     def __rich__(self) -> Group:
-        return self.patterns.__rich__()
+        return self.found.__rich__()
 
     def _repr_html_(self) -> str:
-        return self.patterns._repr_html_()
+        return self.found._repr_html_()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the patterns to whoever speaks Arrow, as :class:`Patterns` do."""
-        return self.patterns.__arrow_c_stream__(requested_schema)
+        """Hand what was found to whoever speaks Arrow, as :class:`Patterns` do."""
+        return self.found.__arrow_c_stream__(requested_schema)
 
     @property
     def people(self) -> int:
@@ -148,6 +156,8 @@ class Release:
             "people": [self.people, self.patterns.people_within],
             "patterns": table.to_pylist(),
         }
+        if self.relations is not None:
+            content["relations"] = self.relations.to_arrow().to_pylist()
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:
@@ -164,7 +174,7 @@ class Release:
             raise MisuseError(
                 f"{path} {given}, but a release is kept in .csv, .json or .parquet files, or as an .html report."
             )
-        self.patterns.save(path)
+        self.found.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Release:
@@ -211,7 +221,7 @@ class Release:
         from ..report.contents import contents_of
         from ..report.page import page
 
-        held = replace(self.patterns, about=self.to_dict())
+        held: Patterns | Rules = replace(self.found, about=self.to_dict())
         return page(contents_of(held, title, summary=self.summary, citations=self.citations, up=up))
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..baskets.core import AnyBaskets, Codes, Vocabulary
 from ..baskets.recoding import only
@@ -166,18 +167,36 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
     order = np.arange(len(itemsets))
     if job.itemsets is None:
         order = np.lexsort((itemsets.sizes, -estimates))
-    ordered, counts = itemsets.take(order), np.rint(estimates[order]).astype(np.int64)
-    # True counts are whole, so nothing is lost by whole ends; and a count that is shown lies within its interval.
+    ordered = itemsets.take(order)
+    counts, low, high = _whole(estimates[order], low[order], high[order])
     return Patterns(
         offsets=ordered.offsets,
         codes=ordered.codes,
         counts=counts,
         vocabulary=job.baskets.vocabulary,
         people=people,
-        low=np.minimum(np.ceil(low[order]), counts),
-        high=np.maximum(np.floor(high[order]), counts),
+        low=low,
+        high=high,
         unit=job.baskets.unit,
     )
+
+
+def shown_counts(found: Found) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the counts that a mechanism found as they are shown, with their intervals."""
+    if found.estimates is None or found.low is None or found.high is None:
+        raise AssertionError("counts were asked for, and come with an interval")
+    return _whole(*(np.maximum(column, 0) for column in (found.estimates, found.low, found.high)))
+
+
+def _whole(
+    estimates: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return estimates and intervals in whole numbers.
+
+    True counts are whole, so nothing is lost by whole ends; and a count that is shown lies within its interval.
+    """
+    counts = np.rint(estimates).astype(np.int64)
+    return counts, np.minimum(np.ceil(low), counts), np.maximum(np.floor(high), counts)
 
 
 def _without_other_items(patterns: Patterns) -> Patterns:

@@ -16,6 +16,12 @@ from ..results.rules import Rules
 from .style import Standing
 
 TITLE = "What people hold together"
+# What makes a relation.
+_HOW = {
+    "after": "the second item comes after the first, in time",
+    "given": "as the data say",
+    "together": "both items are in the basket",
+}
 # What the letters of the papers stand for, in people.
 _FACTS = {
     "gamma": "People by which a pattern may fall short of the true top (gamma)",
@@ -157,6 +163,12 @@ def _put(name: str, value: Any, unit: str) -> tuple[str, str]:
             return "Patterns", f"held by at least {_shown(value)} {unit}"
         case "itemsets":
             return "Patterns", f"{_shown(value)} that were named"
+        case "relations":
+            return "Relations", f"the {_shown(value)} that most people have"
+        case "among":
+            return "Among", f"the {_shown(value)} most frequent items"
+        case "how":
+            return "A relation", _HOW.get(value, str(value))
         case "lengths":
             return "Items in a pattern", _lengths(value)
         case "least":

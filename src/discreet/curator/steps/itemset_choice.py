@@ -102,12 +102,12 @@ def check_top(task: Task) -> None:
         among = " with the given ones" if task.fixed else ""
         raise MisuseError(
             told(
-                "{top} is {given:,}, but {listed} only {there} of {span}{among}: ask for at most so many.",
+                "{top} is {given:,}, but {listed} only {there} of {span}{which}: ask for at most so many.",
                 given=task.top + more,
                 listed=number_of(task.items + task.fixed, "item has", "items have"),
                 there=number_of(many + more, "itemset"),
                 span=span,
-                among=among,
+                which=among,
             )
         )
 
