@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet import Baskets
 from discreet.errors import BudgetError, LimitError, MisuseError
 from discreet.privacy.budget import Budget
 from discreet.privacy.meter import Meter

@@ -187,6 +187,10 @@ def test_exact_rules_have_a_page():
     assert "3 rules were found. The surest rule: of those who hold" in seen.text
     assert "EXACT: not private" in seen.text
     assert "matrix-title" in seen.ids
+    relations = sound(page(contents_of(replace(rules, kind="relations"))))
+    assert "3 relations were found. The surest relation: " in relations.text
+    assert ", with a confidence of 91.7 %." in relations.text
+    assert "hold" not in relations.text.partition("Relations The confidence")[0].partition("were found")[2]
     nothing = sound(page(contents_of(rules[:0])))
     assert "No rule was found." in nothing.text
 

@@ -1,4 +1,4 @@
-"""A matrix of pairs: a square for each, in the row of one item and the column of the other, the darker the more.
+"""A matrix of pairs: a square for each, in the row of one item and the column of another, its colour stronger for more.
 
 Only what was released is drawn, and items are in the order in which the pairs name them. Of relations and rules it is
 the confidence that is shown, of patterns of two items the share of the people who hold both.
@@ -24,7 +24,7 @@ _SLANT = 0.75  # of the length of a slanted label stands above its column
 
 @dataclass(frozen=True)
 class Square:
-    """One square: its row, its column, how dark it is from 0 to 1, and what it says."""
+    """One square: its row, its column, how strong its colour is from 0 to 1, and what it says."""
 
     row: str
     column: str
@@ -87,7 +87,7 @@ def confidences(rules: Rules) -> Drawing:
 
 
 def pairs(patterns: Patterns) -> Drawing:
-    """Return the patterns of two items as a matrix: the darker, the more people hold both."""
+    """Return the patterns of two items as a matrix: the stronger a colour, the more people hold both."""
     held = patterns.where(lengths=2)
     most = max(held.supports.tolist(), default=0.0) or 1.0
     squares = []

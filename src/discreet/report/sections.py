@@ -116,6 +116,9 @@ def _strongest(rules: Rules) -> str:
     if first.low is not None and first.high is not None:
         low, high = (float(end[0]) for end in (first.low, first.high))
         within = f" (from {percent(math.floor(1000 * low) / 1000)} to {percent(math.ceil(1000 * high) / 1000)})"
+    if rules.kind == "relations":  # what they are about is not known here: one after the other, say
+        about = "a confidence of " if first.low is None else "a confidence of about "
+        return f"The surest relation: <strong>{left} → {right}</strong>, with {about}{percent(confidence)}{within}."
     often = "" if not math.isfinite(lift) else f", {lift:,.{decimals(lift, 2)}f} times as often as among everybody"
     return (
         f"The surest rule: of those who hold <strong>{left}</strong>, {about}{percent(confidence)}{within} hold "
@@ -370,8 +373,8 @@ def _tested(rules: Rules) -> str:
 def _scattered(rules: Rules) -> str:
     if len(rules) < _SCATTERED:
         return ""
-    what = "Every point is a rule" if rules.kind == "rules" else "Every point is a relation"
-    told = f"{what}: the further right, the more {rules.unit} hold both sides; the higher, the surer."
+    what, have = ("rule", "hold both sides") if rules.kind == "rules" else ("relation", "have it")
+    told = f"Every point is a {what}: the further right, the more {rules.unit} {have}; the higher, the surer."
     if rules.low is not None:
         told += " The line through it is the interval of its confidence."
     if len(rules) > POINTS:
@@ -396,8 +399,8 @@ def drawn_rules(rules: Rules) -> str:
     if not len(rules):
         return ""
     told = (
-        "Each square goes from what is on the left to what is above. The darker it is, the more of those who have the "
-        "first have the second too."
+        "Each square goes from what is on the left to what is above. The stronger its colour, the more of those who "
+        "have the first have the second too."
     )
     return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told)
 
@@ -407,9 +410,12 @@ def rules_headline(rules: Rules) -> str:
     word = rules.kind.removesuffix("s")
     if not len(rules):
         return f"No {word} was found."
-    place = int(np.nanargmax(rules.low if rules.low is not None else rules.measure("confidence")))
-    many = number_of(len(rules), f"{word} was", f"{rules.kind} were")
-    return f"{many} found. {_strongest(rules[place : place + 1])}".replace("surest rule", f"surest {word}")
+    sure = rules.low if rules.low is not None else rules.measure("confidence")
+    many = f"{number_of(len(rules), f'{word} was', f'{rules.kind} were')} found."
+    if np.isnan(sure).all():
+        return many
+    place = int(np.nanargmax(sure))
+    return f"{many} {_strongest(rules[place : place + 1])}"
 
 
 def _omitted(made: Rules) -> str:

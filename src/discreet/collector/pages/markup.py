@@ -221,8 +221,8 @@ def _relations(result: Rules) -> str:
     if not len(result):
         return "<p>No relation was found that stands out from the noise.</p>\n"
     told = (
-        "Each square is a relation from the item on the left to the item above. The darker it is, the more of those "
-        "who have the first have the second too."
+        "Each square is a relation from the item on the left to the item above. The stronger its colour, the more of "
+        "those who have the first have the second too."
     )
     table = rule_table(result[:_ROWS], "The relations found, the most reliable first.")
     return figure(confidences(result), "matrix", told) + _wide(table)
