@@ -107,7 +107,7 @@ def test_files_and_the_report(tmp_path):
         made.save(tmp_path / f"found.{suffix}")
         assert discreet.load(tmp_path / f"found.{suffix}") == made.relations
     page = made.report()
-    assert '<h2 id="relations">Relations</h2>' in page
+    assert '<h2 id="rules">Relations</h2>' in page
     assert "the 8 that most people have" in page
     assert "the second item comes after the first, in time" in page
     assert len(made) == 8
