@@ -81,3 +81,15 @@ def test_misuse():
     with pytest.raises(MisuseError) as caught:
         resample(nobody, 1_000)
     assert str(caught.value) == "There is nobody to draw 1,000 people from: give baskets of at least one person."
+
+
+def test_all_baskets_of_a_person_come_along():
+    """Person 0 has items 0 and 1 in two baskets, person 1 item 2 in one, person 2 nothing and item 3."""
+    held = Baskets(*ragged([[0], [1], [2], [], [3]]), Vocabulary(["a", "b", "c", "d"]), owners=np.array([0, 2, 3, 5]))
+    drawn = resample(held, 3_000, seed=4)
+    assert drawn.people == 3_000
+    people = {
+        tuple(tuple(sorted(drawn[row])) for row in range(start, end)) for start, end in itertools.pairwise(drawn.owners)
+    }
+    assert people == {(("a",), ("b",)), (("c",),), ((), ("d",))}
+    assert resample(held, 0, seed=4).people == 0

@@ -36,6 +36,34 @@ def asked(sales):
     return [sales, "--person", "customer", "--item", "product", "--epsilon", "6", "--top", 3, "--protocol", "svsm"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"), [((), "so everybody weighs the same"), (("--max-baskets", 2), "2 times a count")]
+)
+def test_several_baskets_of_a_person(sales, tmp_path, words, said):
+    """Every customer comes twice, and buys the rare things on a day of their own."""
+    rows = sales.read_text().splitlines()[1:]
+    lines = [f"{row},{'monday' if 'rare' in row else 'friday'}" for row in rows]
+    (tmp_path / "days.csv").write_text("\n".join(["customer,product,day", *lines]))
+    asked = [
+        "--person",
+        "customer",
+        "--item",
+        "product",
+        "--basket",
+        "day",
+        "--protocol",
+        "svim",
+        "--top",
+        3,
+        "--score",
+    ]
+    done = run(tmp_path / "days.csv", *asked, "--epsilon", 6, "--seed", 1, *words)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+    assert "The unit of privacy is the person, with all their baskets." in done.stdout
+    assert "Against the truth: normalised cumulative rank" in done.stdout
+
+
 class TestWhatIsShown:
     def test_rounds_patterns_and_the_promise(self, asked):
         done = run(*asked, "--seed", 7, "--score")

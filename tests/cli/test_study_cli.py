@@ -199,12 +199,13 @@ def test_everything_works_against_a_service_elsewhere(folder):
 
 @pytest.mark.skipif(not Path(DISCREET).exists(), reason="discreet is not installed")
 def test_a_whole_study_in_one_command(folder):
-    """The service and two client processes; takes 8 seconds."""
-    (folder / "baskets.csv").write_text("".join("a,b\n" if at % 2 else "c\n" for at in range(300)))
+    """The service and two client processes, of people with two baskets each; takes 8 seconds."""
+    bought = "".join(f"{at},1,a\n{at},1,b\n{at},2,c\n" for at in range(300))
+    (folder / "receipts.csv").write_text(f"who,bill,what\n{bought}")
     (folder / "study.toml").write_text(STUDY)
     process = subprocess.Popen(
-        [sys.executable, "-m", "discreet", "study", "simulate", "study.toml", "baskets.csv",
-         "--input-format", "baskets", "--people", "600", "--format", "json", "--stay"],
+        [sys.executable, "-m", "discreet", "study", "simulate", "study.toml", "receipts.csv",
+         "--person", "who", "--basket", "bill", "--item", "what", "--people", "600", "--format", "json", "--stay"],
         cwd=folder, env=plain(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     told = []
@@ -220,6 +221,7 @@ def test_a_whole_study_in_one_command(folder):
     assert found["protocol"] == "svim"
     assert found["simulated"] is True
     assert "reports" in "".join(told)
+    assert "Each answered for one of their baskets, drawn at random" in "".join(told)
 
 
 def test_people_that_close_no_round_are_told(folder):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import discreet
 from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.collector import crowd
 from discreet.collector.core import AddedUp
 from discreet.collector.reasons import COUNTED
 from discreet.collector.serving import collector_in
@@ -136,6 +138,30 @@ def test_a_study_agrees_in_distribution_with_a_simulation(name, tmp_path):
         seen += mean / 2 > 6 * deviation
     assert compared >= 2
     assert seen >= 2
+
+
+def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
+    """Of 200 answers all are for one of the two baskets, and not all for the same: a false alarm once in 2^199."""
+    held = Baskets(
+        starts([1, 2, 1, 0]), np.array([5, 0, 1, 2], np.int32), Vocabulary(list(ITEMS)), owners=starts([1, 2, 1])
+    )
+    tokens = ["00" * 16, "11" * 16]
+    crowd.save_people(tmp_path / "people.npz", held, np.array([1, 2]), tokens, "none")
+    answered: list[tuple[int, ...]] = []
+
+    def client(question, basket, **options):
+        answered.append(tuple(basket))
+        return b'{"value":0}'
+
+    monkeypatch.setattr(crowd, "client", client)
+    devices = crowd.SimulatedDevices("http://localhost:1", "one", tmp_path / "people.npz")
+    study, asked = SimpleNamespace(epsilon="1", delta="0"), SimpleNamespace(question={})
+    for person, baskets in ((0, {(0, 1), (2,)}), (1, {()})):
+        answered.clear()
+        for _ in range(200):
+            devices._report(study, asked, person)
+        assert set(answered) == baskets
+    assert devices.many == 2
 
 
 def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):

@@ -90,6 +90,15 @@ def test_relations_need_pairs_or_an_order(paired):
     )
 
 
+def test_devices_with_several_baskets_are_not_compared_with_all_of_them(paired):
+    columns = {"person": "before", "basket": "who", "item": "after"}
+    assert on_data(experiment("002-section-4"), Data(name=paired, reading=columns)).data[0].name == paired
+    assert refused(MisuseError, on_data, experiment("001-figure-5"), Data(name=paired, reading=columns)) == (
+        "001-figure-5 compares what devices find with the truth, and these people have several baskets each, of which "
+        "a device answers for one: read them without basket=."
+    )
+
+
 def test_data_are_read_once_before_anything_runs(tmp_path):
     empty, blank, absent = (Data(name=str(tmp_path / name)) for name in ("empty.dat", "blank.dat", "absent.dat"))
     (tmp_path / "empty.dat").write_text("")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.exact.relations import How
+from discreet.local.device.choosing import MOST_BASKETS, chosen
 from discreet.local.device.client import ANSWERS, client
 from discreet.local.device.draws import Draws
 from discreet.local.device.limits import (
@@ -317,6 +318,30 @@ def related() -> list[Case]:
         for basket, given in holders:
             after = [[second, first] for first, second in given if first in basket and second in basket]
             cases.append(told(ask.form, basket, Recorded(f"related {number} {basket}"), given, after))
+    return cases
+
+
+def choices() -> list[Case]:
+    """Return which of several baskets answers: by number of baskets and cap, with words that are drawn again."""
+    cases = []
+    again = WORD - 1  # not below the largest multiple of 3, 5 or 7
+    for many, most, words in (
+        (0, 1, []), (1, 1, []), (2, 1, [0]), (2, 1, [again]), (3, 1, [again, 5]), (3, 1, [WORD - 2]), (3, 1, [4]),
+        (0, 4, [2]), (1, 4, [0]), (1, 4, [3]), (2, 5, [again, 1]), (2, 5, [again - 1, 9]), (4, 4, [7]), (7, 4, [13]),
+        (7, 4, [WORD - 4, 8]), (2, MOST_BASKETS, [MOST_BASKETS + 1]), (2, MOST_BASKETS, [2]),
+    ):  # fmt: skip
+        baskets, source = [[at, 10 + at] for at in range(many)], Recorded("chosen", words)
+        basket = chosen(baskets, max_baskets=most, take=source.take)
+        cases.append({"baskets": baskets, "max_baskets": most, "random": source.bytes.hex(), "chosen": basket})
+    texts, source = [["tea", "milk"], ["rice"]], Recorded("chosen", [1])
+    text = chosen(texts, take=source.take)
+    cases.append({"baskets": texts, "max_baskets": 1, "random": source.bytes.hex(), "chosen": text})
+    strange: list[tuple[Any, int]] = [([[1], ["tea"]], 1), ([[1], [1.5]], 1), ([[1], [None]], 1)]
+    for baskets, most in (([[1]], 0), ([[1]], MOST_BASKETS + 1), *strange):
+        try:
+            chosen(baskets, max_baskets=most)
+        except ValueError as error:
+            cases.append({"baskets": baskets, "max_baskets": most, "refused": str(error)})
     return cases
 
 
@@ -676,6 +701,7 @@ def files() -> dict[str, str]:
     cases["published"] = published()
     cases["texts"] = texts()
     cases["refused"] = bad()
+    cases["chosen"] = choices()
     lines = {name: ",\n".join(json.dumps(case, separators=(",", ":")) for case in some) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 

@@ -2,6 +2,7 @@
 
 export { type Pair } from "./answering.js";
 export { chanceOf } from "./chances.js";
+export { type Choosing, chosen } from "./choosing.js";
 export { client, type Options, type Report } from "./client.js";
 export { type QuestionText, type StudyText, questionsOf, studyOf } from "./documents.js";
 export { type Take } from "./draws.js";

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
+import { chosen } from "../dist/choosing.js";
 import { ANSWERS, client } from "../dist/client.js";
 import { Draws } from "../dist/draws.js";
 import { Refused } from "../dist/json.js";
 
 const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
 const STUDIES = ["packed.json", "batches.json", "studies.json", "answers.json", "signatures.json"]; // of what travels around questions
-const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".json") && !STUDIES.includes(name));
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".json") && ![...STUDIES, "chosen.json"].includes(name));
 // With fewer files than these, something was not read.
 assert.ok(FILES.length >= 13);
 
@@ -74,3 +75,18 @@ for (const name of FILES) {
     });
   });
 }
+
+test("the basket that answers is the one that every case of chosen.json says", () => {
+  const cases = JSON.parse(readFileSync(new URL("chosen.json", FOLDER), "utf8"));
+  assert.ok(cases.length > 0);
+  cases.forEach((given, number) => {
+    const where = `chosen.json ${number}`;
+    const bytes = source(given.random ?? "");
+    const choose = () => chosen(given.baskets, { maxBaskets: given.max_baskets, take: bytes.take });
+    if ("refused" in given) assert.throws(choose, TypeError, where);
+    else assert.deepEqual(choose(), given.chosen, where);
+    assert.equal(bytes.left(), 0, where);
+  });
+  assert.deepEqual(chosen([[1, 2]]), [1, 2]); // by default everybody counts the same, and nothing is drawn of one
+  assert.equal(chosen([[1], [2], [3]]).length, 1);
+});

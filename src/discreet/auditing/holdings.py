@@ -23,11 +23,15 @@ _GIVEN = 0.4  # how likely somebody in a crowd has each pair of what they hold
 
 @dataclass(frozen=True)
 class Holding:
-    """What one person has: a basket, the same and more as events in order, and given pairs, of anything."""
+    """What one person has: a basket, the same and more as events in order, and given pairs, of anything.
+
+    Where there are `others`, the person has several baskets, and the device draws the one that it answers for.
+    """
 
     items: tuple[int, ...] = ()
     events: tuple[int, ...] = ()
     given: tuple[Pair, ...] = ()
+    others: tuple[tuple[int, ...], ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:

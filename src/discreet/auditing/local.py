@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -35,6 +35,7 @@ AnyOracle: TypeAlias = Oracle | MeanOracle
 Form: TypeAlias = Mapping[str, Any]
 # What runs on a device, as it is there when it is called. (The room offers the function under the module's name.)
 DEVICE = import_module("..local.device.client", __package__)
+CHOOSING = import_module("..local.device.choosing", __package__)
 NAME = "discreet.local.client"
 # How many candidates, a padding, and whether everyone holds exactly one.
 _SMALL = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
@@ -127,9 +128,10 @@ class _With(dict[str, Callable[..., Any]]):
 def reported(form: Form, person: Holding, epsilon: Fraction, draws: Draws) -> Any:
     """Return what a device sends, with the random choices it is given; a device that stops tells that, and why."""
     try:
+        baskets = (person.items, *person.others)
         sent = DEVICE.client(
             form,
-            person.items,
+            baskets[CHOOSING.place(len(baskets), 1, draws)],
             max_epsilon=epsilon,
             texts=person.texts if "texts" in form else None,
             given=person.given,
@@ -203,7 +205,23 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
     if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
         asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
     people = {shown(one): Holding(tuple(range(one[0])) if oracle.single else one) for one in sets}
-    return [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
+    form = _written(oracle, asked)
+    cases = [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, form, people)]
+    if not oracle.single and oracle.size <= _ALL and not cases[0].refused:
+        cases.append(_of_several(cases[0]))
+    return cases
+
+
+def _of_several(case: DeviceCase) -> DeviceCase:
+    """Return the same question to people with several baskets, equal ones and empty ones among them; and with one."""
+    sets = list(case.baskets.values())
+    halves = sets[: len(sets) // 2], sets[len(sets) // 2 :]
+    people: list[tuple[tuple[int, ...], ...]] = [(one,) for one in (sets[0], sets[1], sets[-1])]
+    people += [(sets[0], sets[-1]), (sets[1], sets[1], sets[2]), *map(tuple, halves)]
+    held = {" or ".join(map(shown, baskets)): baskets for baskets in people}
+    values = {name: tuple(sorted(set().union(*baskets))) for name, baskets in held.items()}
+    holding = {name: Holding(baskets[0], others=baskets[1:]) for name, baskets in held.items()}
+    return replace(case, question=f"{case.question}, for one of several baskets", baskets=values, people=holding)
 
 
 def _written(oracle: AnyOracle, asked: Mapping[str, Any]) -> Form:

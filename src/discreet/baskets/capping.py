@@ -13,12 +13,40 @@ the same keep the same ones.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from ..checks import positive
+from ..errors import MisuseError, told
+
+if TYPE_CHECKING:
+    from .core import AnyBaskets
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
+
+MOST_BASKETS = 1_000_000
+
+
+def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
+    """Return how many baskets of each person take part, where that was said and there may be several."""
+    if max_baskets is not None and not held.several and len(held):
+        raise MisuseError(
+            told(
+                "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
+                "the baskets of a person apart."
+            )
+        )
+    if max_baskets is None or not held.several:
+        return None
+    if positive("max_baskets", max_baskets) > MOST_BASKETS:
+        raise MisuseError(
+            told("{max_baskets} is at most {many:,}; {given} was given.", many=MOST_BASKETS, given=max_baskets)
+        )
+    return int(max_baskets)
 
 
 def kept_baskets(owners: I64, offsets: I64, codes: I32, names: U64, most: int, key: int) -> I64:

@@ -12,7 +12,8 @@ from .seeding import seeds
 def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     """Draw whole people uniformly, with replacement.
 
-    Order, given pairs and segments come along. The vocabulary stays as it is, so an item may end up in no basket.
+    All baskets of a person, order, given pairs and segments come along. The vocabulary stays as it is, so an item may
+    end up in no basket.
 
     Parameters
     ----------
@@ -35,6 +36,9 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
         raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
     source = np.random.default_rng(*seeds(seed, 1))
     drawn = source.integers(baskets.people, size=people) if people else np.zeros(0, dtype=np.int64)
+    owners = None
+    if baskets.owners is not None:
+        owners, drawn = take_rows(baskets.owners, drawn, np.arange(len(baskets)))
     sequences, pairs = baskets.sequences, baskets.pairs
     if sequences is not None:
         moments = () if sequences.moments is None else (sequences.moments,)
@@ -43,4 +47,4 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
         pairs = Pairs(*take_rows(pairs.offsets, drawn, pairs.first, pairs.second))
     offsets, codes = take_rows(baskets.offsets, drawn, baskets.codes)
     segments = None if baskets.segments is None else baskets.segments.take(drawn)
-    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, segments=segments)
+    return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, segments=segments, owners=owners)

@@ -87,6 +87,7 @@ class Transcript:
     "discreet simulate retail.dat --top 64 --epsilon 2 --seed 7\n\n"
     "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
     "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json\n\n"
+    "discreet simulate sales.csv --person customer --basket receipt --item product --top 32 --epsilon 4\n\n"
     "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
     "--epsilon 4"
 )
@@ -123,6 +124,17 @@ def simulate(
         ),
     ] = True,
     assume_malicious: given.AssumeMalicious = None,
+    max_baskets: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
+            "everybody counts the same]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
     device: DeviceOption = None,
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
@@ -164,6 +176,7 @@ def simulate(
             score=score,
             screen=screen,
             assume_malicious=assume_malicious or 0,
+            max_baskets=max_baskets,
             device=device,
             progress=lines.progress,
             transcript=lines.heard,

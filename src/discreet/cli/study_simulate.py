@@ -72,6 +72,7 @@ def simulate(
     from ..baskets.core import on_this_machine
     from ..collector.simulation import tried
     from ..collector.study_file import read_study
+    from ..local.study.one_basket import said
     from ..results.files import load
     from ..temporary import passing_folder
 
@@ -97,6 +98,8 @@ def simulate(
         file = folder / "result.json"
         file.write_text(done.result, encoding="utf-8")
         writing.write(load(file))
+        if baskets.several:
+            say(f"\n{said(1)}", err=beside)
         if stay:
             _stay(f"The study {plan.name} is at {done.address}. Stop it with Ctrl-C.")
 

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections import Counter
 from http.client import HTTPConnection
+from itertools import pairwise
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
@@ -20,9 +21,10 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets
+from ..baskets.core import Baskets, take_rows
 from ..errors import InputError
 from ..exact.relations import How, held_pairs
+from ..local.device.choosing import chosen
 from ..local.device.client import client
 from ..local.device.documents import QuestionText, Seen, StudyText, questions_of, study_of
 from ..local.oracle_steps.packing import flat
@@ -37,17 +39,21 @@ def save_people(
 ) -> None:
     """Write some people to a file: what each holds, their own pairs of the kind asked for, and their tokens.
 
-    Where there is no list of items they hold `texts`, and the file has those.
+    Who has several baskets has all of them there: which one answers is for the device to draw. Where there is no list
+    of items they hold `texts`, and the file has those.
     """
-    kept = [baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]] for one in people.tolist()]
+    whose = np.arange(len(baskets) + 1) if baskets.owners is None else baskets.owners
+    owners, rows = take_rows(whose, people, np.arange(len(baskets)))
+    offsets, codes = take_rows(baskets.offsets, rows, baskets.codes)
     pairs: dict[str, NDArray[Any]] = {}
     if how in ("given", "after"):
         kind: How = "given" if how == "given" else "after"
         starts, held = held_pairs(baskets, people, np.arange(baskets.items), baskets.items, kind)
         pairs = {"pair_offsets": starts, "pairs": held}
     held_by: dict[str, Any] = {
-        "offsets": np.concatenate(([0], np.cumsum([len(one) for one in kept]))),
-        "codes": np.concatenate([*kept, np.zeros(0, np.int32)]),
+        "owners": owners,
+        "offsets": offsets,
+        "codes": codes,
         "tokens": np.frombuffer(bytes.fromhex("".join(tokens)), np.uint8).reshape(-1, 16),
         "items": np.array(baskets.items),
         **pairs,
@@ -110,7 +116,8 @@ class SimulatedDevices:
 
     def _report(self, study: StudyText, asked: QuestionText, person: int) -> list[int]:
         offsets, codes = self.people["offsets"], self.people["codes"]
-        basket = codes[offsets[person] : offsets[person + 1]].tolist()
+        mine = offsets[self.people["owners"][person] : self.people["owners"][person + 1] + 1].tolist()
+        basket = chosen(codes[start:stop].tolist() for start, stop in pairwise(mine))
         pairs: list[tuple[int, int]] = []
         if "pairs" in self.people:
             starts, items = self.people["pair_offsets"], int(self.people["items"])

@@ -74,7 +74,8 @@ def tried(
     plan
         The study. Its rounds are closed when everyone has answered whom they ask.
     baskets
-        What people hold; items that are not on the study's list are left out.
+        What people hold; items that are not on the study's list are left out. Who has several baskets answers for one
+        of them, which their device draws.
     people
         How many people, drawn from those in the data; None for those in the data.
     seed
@@ -109,12 +110,12 @@ def tried(
         operator.open(plan)
         tokens = [
             one
-            for start in range(0, len(crowd), _TOKENS)
-            for one in operator.tokens(plan.name, min(_TOKENS, len(crowd) - start))
+            for start in range(0, crowd.people, _TOKENS)
+            for one in operator.tokens(plan.name, min(_TOKENS, crowd.people - start))
         ]
-        many = max(1, min(processes or os.cpu_count() or 1, len(crowd)))
+        many = max(1, min(processes or os.cpu_count() or 1, crowd.people))
         clients = []
-        for at, share in enumerate(np.array_split(np.arange(len(crowd)), many)):
+        for at, share in enumerate(np.array_split(np.arange(crowd.people), many)):
             path = scratch / f"people-{at}.npz"
             some = tokens[share[0] : share[-1] + 1] if len(share) else []
             save_people(path, crowd, share, some, plan.pairs, texts=plan.led.unlisted)

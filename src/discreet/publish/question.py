@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.capping import checked_cap
 from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary, nobody
 from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
@@ -26,7 +27,6 @@ _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
 # With more baskets of each person than this, counts would be nothing but noise.
-_MOST_BASKETS = 1_000_000
 # What to do where rows may repeat a person: Python can hand over what was read, a command line cannot.
 WHOSE = Message(
     'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
@@ -212,14 +212,8 @@ def known_people(people: Any) -> int | None:
 
 
 def _cap(max_baskets: Any, people: int | None, held: AnyBaskets) -> int | None:
-    """Return how many baskets of each person take part, where that was said and there may be several."""
-    if max_baskets is not None and not held.several and len(held):
-        raise MisuseError(
-            told(
-                "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
-                "the baskets of a person apart."
-            )
-        )
+    """Return how many baskets of each person take part, where that was said; how many people there are goes not."""
+    cap = checked_cap(max_baskets, held)
     if held.several and people is not None:
         raise MisuseError(
             told(
@@ -227,13 +221,7 @@ def _cap(max_baskets: Any, people: int | None, held: AnyBaskets) -> int | None:
                 "found with noise. Leave {people} out."
             )
         )
-    if max_baskets is None or not held.several:
-        return None
-    if positive("max_baskets", max_baskets) > _MOST_BASKETS:
-        raise MisuseError(
-            told("{max_baskets} is at most {many:,}; {given} was given.", many=_MOST_BASKETS, given=max_baskets)
-        )
-    return int(max_baskets)
+    return cap
 
 
 def _public_asked(job: Job, items: int) -> Task:

@@ -67,7 +67,15 @@ def on_data(experiment: Experiment, data: Data) -> Experiment:
 
 
 def _check_order(experiment: Experiment, data: Data) -> None:
-    """Refuse data without the pairs or the order that the experiment is about."""
+    """Refuse data without the pairs or the order that the experiment is about, and several baskets for devices."""
+    if _baskets(data).several and experiment.measure not in CURATOR:
+        raise MisuseError(
+            told(
+                "{name} compares what devices find with the truth, and these people have several baskets each, of "
+                "which a device answers for one: read them without {basket=}.",
+                name=experiment.name,
+            )
+        )
     hows = {line.settings["how"] for line in experiment.lines if "how" in line.settings}
     baskets = _baskets(data)
     if "given" in hows and baskets.pairs is None:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...baskets.capping import checked_cap
 from ...baskets.core import Baskets, on_this_machine, starts
 from ...checks import part, positive
 from ...errors import InputError, MisuseError, told
@@ -29,6 +30,7 @@ from ..oracle import Answered, Counts, Oracle, ReportColumns
 from ..oracle_steps.on_card import Device, drawn_on_card, using
 from ..protocol import Protocol
 from .conversation import Ask, Estimate, Learnt, Wanted, converse
+from .one_basket import drawn, said, true_patterns
 from .outcome import Outcome, Round, concluded, told_with
 from .screening import Screened, screened
 from .seeded_words import seed_of
@@ -141,6 +143,7 @@ def simulate(
     score: bool = False,
     screen: bool = True,
     assume_malicious: Any = 0,
+    max_baskets: int | None = None,
     settings: Mapping[str, Any] | None = None,
     device: Device | None = None,
     progress: Callable[[str, float], object] | None = None,
@@ -155,7 +158,8 @@ def simulate(
     Parameters
     ----------
     baskets
-        The data: `Baskets`, or anything that :func:`discreet.read` reads, with its options in `reading`.
+        The data: `Baskets`, or anything that :func:`discreet.read` reads, with its options in `reading`. Read with
+        ``basket=``, a person may have several baskets: each device answers for one of them, drawn at random.
     protocol
         The name of a protocol, or a protocol; ``"adept"`` finds the most at the same epsilon.
     top, least
@@ -174,6 +178,10 @@ def simulate(
     assume_malicious
         Which part of the reports of every round may be made up, such as ``"1%"`` or 0.01: intervals then hold whatever
         is in those. Nobody lies in the simulation itself.
+    max_baskets
+        Where a person may have several baskets: up to how many of them a person counts for more than who has one. A
+        device with fewer than so many draws an empty basket for those that are missing. 1, unless you say otherwise:
+        everybody counts the same.
     settings
         Settings of the protocol by name.
     device
@@ -212,7 +220,16 @@ def simulate(
     plan.check(wanted)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
-    crowd = SimulatedPeople(baskets=baskets, seed=_seed(seed), speed=speed, progress=progress, screen=screen)
+    most = checked_cap(max_baskets, baskets) or 1
+    if score and baskets.several and hasattr(plan, "how"):
+        raise MisuseError(
+            told(
+                "Relations are not compared with the truth where devices answer for one of several baskets: leave "
+                "{score} out."
+            )
+        )
+    held = drawn(baskets, _seed(seed), most)
+    crowd = SimulatedPeople(baskets=held, seed=_seed(seed), speed=speed, progress=progress, screen=screen)
     numbers, rounds = crowd.numbers(), list[Round]()
 
     def hear(ask: Ask) -> Estimate:
@@ -223,15 +240,16 @@ def simulate(
         return one
 
     with using(device):
-        learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
+        learnt, heard = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(held))
     outcome = concluded(
         plan,
         wanted,
         learnt,
         heard,
         baskets.vocabulary,
-        len(baskets),
-        asked={"seed": seed, "speed": speed, "screen": screen and speed == "person"},
+        len(held),
+        asked={"seed": seed, "speed": speed, "screen": screen and speed == "person"}
+        | ({"max_baskets": most} if baskets.several else {}),
         simulated=True,
         rounds=rounds,
         malicious=malicious,
@@ -243,23 +261,24 @@ def simulate(
             "is simulated only, and no study can run it."
         )
         outcome = replace(outcome, notes=(*outcome.notes, note))
+    if baskets.several:
+        outcome = replace(outcome, notes=(said(most), *outcome.notes))
     scores = {}
     if score:
-        scores = _scores(baskets, plan, outcome.patterns, outcome.learnt, outcome.relations, wanted)
+        scores = _scores(baskets, plan, outcome, wanted, most)
         scores |= _filtered(baskets, plan, learnt)
     marginal = speed == "aggregated" and not all(one.ask.oracle.drawn_together for one in heard)
     return told_with(replace(outcome, marginal=marginal, scores=scores))
 
 
-def _scores(
-    baskets: Baskets, plan: Protocol, best: Any, everything: Any, related: Any, wanted: Wanted
-) -> dict[str, float]:
-    if related is not None:
-        return scored_relations(baskets, plan, related, wanted)
-    found, longer = scored(baskets, best, wanted), everything.where(lengths=(2, None))[: wanted.top]
+def _scores(baskets: Baskets, plan: Protocol, outcome: Outcome, wanted: Wanted, most: int) -> dict[str, float]:
+    if outcome.relations is not None:
+        return scored_relations(baskets, plan, outcome.relations, wanted)
+    found = scored(baskets, outcome.patterns, wanted, most)
+    longer = outcome.learnt.where(lengths=(2, None))[: wanted.top]
     if wanted.least == 1 and len(longer):
         # A12: single items are easier to find, so the ranking of the others is scored apart as well.
-        apart = scored(baskets, longer, replace(wanted, least=2))
+        apart = scored(baskets, longer, replace(wanted, least=2), most)
         found |= {f"{name}, 2 items or more": apart[name] for name in ("normalised cumulative rank", "F-score")}
     return found
 
@@ -290,12 +309,16 @@ def scored_relations(baskets: Baskets, plan: Any, found: Any, wanted: Wanted) ->
     return scores
 
 
-def scored(baskets: Baskets, patterns: Any, wanted: Wanted) -> dict[str, float]:
-    """Return how near the patterns are to the truth."""
+def scored(baskets: Baskets, patterns: Any, wanted: Wanted, most: int = 1) -> dict[str, float]:
+    """Return how near the patterns are to the truth: of people with several baskets, what is expected of the drawn."""
     from ...exact.metrics import cumulative_rank, f_score, squared_error
     from ...exact.mine import mine
 
-    truth = mine(baskets, top=wanted.top, lengths=(wanted.least, None))
+    truth = (
+        true_patterns(baskets, most, wanted.top, wanted.least)
+        if baskets.several
+        else mine(baskets, top=wanted.top, lengths=(wanted.least, None))
+    )
     return {
         "normalised cumulative rank": cumulative_rank(patterns, truth, top=wanted.top),
         "F-score": f_score(patterns, truth),

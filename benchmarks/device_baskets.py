@@ -1,0 +1,87 @@
+"""What devices with several baskets find: everybody counts the same, or for their baskets up to a cap.
+
+    python -m benchmarks.device_baskets                  print the table
+    python -m benchmarks.device_baskets --write FILE     put it into FILE, between its two marks
+
+People of OnlineRetail (by customer and time) and of a made-up shop are drawn with replacement to the numbers below;
+reports are not made one by one (`speed="aggregated"`), seeds are 0 to 4. It takes about half an hour of one core.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from statistics import mean
+from typing import Any
+
+from .evidence import table
+from .mining import print_or_write
+
+MARKS = ("<!-- devices: begin -->", "<!-- devices: end -->")
+TOP, SEEDS, CAPS = 64, 5, (1, 2, 4, 8)
+POINTS = [(20_000, 4), (100_000, 2), (100_000, 4), (500_000, 2), (500_000, 4)]
+
+
+def retail() -> Any:
+    """Return the receipts of OnlineRetail."""
+    import discreet
+    from discreet.lab.data.datasets import path
+
+    return discreet.read(path("OnlineRetail_events"), person="customer", basket="time", item="item")
+
+
+def made_up() -> Any:
+    """Return a made-up shop of 20,000 people: most come once or twice, some very often, and those buy other things."""
+    import numpy as np
+
+    from discreet.baskets.core import Baskets, starts
+    from discreet.baskets.generate import groceries
+
+    source = np.random.default_rng(7)
+    many = 1 + np.minimum(source.pareto(1.2, 20_000).astype(np.int64), 100)
+    bought = groceries(int(many.sum()), seed=7)
+    codes = bought.codes.copy()
+    often = np.repeat(np.repeat(many >= 8, many), bought.sizes)
+    # Who comes often has another taste: every item stands for the one 40 places on.
+    codes[often] = (codes[often] + 40) % bought.items
+    rows = [np.sort(row) for row in np.split(codes, bought.offsets[1:-1])]
+    return Baskets(bought.offsets, np.concatenate(rows), bought.vocabulary, owners=starts(many))
+
+
+def rows() -> Iterator[list[str]]:
+    """Yield the table, row by row: the score against what is estimated, and against all baskets."""
+    import discreet
+    from discreet.baskets.resample import resample
+    from discreet.exact.metrics import cumulative_rank
+    from discreet.local.study.one_basket import true_patterns
+
+    for name, baskets in (("OnlineRetail", retail()), ("made up", made_up())):
+        plain = discreet.mine(baskets, top=TOP)
+        truth = {cap: true_patterns(baskets, cap, TOP, 1) for cap in CAPS}
+        nearest = [f"{cumulative_rank(truth[cap], plain, top=TOP):.2f}" for cap in CAPS]
+        yield [name, "everybody, no noise", "", *(f"1.00 · {one}" for one in nearest)]
+        for people, epsilon in POINTS:
+            cells = []
+            for cap in CAPS:
+                found = [
+                    discreet.simulate(
+                        resample(baskets, people, seed),
+                        top=TOP, epsilon=epsilon, seed=seed, speed="aggregated", max_baskets=cap,
+                    ).patterns
+                    for seed in range(SEEDS)
+                ]  # fmt: skip
+                own, other = (
+                    mean(cumulative_rank(one, true, top=TOP) for one in found) for true in (truth[cap], plain)
+                )
+                cells.append(f"{own:.2f} · {other:.2f}")
+            sys.stderr.write(f"{name} {people} {epsilon} {cells}\n")
+            yield [name, f"{people:,}", str(epsilon), *cells]
+
+
+def tables() -> Iterator[str]:
+    """Yield the table."""
+    yield from table(["data", "people", "ε", *(f"`max_baskets={cap}`" for cap in CAPS)], rows())
+
+
+if __name__ == "__main__":
+    print_or_write(tables, MARKS)

@@ -1,0 +1,115 @@
+"""A device that holds several baskets: which one it answers for, from given bytes, and that this gives nothing away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import pytest
+
+from discreet.auditing.local_laws import law as followed
+from discreet.baskets import capping
+from discreet.local.device import choosing
+from discreet.local.device.choosing import chosen, place
+from discreet.local.device.client import ANSWERS, client
+from discreet.local.device.draws import Draws
+from discreet.local.oracle_steps.choice import oracles
+from discreet.local.study.conversation import Ask, Who
+from discreet.local.study.questions import CandidateList, Which
+from local.oracles.test_exact_privacy import EPSILONS, baskets, largest, ratio
+from naive.enumerating import law
+from vectors.reading import Bytes, cases
+
+
+@pytest.mark.parametrize("number", range(len(cases("chosen"))))
+def test_devices_choose_as_every_case_says(number):
+    case = cases("chosen")[number]
+    source = Bytes(case.get("random", ""))
+    options = {"max_baskets": case["max_baskets"], "take": source.take}
+    if "refused" in case:
+        with pytest.raises(ValueError, match=r".") as caught:
+            chosen(case["baskets"], **options)
+        assert str(caught.value) == case["refused"]
+    else:
+        assert chosen(case["baskets"], **options) == case["chosen"]
+    assert source.left == b""
+
+
+def test_the_cap_is_the_curators():
+    assert choosing.MOST_BASKETS == capping.MOST_BASKETS
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0, "2", None])
+def test_a_cap_that_is_none(wrong):
+    with pytest.raises(ValueError, match=r"max_baskets is a whole number from 1 to 1,000,000; .* was given\."):
+        chosen([[1]], max_baskets=wrong)
+
+
+def chances(many, most):
+    """Return how likely each basket is to be drawn, and last of all an empty one: every way is followed."""
+    found = Counter()
+    for report, share in followed(lambda draws: place(many, most, draws)).single.items():
+        found[int(report)] += share
+    return [found[at] for at in range(many + 1)]
+
+
+@pytest.mark.parametrize(("many", "most"), [(0, 1), (1, 1), (3, 1), (0, 4), (1, 4), (3, 4), (4, 4), (6, 4)])
+def test_every_basket_has_the_chance_that_is_stated(many, most):
+    each = Fraction(1, max(many, most))
+    assert chances(many, most) == [each] * many + [1 - many * each]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("name", ["grr", "privset", "subset", "olh"])
+def test_no_report_is_likelier_than_promised_whatever_baskets_there_are(name, most):
+    """All people with up to three of all baskets of two items, in exact fractions: the law of a report is a mixture."""
+    for epsilon in EPSILONS[1:4]:
+        oracle = oracles()[name].make(epsilon, 2, pad=1)
+        single = {basket: law(oracle.form, basket) for basket in baskets(2, False)}
+        laws = []
+        for many in range(4):
+            shares = chances(many, most)
+            for person in combinations_with_replacement(single, many):
+                mixed = Counter()
+                for basket, share in zip((*person, ()), shares, strict=True):
+                    for report, chance in single[basket].items():
+                        mixed[report] += share * chance
+                laws.append(dict(mixed))
+        assert largest(laws) <= ratio(oracle.form)
+        assert largest(laws) == largest(list(single.values()))  # and nothing is gained either, for who has one
+
+
+def test_the_whole_device_is_followed():
+    """From its baskets to the bytes that it sends: the device's own code, over all of its choices."""
+    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
+
+    def device(held):
+        def run(draws):
+            answers = {"grr": lambda oracle, values, _: ANSWERS["grr"](oracle, values, draws)}
+            basket = held[at] if (at := place(len(held), 2, draws)) < len(held) else []
+            return client(ask.form, basket, max_epsilon=1, answers=answers).decode()
+
+        return followed(run).single
+
+    laws = [device(held) for held in ([], [[0]], [[0], [0, 1, 2]], [[1], [2], []], [[0, 1]] * 3)]
+    assert largest(laws) <= ratio(ask.oracle.form)
+
+
+def test_the_bytes_of_a_choice_come_before_those_of_the_report():
+    """With one stream for both, as a device has: the choice takes the first word, and the report those after it."""
+    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
+    words = b"".join(word.to_bytes(4, "little") for word in (1, 7, 9, 11, 13))
+    source, alone = Bytes(words.hex()), Bytes(words[4:].hex())
+    report = client(ask.form, chosen([[0], [1]], take=source.take), max_epsilon=1, take=source.take)
+    assert report == client(ask.form, [1], max_epsilon=1, take=alone.take)
+    assert source.left == alone.left
+
+
+def test_nothing_is_drawn_of_one_basket():
+    def never(count):
+        raise AssertionError
+
+    assert chosen([[3, 1]], take=never) == [3, 1]
+    assert chosen([], take=never) == []
+    assert Draws(never).below(1) == 0
