@@ -206,3 +206,44 @@ def fill_bitmaps(
     flat = bitmaps.reshape(-1)
     places = ranks * bitmaps.shape[1] + (rows >> 6)
     np.bitwise_or.at(flat, places, np.uint64(1) << (rows & 63).astype(np.uint64))
+
+
+def rank_rows(
+    offsets: Offsets, codes: Codes, rank: NDArray[Any], first: int, last: int, flat: NDArray[Any], base: int
+) -> int:
+    ranks = rank[codes[offsets[first] : offsets[last]]].astype(np.int64)
+    keys = (members(offsets, first, last) << 32 | ranks)[ranks >= 0]
+    if not len(keys):
+        return base
+    keys.sort()
+    begins = np.diff(keys >> 32, prepend=-1) != 0
+    before = np.cumsum(begins)  # sentinels up to here
+    places = base + np.arange(len(keys)) + before
+    flat[places] = keys & 0xFFFFFFFF
+    flat[places[begins] - 1] = -1
+    return int(places[-1]) + 1
+
+
+def _follows(flat: NDArray[Any], first: int, last: int) -> Places:
+    """Return the positions that have a predecessor in their row."""
+    here = flat[first:last] >= 0
+    return _places(here[1:] & here[:-1]) + first + 1
+
+
+def count_positions(flat: NDArray[Any], first: int, last: int, tally: Offsets) -> None:
+    tally += np.bincount(flat[_follows(flat, first, last)], minlength=len(tally))
+
+
+def fill_positions(flat: NDArray[Any], first: int, last: int, cursor: Offsets, positions: Codes) -> None:
+    found = _follows(flat, first, last)
+    order = np.argsort(flat[found], kind="stable")
+    ranks, found = flat[found[order]], found[order]
+    many = np.bincount(ranks, minlength=len(cursor))
+    within = np.arange(len(ranks)) - np.repeat(np.cumsum(many) - many, many)
+    positions[cursor[ranks] + within] = found
+    cursor += many
+
+
+def between(flat: NDArray[Any], first: int, last: int, *_: object) -> float:
+    """Return how many positions there are to go through."""
+    return float(last - first)

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plain_rows
 from .jit import kernel
 from .parts import sort
-from .plain_rows import codes_of_some
-from .plain_rows import fill_bitmaps as fill_bitmaps_plain
 
 Ranks = NDArray[Any]  # two bytes each where they fit, else four
 I32 = NDArray[np.int32]
@@ -20,7 +19,7 @@ U64 = NDArray[np.uint64]
 _ONE = np.uint64(1)
 
 
-@kernel(work=codes_of_some)
+@kernel(plain=plain_rows.rank_rows, work=plain_rows.codes_of_some)
 def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat: Ranks, base: int) -> int:
     """Write rows [first, last) as sorted ranks from `flat[base]` on; rows with nothing left are dropped.
 
@@ -52,7 +51,7 @@ def rank_rows(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, flat
     return end
 
 
-@kernel
+@kernel(plain=plain_rows.count_positions, work=plain_rows.between)
 def count_positions(flat: Ranks, first: int, last: int, tally: I64) -> None:
     """Count for each rank the positions in [first, last) that have a predecessor in their row."""
     for p in range(first + 1, last):
@@ -60,7 +59,7 @@ def count_positions(flat: Ranks, first: int, last: int, tally: I64) -> None:
             tally[flat[p]] += 1
 
 
-@kernel
+@kernel(plain=plain_rows.fill_positions, work=plain_rows.between)
 def fill_positions(flat: Ranks, first: int, last: int, cursor: I64, positions: I32) -> None:
     """List for each rank the positions counted by `count_positions`, from `cursor[rank]` on."""
     for p in range(first + 1, last):
@@ -70,7 +69,7 @@ def fill_positions(flat: Ranks, first: int, last: int, cursor: I64, positions: I
             cursor[r] += 1
 
 
-@kernel(plain=fill_bitmaps_plain, work=codes_of_some)
+@kernel(plain=plain_rows.fill_bitmaps, work=plain_rows.codes_of_some)
 def fill_bitmaps(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, bitmaps: U64) -> None:
     """Set the bit of each row in [first, last) in the bitmaps of the ranks it holds; every code has a rank here."""
     for row in range(first, last):

@@ -2,9 +2,9 @@
 
 Compiled code is a hundred times as fast, and has a price: a fraction of a second to load the compiler, and where no
 compiled form is kept on the disk, seconds to make one. So a kernel runs plain as long as what it has taken so far, and
-what this call is likely to take by the size of its arguments, stays below the price. That way no kernel costs more
-than twice what the better choice would have cost, whatever comes. What was found to be slow is asked of a process in
-the background (`background`), so that the next command finds it compiled.
+what this call is likely to take by the size of its arguments, stays below the price. That way no kernel costs much
+more than twice what the better choice would have cost, whatever comes. What was found to be slow is asked of a process
+in the background (`background`), so that the next command finds it compiled.
 
 Both forms return the same to the bit. Which one runs depends on the sizes of arguments and on the clock, and shows
 in nothing but time.
@@ -117,7 +117,9 @@ class Kernel:
                 return self._run(given)
         begun = thread_time()
         try:
-            result = self.plain(*given, seconds=price - self._taken) if self._bounded else self.plain(*given)
+            # Half of what is left, as another thread may be at the next piece of the same work.
+            within = {"seconds": (price - self._taken) / 2} if self._bounded else {}
+            result = self.plain(*given, **within)
         except OutOfTime:
             self._note(thread_time() - begun, 0, given)
             return self._run(given)
