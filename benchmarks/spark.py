@@ -7,8 +7,10 @@
 Every row is a program of its own with so many cores: it reads Parquet with one basket per row, mines at a support of
 0.5 %, and makes a release of the top 100 with `auto`. Memory is that of all its processes together, Java included, as
 sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
-(Li et al. 2008), which shuffles baskets by the rank of their items. "Events" reads a table with one row per person and
-item, whose people meet in a shuffle, and tells how many bytes that was. Nothing here is asserted.
+(Li et al. 2008), which shuffles baskets by the rank of their items. "Sampled" mines a sample and counts what it has
+(Toivonen 1996). "Parts" is what discreet does, as the first question and without a release. "Events" reads a table with
+one row per person and item, whose people meet in a shuffle, and tells how many bytes that was. Nothing here is
+asserted.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ SUPPORT = "0.005"
 _PIECE = 1_000_000
 _PATIENCE = 600
 _ITEMS = 1_000
-WAYS = ("local", "spark", "events", "shards", "fpgrowth")
+WAYS = ("local", "spark", "events", "parts", "shards", "sampled", "fpgrowth")
 
 
 def made(folder: Path, people: int) -> Path:
@@ -95,10 +97,15 @@ def one(way: str, place: str, cores: int) -> dict[str, Any]:
         told["shuffled"] = sum(executors.apply(place).totalShuffleWrite() for place in range(executors.size()))
         return told | {"people": len(baskets)}
     baskets = timed("read", lambda: discreet.read(frame))
-    if way == "shards":
+    if way in ("shards", "sampled", "parts"):
         from . import spark_shards
 
-        told["patterns"] = timed("mine", lambda: spark_shards.frequent(baskets, SUPPORT))
+        if way == "sampled":
+            told["patterns"], told["tries"] = timed("mine", lambda: spark_shards.sampled(baskets, SUPPORT))
+        elif way == "shards":
+            told["patterns"] = timed("mine", lambda: spark_shards.frequent(baskets, SUPPORT))
+        else:
+            told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
         return told
     timed("release", lambda: discreet.release(replace(baskets), top=100, epsilon=1, items="public"))
     # As if nothing had been asked before: baskets keep what they found.

@@ -1,8 +1,12 @@
-"""Mining on group-dependent shards, for comparison: baskets are shuffled by the rank of their items (Li et al. 2008).
+"""Two other ways to mine in a cluster, for comparison with parts.
 
-Every shard has the baskets that hold one of its items, each cut after the rarest of these, and our miner looks there
-for the patterns whose rarest item is one of the shard's. No shard needs another, at the price of shipping baskets
-several times over.
+*Shards*: baskets are shuffled by the rank of their items (Li et al. 2008). Every shard has the baskets that hold one of
+its items, each cut after the rarest of these, and our miner looks there for the patterns whose rarest item is one of
+the shard's. No shard needs another, at the price of shipping baskets several times over.
+
+*Sampled*: a sample is mined on the driver at a lower threshold, and what it has is counted among all (Toivonen 1996).
+Where something is frequent of what the sample holds too seldom, but all of whose parts it has often enough, more might
+be missing, and a lower threshold is tried. Counting looks at every candidate anew; parts have counted on the way.
 """
 
 from __future__ import annotations
@@ -10,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from discreet.baskets.core import Baskets
+from discreet.baskets.core import Baskets, starts
 from discreet.exact.engine import LocalEngine
+from discreet.exact.query import Supports
 from discreet.exact.search import SearchBounds
+from discreet.results.itemsets import Itemsets
 from discreet.spark.blocks import Block, Numbered, joined, read_blocks
 
 _COLUMNS = "shard int, sizes binary, codes binary"
@@ -41,6 +48,42 @@ def frequent(baskets: Any, support: str) -> int:
     shipped = baskets.blocks.frame.mapInArrow(split, _COLUMNS).repartition(len(cuts) - 1, "shard")
     found = shipped.mapInArrow(mine, "patterns bigint").toArrow()
     return int(sum(found.column(0).to_pylist()))
+
+
+def sampled(baskets: Any, support: str) -> tuple[int, int]:
+    """Return how many itemsets are frequent, and in how many tries that was found."""
+    people = len(baskets)
+    count = max(1, ceil(Fraction(support) * people))
+    survey = baskets.survey
+    some = LocalEngine(Baskets.trusted(starts(survey.sizes), survey.codes, baskets.vocabulary))
+    expected = count * len(survey.sizes) / people
+    for tries in range(1, 9):
+        # Two, four, six … standard deviations below what a sample of so many would hold.
+        least = max(1, int(expected - 2 * tries * expected**0.5))
+        wanted = SearchBounds(count=least, least=1, most=baskets.items, limit=10_000_000)
+        offsets, codes, _ = some.search(wanted, prefix=np.empty(0, np.int32))
+        candidates = Itemsets(offsets, codes)
+        border = _border(candidates, baskets.items)
+        counts = baskets.engine().total(Supports(Itemsets.joined((candidates, border))))
+        if not (counts[len(candidates) :] >= count).any():
+            return int((counts[: len(candidates)] >= count).sum()), tries
+    raise RuntimeError("the sample says too little")
+
+
+def _border(sets: Itemsets, items: int) -> Itemsets:
+    """Return the itemsets that are not among some, which are closed under taking parts, while all parts of them are."""
+    known = {tuple(row.tolist()) for row in np.split(sets.codes, sets.offsets[1:-1])}
+    by_beginning: dict[tuple[int, ...], list[int]] = {}
+    for one in known:
+        by_beginning.setdefault(one[:-1], []).append(one[-1])
+    found = [(item,) for item in range(items) if (item,) not in known]
+    for beginning, ends in by_beginning.items():
+        for first, second in combinations(sorted(ends), 2):
+            joined_up = (*beginning, first, second)
+            parts = (joined_up[:place] + joined_up[place + 1 :] for place in range(len(joined_up)))
+            if joined_up not in known and all(part in known for part in parts):
+                found.append(joined_up)
+    return Itemsets.of(np.array(one, np.int32) for one in found)
 
 
 def _split(batches: Iterable[Any], view: Any, ranks: Any, cuts: Any) -> Iterator[Any]:

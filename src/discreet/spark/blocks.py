@@ -48,7 +48,7 @@ class Block:
     """
 
     sizes: NDArray[np.int32]
-    codes: Codes
+    codes: NDArray[Any]
     segments: Codes
     copies: NDArray[np.int32]
     left_out: int = 0
@@ -83,7 +83,7 @@ def written(blocks: Iterable[Block], items: int) -> Iterator[Any]:
 
 
 def read_blocks(batches: Iterable[Any], items: int) -> Iterator[Block]:
-    """Yield the blocks of batches, without copying codes of four bytes."""
+    """Yield the blocks of batches, without copying anything: codes may have two bytes each."""
     for batch in batches:
         columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
         for row in range(len(batch)):
@@ -91,7 +91,7 @@ def read_blocks(batches: Iterable[Any], items: int) -> Iterator[Block]:
                 np.frombuffer(columns[name][row].as_buffer(), np.int32) for name in ("sizes", "segments", "copies")
             )
             kind = np.uint16 if items <= NARROW else np.int32
-            codes = np.frombuffer(columns["codes"][row].as_buffer(), kind).astype(np.int32, copy=False)
+            codes = np.frombuffer(columns["codes"][row].as_buffer(), kind)
             yield Block(sizes, codes, segments, copies)
 
 
@@ -145,5 +145,7 @@ def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[
     return Baskets.trusted(starts(sizes), codes, vocabulary, beside), copies
 
 
-def _end_to_end(arrays: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int32), *arrays])
+def _end_to_end(arrays: list[NDArray[Any]]) -> NDArray[np.int32]:
+    if len(arrays) == 1:
+        return arrays[0].astype(np.int32, copy=False)
+    return np.concatenate([np.empty(0, np.int32), *arrays], dtype=np.int32)
