@@ -143,7 +143,7 @@ class TestReleasedRelations:
         run(*listed, *paid, "-o", tmp_path / "found.json", check=True)
         found = discreet.load(tmp_path / "found.json")
         assert (found.kind, len(found), found.about["mechanism"]) == ("relations", 1, "release-relations")
-        assert '<h2 id="relations">' in (tmp_path / "page.html").read_text()
+        assert '<h2 id="rules">Relations' in (tmp_path / "page.html").read_text()
         assert "release-relations" in run("ledger", "show", tmp_path / "budget.db").stdout
         assert run(*asked, "--items", "public").stderr == "discreet: Say how many relations are wanted: --top 20.\n"
         assert run(*listed[:-2], "--top", 9).stderr == (
