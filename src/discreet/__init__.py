@@ -20,6 +20,8 @@ _HOMES = {
     "rules": "exact.mine",
     "relations": "exact.relations",
     "load": "results.files",
+    "diff": "results.differences",
+    "Differences": "results.differences",
     "Release": "publish.result",
     "release": "publish",
     "plan": "planning",
@@ -50,6 +52,7 @@ __all__ = [
     "BudgetError",
     "CardError",
     "ClusterError",
+    "Differences",
     "DiscreetError",
     "Guarantee",
     "InputError",
@@ -66,6 +69,7 @@ __all__ = [
     "audit",
     "count",
     "count_by",
+    "diff",
     "load",
     "mechanisms",
     "mine",
@@ -108,6 +112,7 @@ if TYPE_CHECKING:
     from .publish.relations import release_relations
     from .publish.result import Release
     from .registry import mechanisms
+    from .results.differences import Differences, diff
     from .results.files import load
     from .results.patterns import Patterns
     from .results.rules import Rules

@@ -15,6 +15,7 @@ from ..kernels import background
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
+from .diff import app as comparing
 from .general import given_to_all, options
 from .groups import ClusterReading, Reporting, Writing, grouped
 from .lab import app as lab
@@ -91,6 +92,7 @@ app.add_typer(mechanisms)
 app.add_typer(planning)
 app.add_typer(audit)
 app.add_typer(pages)
+app.add_typer(comparing)
 app.add_typer(serving)
 app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")

@@ -1,0 +1,149 @@
+"""The page of two results, and the picture of them: what changed from one to the other."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from .. import __version__
+from ..checks import positive
+from ..errors import MisuseError
+from ..results.differences import Difference, Differences
+from ..results.picture import Picture
+from ..results.promise import NOT_PRIVATE, SIMULATED
+from .frame import Section, document, figure
+from .graph import WIDE
+from .mount import mounted
+from .slopes import Slope, beside, slopes
+from .tables import TableColumn, table
+from .text import clean, columns, html_itemset, number_of, percent, plain_itemset, whole
+
+_ROWS = 1_000  # of the table
+_DRAWN = 12
+
+
+def slopes_of(found: Differences, rows: int = _DRAWN) -> Picture:
+    """Return the largest changes as a picture."""
+    lines = _lines(found, positive("rows", rows), WIDE)
+    if not lines:
+        raise MisuseError("There is nothing to draw: no pattern is on both lists.")
+    marks = {"simulated": (SIMULATED,), "exact": (NOT_PRIVATE,), "private": ()}[found.standing]
+    drawn = slopes(lines, title=_title(found), names=found.names)
+    return mounted([drawn], heading=found.headline, notes=(*marks, *found.notes))
+
+
+def difference_page(found: Differences, title: str | None = None) -> str:
+    """Return the page of two results."""
+    parts = [
+        Section("changed", "What changed", _changed(found)),
+        Section("slopes", "The largest changes", _drawn(found)),
+        Section("all", "All patterns", _table(found)),
+        Section("promise", "What is promised", "".join(f"<p>{escape(clean(note, 600))}</p>\n" for note in found.notes)),
+    ]
+    return document(
+        parts,
+        title=title or f"From {found.names[0]} to {found.names[1]}",
+        lead=escape(clean(found.headline, 300)) + ".",
+        figures={"Patterns": whole(len(found)), "Clear changes": whole(len(found.clear))},
+        standing=found.standing,
+        version=__version__,
+    )
+
+
+def _title(found: Differences) -> str:
+    return f"Share of {found.unit}, from {found.names[0]} to {found.names[1]}"
+
+
+def _lines(found: Differences, many: int, wide: int) -> list[Slope]:
+    both = [row for row in found if row.before is not None and row.after is not None]
+    room = (beside(wide) - 60) // 7
+    return [Slope(_short(row, room), row.before or 0.0, row.after or 0.0, row.clear) for row in both[:many]]
+
+
+def _short(row: Difference, room: int) -> str:
+    """Return an itemset in so many columns, or its first item and how many more there are."""
+    labels = sorted(row.items, key=str)
+    told = plain_itemset(labels, room)
+    if columns(told) <= room or len(labels) < 2:
+        return told
+    return f"{plain_itemset(labels[:1], room - 4)} + {len(labels) - 1}"
+
+
+def _changed(found: Differences) -> str:
+    """Say what changed most, and how far a difference is to be trusted."""
+    told = []
+    for change, words in (("more", "grew most"), ("less", "fell most")):
+        first = next((row for row in found.clear if row.change == change), None)
+        if first is not None:
+            told.append(f"<strong>{_named(first)}</strong> {words}: {_from_to(first)}.")
+    for change, words in (("new", "is new"), ("gone", "is gone")):
+        first = next((row for row in found.clear if row.change == change), None)
+        if first is not None:
+            support = first.after if first.before is None else first.before
+            told.append(f"<strong>{_named(first)}</strong> {words}: {percent(support or 0.0)}.")
+    listed = f'<ul class="findings">{"".join(f"<li>{one}</li>" for one in told)}</ul>\n' if told else ""
+    if found.sure == 100:
+        return listed or "<p>No support is another.</p>\n"
+    miss = 100 - found.sure
+    return listed + (
+        "<p>Both results carry noise, and a difference carries that of both. Its interval reaches as far as the two "
+        f"intervals allow, and fails in {miss} of 100 cases at most. So among many patterns a few may be called clear "
+        "that are not.</p>\n"
+    )
+
+
+def _named(row: Difference) -> str:
+    return html_itemset(sorted(row.items, key=str))
+
+
+def _from_to(row: Difference) -> str:
+    moved = f"from {percent(row.before or 0.0)} to {percent(row.after or 0.0)}"
+    if row.low is None or row.high is None or row.low == row.high:
+        return moved
+    return f"{moved}, a difference of {_points(row.low, math.floor)} to {_points(row.high, math.ceil)} points"
+
+
+def _points(value: float, to_whole: object = None) -> str:
+    """Return a difference in points of a percentage, its ends rounded outwards."""
+    scaled = 1000 * value
+    rounded = to_whole(scaled) if callable(to_whole) else round(scaled)
+    return f"{rounded / 10:+.1f}".replace("-", "\u2212")
+
+
+def _drawn(found: Differences) -> str:
+    if not _lines(found, _DRAWN, WIDE):
+        return ""
+    drawn, narrow = (
+        slopes(_lines(found, _DRAWN, wide), title=_title(found), names=found.names, wide=wide) for wide in (WIDE, 340)
+    )
+    caption = "Each line is a pattern, from the one result to the other. Dashed and grey where noise may explain it."
+    return figure(drawn, "slopes", "" if found.sure == 100 else caption, narrow=narrow)
+
+
+def _table(found: Differences) -> str:
+    rows = found.rows[:_ROWS]
+    if not rows:
+        return "<p>Neither has a pattern.</p>\n"
+
+    def shares(values: list[float | None]) -> TableColumn:
+        numbers = [math.nan if value is None else value for value in values]
+        return TableColumn("", [percent(number) for number in numbers], numbers)
+
+    columns = [
+        TableColumn(escape(clean(name, 24)), column.texts, column.values)
+        for name, column in zip(
+            found.names, (shares([row.before for row in rows]), shares([row.after for row in rows])), strict=True
+        )
+    ]
+    moved = [math.nan if row.difference is None else row.difference for row in rows]
+    columns.append(TableColumn("Difference", ["–" if math.isnan(one) else _points(one) for one in moved], moved))
+    if found.sure < 100:
+        for name, which, to_whole in (("from", "low", math.floor), ("to", "high", math.ceil)):
+            ends = [getattr(row, which) for row in rows]
+            texts = ["–" if end is None else _points(end, to_whole) for end in ends]
+            columns.append(TableColumn(name, texts, [math.nan if end is None else end for end in ends]))
+    columns.append(TableColumn("Change", [row.words for row in rows]))
+    heads = [_named(row) for row in rows]
+    more = f" The first {len(rows):,} of {number_of(len(found), 'pattern')}." if len(found) > len(rows) else ""
+    said = f"Shares of {found.unit}; differences in points of a percentage.{more}"
+    return f'<div class="wide">{table("Items", heads, columns, said)}</div>\n'

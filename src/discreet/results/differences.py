@@ -1,0 +1,381 @@
+"""What changed between two results: two months, two segments, two releases of anything.
+
+Where counts carry noise, a difference carries that of both: its interval reaches as far as the two intervals allow, so
+it fails no more often than these fail together. What is on one list alone is told apart by whether it would have been
+on the other, had it counted as much there. Nothing here looks at data: what two releases say may be compared for free.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..baskets.core import Item, Unit
+from ..errors import MisuseError
+from ..wording import number_of, printable
+from .patterns import Patterns
+from .promise import SIMULATED, line, rounded
+from .untrusted import exact_number
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pyarrow as pa
+
+    from .picture import Picture
+
+Change: TypeAlias = Literal["more", "less", "unclear", "new", "gone"]
+
+# In which order changes are told: those that noise does not explain come first.
+_ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1}
+# What a list is of: where these differ, a pattern may be on one of two lists for that alone.
+_QUESTION = ("lengths", "contains", "excludes", "items", "itemsets")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One itemset, its support before and after, and how far that may have moved.
+
+    Parameters
+    ----------
+    items
+        The itemset.
+    before, after
+        Its support in each result; None where it is not listed there.
+    low, high
+        An interval for the true difference of the supports; None where it is not listed in one of them.
+    change
+        ``"more"`` and ``"less"`` where the interval lies on one side of 0, ``"unclear"`` where it does not; ``"new"``
+        and ``"gone"`` for what is listed in one of them alone.
+    clear
+        Whether noise does not explain the change: always for more and less; for what is new or gone, whether its lowest
+        support lies over the highest that the last pattern of the other list may have.
+    """
+
+    items: frozenset[Item]
+    before: float | None
+    after: float | None
+    low: float | None
+    high: float | None
+    change: Change
+    clear: bool
+
+    @property
+    def words(self) -> str:
+        """The change as a reader is told it."""
+        if self.change == "unclear":
+            return "within noise"
+        return self.change if self.clear else f"{self.change}, by its place on the list alone"
+
+    @property
+    def difference(self) -> float | None:
+        """How much the support moved, as far as both say; None where it is listed in one of them alone."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True, repr=False)
+class Differences:
+    """What :func:`discreet.diff` returns: a sequence of :class:`Difference`, what is clear and large first.
+
+    Parameters
+    ----------
+    rows
+        The differences.
+    names
+        What the two results are called.
+    sure
+        In how many of 100 cases an interval holds the true difference at least; 100 where both results are exact.
+    unit
+        What supports are shares of.
+    standing
+        ``"private"``, or ``"simulated"`` or ``"exact"`` where one of the two is.
+    notes
+        Sentences for the reader: what was promised of each, what the two give away together, and what to mind.
+    """
+
+    rows: tuple[Difference, ...]
+    names: tuple[str, str]
+    sure: int
+    unit: Unit
+    standing: Literal["private", "simulated", "exact"]
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.rows)
+
+    def __getitem__(self, place: int) -> Difference:
+        return self.rows[place]
+
+    @cached_property
+    def clear(self) -> tuple[Difference, ...]:
+        """The changes that noise does not explain."""
+        return tuple(row for row in self.rows if row.clear)
+
+    @property
+    def headline(self) -> str:
+        """How much changed, in one line."""
+        many = {change: sum(row.change == change and row.clear for row in self.rows) for change in _ORDER}
+        told = [f"{times:,} {change}" for change, times in many.items() if times]
+        beyond = "" if self.standing == "exact" else " beyond noise"
+        return f"{number_of(len(self), 'pattern')}, from {self.names[0]} to {self.names[1]}; " + (
+            f"{', '.join(told)}{beyond}" if told else f"no change{beyond}"
+        )
+
+    def __repr__(self) -> str:
+        shown = self.rows[:10]
+        lines = [self.headline, *(f"  {_listed(row.items)}: {self._told(row)}" for row in shown)]
+        if len(self) > len(shown):
+            lines.append(f"  … and {len(self) - len(shown):,} more")
+        return "\n".join([*lines, *self.notes])
+
+    def _told(self, row: Difference) -> str:
+        before, after = (("–" if one is None else f"{one:.2%}") for one in (row.before, row.after))
+        within = "" if row.low is None or row.high is None else f" ({row.low:+.2%} to {row.high:+.2%})"
+        return f"{before} → {after}, {row.words}{within}"
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: `items`, `before`, `after`, `difference`, `low`, `high`, `change`, `clear`."""
+        import pyarrow as pa
+
+        return pa.table(
+            {
+                "items": pa.array([sorted(map(str, row.items)) for row in self.rows], pa.list_(pa.large_string())),
+                **{
+                    name: pa.array([getattr(row, name) for row in self.rows], pa.float64())
+                    for name in ("before", "after", "difference", "low", "high")
+                },
+                "change": pa.array([row.change for row in self.rows], pa.large_string()),
+                "clear": pa.array([row.clear for row in self.rows], pa.bool_()),
+            }
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "discreet": "differences/1",
+            "names": list(self.names),
+            "sure": self.sure,
+            "unit": self.unit,
+            "standing": self.standing,
+            "notes": list(self.notes),
+            "differences": self.to_arrow().to_pylist(),
+        }
+
+    def plot(self, rows: int = 12) -> Picture:
+        """Return a picture of the largest changes as slopes, from one result to the other.
+
+        Parameters
+        ----------
+        rows
+            How many patterns, of those that come first and are on both lists.
+        """
+        made: Picture = import_module("discreet.report.compared").slopes_of(self, rows)
+        return made
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return a page with what changed, as slopes and as a table, that needs nothing else."""
+        page: str = import_module("discreet.report.compared").difference_page(self, title)
+        return page
+
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` page with a title."""
+        from .files import is_page, written
+
+        suffix = Path(path).suffix.lower()
+        if not is_page(path) and suffix not in (".csv", ".json", ".parquet"):
+            given = f"ends in {suffix}" if suffix else "has no suffix"
+            raise MisuseError(f"{path} {given}, but differences are kept in .csv, .json, .parquet or .html files.")
+        with written(path) as stream:
+            stream.write(self.report(title=title).encode() if is_page(path) else self.as_bytes(suffix[1:]))
+
+    def as_bytes(self, form: str) -> bytes:
+        """Return the table as ``"csv"``, ``"json"`` or ``"parquet"``."""
+        import pyarrow as pa
+
+        if form == "json":
+            return (json.dumps(self.to_dict(), indent=1) + "\n").encode()
+        sink = pa.BufferOutputStream()
+        table = self.to_arrow()
+        if form == "parquet":
+            from pyarrow import parquet
+
+            parquet.write_table(table, sink)
+        else:
+            from pyarrow import csv
+
+            texts = [json.dumps(items, ensure_ascii=False) for items in table["items"].to_pylist()]
+            csv.write_csv(table.set_column(0, "items", pa.array(texts, pa.large_string())), sink)
+        return bytes(sink.getvalue())
+
+
+def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Differences:
+    """Say what changed between two results: two months, two segments, two releases.
+
+    Privacy: costs nothing, as only what was released is looked at. For a person who is in both data sets, what the two
+    give away adds up, and the notes say to what.
+
+    Parameters
+    ----------
+    before, after
+        Results with counts: files that `save` or the command line wrote, or patterns, releases and outcomes.
+    names
+        What to call the two; by default the names of the files, or *before* and *after*.
+
+    Returns
+    -------
+    Differences
+        One row for each pattern of either, what is clear and large first. Supports are compared, so that the numbers of
+        people may differ.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> march = discreet.mine([{"tea"}] * 30 + [{"milk"}] * 70, min_count=1)
+    >>> april = discreet.mine([{"tea"}] * 60 + [{"milk"}] * 60, min_count=1)
+    >>> [(sorted(row.items), row.change, round(row.difference, 2)) for row in discreet.diff(march, april)]
+    [(['milk'], 'less', -0.2), (['tea'], 'more', 0.2)]
+    """
+    first, second = _patterns(before), _patterns(after)
+    if first.unit != second.unit:
+        raise MisuseError(f"One result counts {first.unit}, the other {second.unit}: they cannot be compared.")
+    called = (_name(before, "before"), _name(after, "after")) if names is None else (str(names[0]), str(names[1]))
+    one, other = _bounded(first), _bounded(second)
+    alike = _asked_alike(first, second)
+    marks = (_mark(first, alike), _mark(second, alike))
+    rows = [_row(items, one.get(items), other.get(items), marks) for items in {**one, **other}]
+    rows.sort(
+        key=lambda row: (not row.clear, _ORDER[row.change], -abs(round(_moved(row), 12)), sorted(map(str, row.items)))
+    )
+    return Differences(
+        rows=tuple(rows),
+        names=called,
+        sure=100 - _fails(first) - _fails(second),
+        unit=first.unit,
+        standing=_standing(first, second),
+        notes=tuple(_notes(first, second, called, alike)),
+    )
+
+
+Bounds: TypeAlias = tuple[float, float, float]
+
+
+def _listed(items: frozenset[Item]) -> str:
+    return ", ".join(printable(str(item)) for item in sorted(items, key=str))
+
+
+def _patterns(source: Any) -> Patterns:
+    if isinstance(source, str | Path):
+        from .files import load
+
+        source = load(source)
+    found = source if isinstance(source, Patterns) else getattr(source, "patterns", None)
+    if not isinstance(found, Patterns):
+        raise MisuseError(
+            f"Patterns are compared, or releases and outcomes that have some, or their files; {type(source).__name__} "
+            "was given."
+        )
+    if not found.counted:
+        raise MisuseError("These are patterns without counts: there is nothing to compare but which they are.")
+    return found
+
+
+def _name(source: Any, otherwise: str) -> str:
+    return Path(source).stem if isinstance(source, str | Path) else otherwise
+
+
+def _bounded(patterns: Patterns) -> dict[frozenset[Item], Bounds]:
+    """Return the support of each pattern with the lowest and the highest it may be."""
+    supports = patterns.supports.tolist()
+    ends = patterns.support_bounds
+    low, high = (supports, supports) if ends is None else (end.tolist() for end in ends)
+    sets = patterns.itemsets.sets(patterns.vocabulary)
+    return dict(zip(sets, zip(supports, low, high, strict=True), strict=True))
+
+
+def _mark(patterns: Patterns, alike: bool) -> float:
+    """Return the highest support that the last pattern of a list may have; 1 where lists are not of the same."""
+    if not alike or not len(patterns):
+        return 1.0
+    place = int(patterns.counts.argmin())
+    return _bounded(patterns[place : place + 1]).popitem()[1][2]
+
+
+def _row(items: frozenset[Item], one: Bounds | None, other: Bounds | None, marks: tuple[float, float]) -> Difference:
+    if one is None or other is None:
+        held, mark = (other, marks[0]) if one is None else (one, marks[1])
+        support, low, _ = held or (0.0, 0.0, 0.0)
+        before, after = (None, support) if one is None else (support, None)
+        return Difference(items, before, after, None, None, "new" if one is None else "gone", low > mark)
+    low, high = other[1] - one[2], other[2] - one[1]
+    change: Change = "more" if low > 0 else "less" if high < 0 else "unclear"
+    return Difference(items, one[0], other[0], low, high, change, change != "unclear")
+
+
+def _moved(row: Difference) -> float:
+    return (row.after or 0.0) - (row.before or 0.0)
+
+
+def _fails(patterns: Patterns) -> int:
+    """Return in how many of 100 cases the interval of a support fails at most."""
+    if patterns.low is None:
+        return 0
+    return 5 if patterns.people_within is None else 10
+
+
+def _asked_alike(first: Patterns, second: Patterns) -> bool:
+    one, other = ((patterns.about or {}).get("asked") for patterns in (first, second))
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return first.about is None and second.about is None
+    return all(one.get(name) == other.get(name) for name in _QUESTION)
+
+
+def _standing(first: Patterns, second: Patterns) -> Literal["private", "simulated", "exact"]:
+    both = [patterns.about or {} for patterns in (first, second)]
+    if any(not isinstance(about.get("guarantee"), Mapping) for about in both):
+        return "exact"
+    return "simulated" if any(about.get("simulated") for about in both) else "private"
+
+
+def _notes(first: Patterns, second: Patterns, names: tuple[str, str], alike: bool) -> Iterator[str]:
+    both = [patterns.about or {} for patterns in (first, second)]
+    promised = [about.get("guarantee") for about in both]
+    for name, one, about in zip(names, promised, both, strict=True):
+        if isinstance(one, Mapping):
+            yield f"{name}: {line(one)}{f' ({SIMULATED})' if about.get('simulated') else ''}."
+        else:
+            yield f"{name}: exact, and not private."
+    if isinstance(promised[0], Mapping) and isinstance(promised[1], Mapping):
+        yield from _together(promised[0], promised[1])
+    if not alike:
+        yield "The two were not asked for the same patterns: what is on one list alone may be there for that."
+    elif first.about is not None:
+        yield (
+            "What is new or gone is on one list alone. It is called clear where it would have been on the other one "
+            "too, had it counted as much there."
+        )
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """Say what a person who is in both has given away."""
+    try:
+        epsilon, delta = (
+            exact_number(one.get(name, 0)) + exact_number(other.get(name, 0)) for name in ("epsilon", "delta")
+        )
+    except (ValueError, ZeroDivisionError):
+        return
+    if one.get("neighbours") == other.get("neighbours"):
+        plus = f", delta = {rounded(Fraction(delta))}" if delta else ""
+        yield f"For a person who is in both, what they give away adds up: epsilon = {rounded(Fraction(epsilon))}{plus}."
