@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import MisuseError
-from discreet.auditing import audit, local_laws
+from discreet.auditing import audit, local, local_laws
 from discreet.auditing.local import cases_of, exact, hard
 from discreet.auditing.local_laws import ReportLaw, largest, law, subsets
 from discreet.local.device.client import ANSWERS
@@ -336,6 +336,21 @@ def test_a_little_more_than_a_small_epsilon_is_found_in_subsets(name, size, pad,
     assert not verdict.stands
     assert verdict.means == "exact"
     assert losses[0].ratio == planted.ratio
+
+
+def test_a_device_that_tells_how_many_baskets_it_has_is_found(monkeypatch):
+    """Any way to draw one keeps the promise; to answer for one alone does not."""
+    assert audit("grr", epsilon=1, runs=200).stands
+
+    def only_one(many, max_baskets, draws):
+        if many > 2:
+            raise ValueError("too many")
+        return 0
+
+    monkeypatch.setattr(local.CHOOSING, "place", only_one)
+    verdict = audit("grr", epsilon=1, runs=200)
+    assert not verdict.stands
+    assert "for one of several baskets" in verdict.attempts[0].question
 
 
 def test_what_is_enumerated_in_part_is_not_called_exact(monkeypatch):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from math import comb, inf
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -171,7 +172,10 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
             made += [many for one in made if (many := one.expecting(_MANY)) is not one][:2]
         if not made:
             raise MisuseError(f"{oracle.name} refused every question of the audit.")
-        return [case for one in made for case in cases_of(one, epsilon)]
+        cases = [case for one in made for case in cases_of(one, epsilon)]
+        # Once more, of people with several baskets, each of whose devices draws one.
+        of_sets = (one for one in cases if not (one.refused or one.oracle.single or isinstance(one.oracle, MeanOracle)))
+        return [*cases, *map(_of_several, islice(of_sets, 1))]
     known(oracle)
     if oracle.epsilon != epsilon:
         claimed = int(oracle.epsilon) if oracle.epsilon.denominator == 1 else str(oracle.epsilon)
@@ -205,11 +209,7 @@ def cases_of(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[Dev
     if oracle.single:  # how many of one item fewer everyone holds: none, one, two …
         asked = {"ask": "how-many", "of": oracle.size - 1, "bins": list(values)}
     people = {shown(one): Holding(tuple(range(one[0])) if oracle.single else one) for one in sets}
-    form = _written(oracle, asked)
-    cases = [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, form, people)]
-    if not oracle.single and oracle.size <= _ALL and not cases[0].refused:
-        cases.append(_of_several(cases[0]))
-    return cases
+    return [DeviceCase(question, oracle, {shown(one): one for one in sets}, epsilon, _written(oracle, asked), people)]
 
 
 def _of_several(case: DeviceCase) -> DeviceCase:

@@ -32,8 +32,11 @@ def has(source: Any, name: str) -> bool:
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Say whether something is a data frame of Spark, classic or Connect: by its type, or what that derives from."""
-    return _comes_from(source, "pyspark.sql")
+    """Say whether something is a data frame of Spark, classic or Connect: by its type, and without loading Spark."""
+    return any(
+        kind.__name__ == "DataFrame" and f"{kind.__module__}.".startswith("pyspark.sql.")
+        for kind in type(source).__mro__
+    )
 
 
 def is_result(source: Any) -> bool:

@@ -13,6 +13,7 @@ from time import monotonic
 import pytest
 
 from discreet.local.device import participant
+from discreet.local.device.choosing import chosen
 from discreet.local.device.documents import questions_of, study_of
 from discreet.local.device.participant import Participant
 from discreet.local.device.sending import over_http
@@ -89,6 +90,17 @@ def test_it_answers_once(tmp_path):
     service.questions = [asked(0, HALF, 1)]
     assert device(tmp_path, service).take_part([2]) == "already-counted"
     assert len(service.bodies) == 1
+
+
+def test_asking_again_does_not_average_over_baskets(tmp_path):
+    """However often it draws one of its baskets, the report is that of the first it answered for, to the byte."""
+    service = Answering(*[(503, refusal("busy"))] * 20)
+    for _ in range(20):
+        with pytest.raises(OSError, match="cannot take the report now"):
+            device(tmp_path, service).take_part(chosen([[0], [1], [2]]))
+    assert device(tmp_path, service).take_part(chosen([[0], [1], [2]])) == "already-counted"
+    assert len(service.bodies) == 21
+    assert len(set(service.bodies)) == 1
 
 
 def test_it_waits_for_its_round(tmp_path):
