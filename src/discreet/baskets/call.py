@@ -163,7 +163,7 @@ class Call:
                 return self._handed(standard_input())
             several = parts_of(source, self.format)
             return str(source), self._file(Path(source)) if several is None else self._several(str(source), several)
-        if has(source, "read"):
+        if callable(getattr(type(source), "read", None)):  # the reader of a Spark session is called so too
             return self._handed(source)
         source, first = _first(source)
         if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
