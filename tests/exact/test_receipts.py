@@ -135,6 +135,29 @@ def test_mining_counts_baskets(people):
     assert (found.people, found.unit) == (len(rows), "baskets")
 
 
+def test_people_are_not_asked_about_once_their_baskets_were_cut():
+    # Equal baskets are cut apart by their number, which a person who comes first changes for everybody else.
+    people, cut = [[SUBSETS[7], SUBSETS[7], SUBSETS[7], SUBSETS[4]]] * 2 + [[SUBSETS[7], SUBSETS[1]]], Truncation(1, 9)
+    for before in ([], [[SUBSETS[7]]]):
+        asked = engine([*before, *people]).cut(cut)
+        single = asked.answer(Supports(SINGLE))
+        assert single.sum() == len([*before]) + 3 + 3 + 1 + 1 + 1 + 1
+        for query in QUERIES:
+            if isinstance(query, BasketsEach | Held | Clipped | KthClipped):
+                with pytest.raises(MisuseError) as caught:
+                    asked.answer(query)
+                assert str(caught.value) == (
+                    f"{type(query).__name__} is about all baskets of a person, and these were cut: whose they are is "
+                    "no longer told. Ask before cutting, or about baskets one by one, as Supports does."
+                )
+            elif not (isinstance(query, Supports) and query.truncation):
+                asked.answer(query)
+    # Where everyone has one basket, a cut basket is a person's.
+    held = engine(people).baskets
+    alone = LocalEngine(Baskets(held.offsets, held.codes, held.vocabulary))
+    assert alone.cut(cut).answer(Held(SINGLE, (1,))).tolist() == [len(held)]
+
+
 def test_scores_have_no_baskets():
     from discreet.publish.ranking import Entries
 

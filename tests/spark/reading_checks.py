@@ -11,22 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyspark
+from comparing import COLUMNS, SECRET, said
 
 import discreet
 from discreet.baskets.frames import is_spark_frame
-
-COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
-# Stands in a line that cannot be read: it must be in no message and in no log.
-SECRET = "quincunx"
-
-
-def said(call: Callable[[], object]) -> str:
-    """Return what an error of ours says."""
-    try:
-        call()
-    except discreet.DiscreetError as error:
-        return str(error)
-    raise AssertionError("nothing was said")
 
 
 def _application(session: Any) -> str:

@@ -13,7 +13,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -23,26 +22,19 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import reading_checks
+import receipt_checks
 import report_checks
+from comparing import COLUMNS, alike, both, drawn, released, said, shown, table_of
 
 import discreet
-from discreet.baskets.core import Baskets
 from discreet.baskets.generate import groceries
-from discreet.exact.engine import Engine, engine_of
+from discreet.exact.engine import engine_of
 from discreet.exact.query import (
-    BasketCount,
-    Cells,
-    Clipped,
-    Held,
     Kth,
-    KthClipped,
-    Largest,
-    Query,
     Sizes,
     Supports,
     Truncation,
 )
-from discreet.lab.run.trial import trial
 from discreet.privacy.ledger.fingerprint import HashedRows
 from discreet.registry import mechanisms
 from discreet.results.itemsets import Itemsets
@@ -50,7 +42,6 @@ from discreet.spark import mining, reading
 
 KINDS = {"cluster": "local-cluster[2,1,1024]", "connect": "local[2]"}
 CHECKS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {}
-COLUMNS: dict[str, Any] = {"person": "who", "item": "what"}
 
 
 def check(*kinds: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
@@ -61,75 +52,6 @@ def check(*kinds: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None
         return function
 
     return keep
-
-
-def table_of(rows: list[list[Any]], seed: int = 0, **beside: list[Any]) -> pa.Table:
-    """Return baskets as events in any order, with repeats; who holds nothing has a row that says so."""
-    events = [(place, item) for place, row in enumerate(rows) for item in (list(row) or [None])]
-    random.Random(seed).shuffle(events)
-    events += events[::7]
-    columns: dict[str, Any] = {"who": [who for who, _ in events], "what": [what for _, what in events]}
-    if all(what is None for what in columns["what"]):
-        columns["what"] = pa.array(columns["what"], pa.string())
-    return pa.table(columns | {name: [values[who] for who, _ in events] for name, values in beside.items()})
-
-
-def both(session: Any, table: pa.Table, **options: Any) -> tuple[Baskets, Any]:
-    """Return the same data on this machine and in the cluster."""
-    options = COLUMNS | options
-    return discreet.read(table, **options), discreet.read(session.createDataFrame(table), **options)
-
-
-def drawn(seed: int, people: int, items: int, longest: int) -> list[list[str]]:
-    """Return random baskets whose items are not equally frequent."""
-    source = random.Random(seed)
-    weights = [1 / (place + 1) for place in range(items)]
-    rows = []
-    for _ in range(people):
-        some = source.choices(range(items), weights, k=source.randint(0, longest))
-        rows.append(sorted({f"item {one:03d}" for one in some}))
-    return rows
-
-
-def questions(seed: int, items: int) -> list[Query]:
-    """Return a query of every kind."""
-    source = np.random.default_rng(seed)
-    sizes = source.integers(1, 4, 40)
-    sets = Itemsets.of(np.sort(source.choice(items, size, replace=False)).astype(np.int32) for size in sizes)
-    pairs = Itemsets.of(np.sort(source.choice(items, 2, replace=False)).astype(np.int32) for _ in range(20))
-    single = Itemsets.of(np.array([item], np.int32) for item in range(items))
-    scores = np.arange(1, len(pairs) + 1, dtype=np.int64)
-    return [
-        BasketCount(),
-        Sizes(4),
-        Supports(sets),
-        Supports(sets, Truncation(2, 2**63 + 11)),
-        Supports(pairs, Truncation(3, 12_345, pairs, scores)),
-        Held(sets, (1, 2, 5)),
-        Clipped(sets, 3_000),
-        Clipped(single, 2_048, root=True),
-        Cells(((0, 1, 2), (3, 5), (4,))),
-        Kth(3, 1, 3),
-        Kth(40, 2, 4),
-        Kth(10**6, 1, 2),
-        KthClipped(Clipped(sets, 2_000), 4),
-        Largest(2, 3),
-        Largest(9, 3),
-    ]
-
-
-def alike(one: Engine, other: Engine, seed: int, some: bool = False) -> None:
-    """Ask two engines everything, or some questions of each kind."""
-    for query in questions(seed, one.items)[:: 3 if some else 1]:
-        expected, found = one.answer(query), other.answer(query)
-        assert np.array_equal(expected, found), (query, expected, found)
-    for bound, least, longest, limit in [(3, 2, 3, 15), (5, 1, 4, 1_000), (0, 1, 2, 30), (10**9, 1, 2, 5)][
-        : 1 if some else 4
-    ]:
-        left, right = one.above(bound, least, longest, limit), other.above(bound, least, longest, limit)
-        assert left.bound == right.bound, (bound, left.bound, right.bound)
-        assert np.array_equal(left.counts, right.counts)
-        assert left.itemsets.same(right.itemsets)
 
 
 @check()
@@ -165,11 +87,6 @@ def test_every_question_of_some_items_and_people(session: Any) -> None:
         alike(engine_of(left), engine_of(right), 7, some=True)
 
 
-def shown(patterns: Any) -> list[Any]:
-    """Return patterns as plain values, in their order."""
-    return [(sorted(one.items), one.count) for one in patterns]
-
-
 @check()
 def test_mining(session: Any) -> None:
     local, spread = both(session, table_of(drawn(3, 800, 15, 9)))
@@ -193,7 +110,7 @@ def test_mining(session: Any) -> None:
     assert [str(rule) for rule in left] == [str(rule) for rule in right]
 
 
-def mined_or_said(held: Any, **asked: Any) -> list[Any] | str:
+def mined_orsaid(held: Any, **asked: Any) -> list[Any] | str:
     """Return patterns, or how the sentence begins that says that they are too many."""
     try:
         return shown(discreet.mine(held, **asked))
@@ -217,7 +134,7 @@ def test_limits_are_those_of_this_machine(session: Any) -> None:
         {"min_count": 20, "limit": 400},
         {"min_count": 20, "kind": "closed", "limit": 3},
     ):
-        expected, found = (mined_or_said(held, **asked) for held in (local, spread))
+        expected, found = (mined_orsaid(held, **asked) for held in (local, spread))
         assert found == expected, (asked, found, expected)
     for query in (Kth(2**62, 1, 3), Kth(5, 1, 3, 2**62)):
         assert np.array_equal(engine_of(spread).answer(query), engine_of(local).answer(query))
@@ -237,11 +154,6 @@ def test_baskets_that_are_too_many_to_be_looked_at_together(session: Any) -> Non
         assert released(spread, 7, **asked) == released(local, 7, **asked)
     finally:
         mining.Miner.together = together
-
-
-def released(held: Any, seed: int, **asked: Any) -> str:
-    """Return all of a release that noise from a seed makes."""
-    return json.dumps(replace(trial(held, seed=seed, **asked), when="").to_dict(), sort_keys=True, default=str)
 
 
 @check()
@@ -291,7 +203,7 @@ def test_a_ledger_knows_the_data_wherever_they_lie(session: Any) -> None:
         made_by = discreet.release_by(spread, "region", segments=["north", "south"], **asked)
         assert list(made_by) == ["north", "south"]
         assert [spend.changed for spend in discreet.Ledger.open(path).spends()] == [False, False, False]
-        assert "ledger of other data" in _said(lambda: discreet.release(others, **asked))
+        assert "ledger of other data" in said(lambda: discreet.release(others, **asked))
         assert len(discreet.Ledger.open(path).spends()) == 3
     look = discreet.preview(spread, top=3, epsilon=1, items=["nothing", "either", "neither"])
     assert (look.people, look.listed, look.met) == (300, 3, 0)
@@ -367,15 +279,7 @@ def test_bad_input_is_told(session: Any) -> None:
     assert "the same number written in two ways" in refused(session, alike_ids, **COLUMNS)
     assert refused(session, "nowhere/*.parquet", engine="spark", **COLUMNS).startswith("Spark finds no file at")
     one = session.createDataFrame(pa.table({"who": [1], "what": ["a"]}))
-    assert "give a sample as a file" in _said(lambda: discreet.simulate(one, **COLUMNS, top=1, epsilon=1, seed=1))
-
-
-def _said(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except discreet.DiscreetError as error:
-        return str(error)
-    raise AssertionError("nothing was said")
+    assert "give a sample as a file" in said(lambda: discreet.simulate(one, **COLUMNS, top=1, epsilon=1, seed=1))
 
 
 @check("cluster")
@@ -402,7 +306,7 @@ def test_files(session: Any) -> None:
             discreet.read(odd, **COLUMNS).vocabulary
         )
         odd.write_text("who,what\n1,a\n2\n")
-        assert "1 line has more or fewer fields than the heading" in _said(
+        assert "1 line has more or fewer fields than the heading" in said(
             lambda: discreet.read(str(odd), engine="spark", **COLUMNS)
         )
 
@@ -426,7 +330,7 @@ def test_what_changes_is_seen(session: Any) -> None:
             assert one.item_counts.tolist() == [people, people]
     new = sql.udf(lambda: random.Random().getrandbits(40), "bigint").asNondeterministic()
     moving = session.range(20).select(sql.col("id").alias("who"), new().alias("what"))
-    assert "The table changed while it was read" in _said(lambda: discreet.read(moving, **COLUMNS))
+    assert "The table changed while it was read" in said(lambda: discreet.read(moving, **COLUMNS))
     dropped = pa.table({"who": pa.array([1, None, 2]), "what": ["a", "secret", "b"], "by": ["n", "q", "s"]})
     local, spread = both(session, dropped, nulls="drop", by="by", labels="names")
     assert spread.vocabulary == local.vocabulary
@@ -496,7 +400,7 @@ def test_executors_that_lack_something_are_told_before_anything_is_paid(session:
     # What runs when Python starts: the executors' alone.
     lacks = "import sys\nsys.modules[{0!r}] = None\nimport builtins\n"
     other = "import discreet\ndiscreet.__version__ = '0.0.1'\n"
-    for begins, said in (
+    for begins, sentence in (
         (lacks.format("discreet"), "The executors have no discreet: install discreet there"),
         (lacks.format("numba"), "The executors have no numba, or it is switched off"),
         (other, "The executors run other versions: discreet 0.0.1 (the driver has"),
@@ -510,10 +414,10 @@ def test_executors_that_lack_something_are_told_before_anything_is_paid(session:
             discreet.Ledger.create(path, epsilon=9, name="shop")
             context.pythonExec = str(wrapper)
             try:
-                told = _said(partial(discreet.release, session.createDataFrame(table), ledger=path, **asked))
+                told = said(partial(discreet.release, session.createDataFrame(table), ledger=path, **asked))
             finally:
                 context.pythonExec = python
-            assert said in told, told
+            assert sentence in told, told
             assert not discreet.Ledger.open(path).spends()
 
 
@@ -531,12 +435,12 @@ def test_what_was_paid_stays_paid_where_a_job_fails(session: Any) -> None:
         asked: dict[str, Any] = {"top": 3, "epsilon": 1, "items": "public", "ledger": path, "mechanism": "bases"}
         engine._answer = _fails
         try:
-            said = _said(lambda: discreet.release(spread, **asked))
+            told = said(lambda: discreet.release(spread, **asked))
         finally:
             engine._answer = answer
-        assert "A task failed in an executor (builtins.KeyError)" in said
-        assert "What was paid stays paid: spend 1" in said
-        assert "secret" not in said
+        assert "A task failed in an executor (builtins.KeyError)" in told
+        assert "What was paid stays paid: spend 1" in told
+        assert "secret" not in told
         assert len(discreet.Ledger.open(path).spends()) == 1
 
 
@@ -574,7 +478,8 @@ def main(kind: str, only: list[str]) -> None:
     reading._SMALL = 40
     session = session_of(kind)
     wrong: dict[str, str] = {}
-    for name, (function, kinds) in (CHECKS | reading_checks.CHECKS | report_checks.CHECKS).items():
+    checks = CHECKS | reading_checks.CHECKS | receipt_checks.CHECKS | report_checks.CHECKS
+    for name, (function, kinds) in checks.items():
         if kind not in kinds or (only and name not in only):
             continue
         began = time.monotonic()

@@ -15,7 +15,7 @@ import discreet
 from discreet import ClusterError, MisuseError
 from discreet.spark import session
 
-from .reading_checks import SECRET
+from .comparing import SECRET
 
 SUITE = Path(__file__).with_name("suite.py")
 SOURCE = str(Path(discreet.__file__).parent.parent)

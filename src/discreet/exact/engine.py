@@ -27,6 +27,7 @@ from .clipping import Family, counted_from
 from .query import (
     LOOKED_AT,
     BasketCount,
+    BasketQuery,
     BasketsEach,
     Cells,
     Clipped,
@@ -82,7 +83,14 @@ class Engine(ABC):
 
 
 class ExactEngine(Engine):
-    """An engine over baskets, made of sums over people, mining, the count of a rank, and cutting."""
+    """An engine over baskets, made of sums over people, mining, the count of a rank, and cutting.
+
+    Baskets of people who have several are no longer `by_person` once they were cut. Equal baskets are cut apart, as
+    they are numbered: one more person then changes which of the others has which cut basket. All of them together stay
+    the same but for the new ones, so they may be counted, and people may not.
+    """
+
+    by_person = True
 
     def __init__(self, items: int) -> None:
         self.items = items
@@ -107,6 +115,11 @@ class ExactEngine(Engine):
 
     def answer(self, query: Query) -> I64:
         """Return the answer to a query: its vector, added up over people, or an order statistic of such."""
+        if not self.by_person and not isinstance(query, BasketQuery):
+            raise MisuseError(
+                f"{type(query).__name__} is about all baskets of a person, and these were cut: whose they are is no "
+                "longer told. Ask before cutting, or about baskets one by one, as Supports does."
+            )
         match query:
             case Kth(k, least, longest, rank):
                 return np.array([self.count_of_rank(k, least, longest, max(rank + 1, k))], np.int64)
@@ -225,7 +238,9 @@ class LocalEngine(ExactEngine):
     def cut(self, truncation: Truncation) -> LocalEngine:
         """Return an engine over the same baskets, each of them cut first."""
         rows = self._cut(truncation)
-        return type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary, owners=self.baskets.owners))
+        cut = type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
+        cut.by_person = self.by_person and not self.baskets.several
+        return cut
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
         rows = self._rows

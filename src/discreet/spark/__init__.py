@@ -1,6 +1,6 @@
 """The same mechanisms where baskets or reports outgrow one machine: Spark holds them, our kernels count there.
 
-`opening` opens tables, and `reading` makes one basket a person of them in the cluster, by what `building` does there;
+`opening` opens tables, and `reading` makes the baskets of people of them in the cluster, by what `building` does there;
 `blocks` is how baskets lie there; `baskets` hands them to the rest of discreet; `engine` answers every question of
 `exact.query`; `mining` finds what is frequent, and `borders` what is not, where baskets are many; `reports` adds up
 reports of devices; `sums` puts together what tasks found; `session` starts Spark and says what is wrong where it

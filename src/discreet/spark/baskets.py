@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, Vocabulary
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
-from ..exact.query import BasketCount, Truncation
+from ..exact.query import BasketCount, BasketsEach, Truncation
 from .blocks import TOGETHER, Block, Numbered, gathered, joined, read_blocks
 from .session import FORGOTTEN, Cluster
 from .sums import Result, put_together, slot_here
@@ -21,17 +21,21 @@ from .sums import Result, put_together, slot_here
 T = TypeVar("T")
 Copies: TypeAlias = NDArray[np.int32] | None
 
-# How many people a sample has at most, and how many codes.
+# How many baskets a sample has at most, and how many codes.
 _SAMPLED, _SAMPLED_CODES = 100_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class StoredBlocks:
-    """A data frame of blocks, kept in the cluster: over how many partitions, of how many people and codes."""
+    """A data frame of blocks, kept in the cluster: over how many partitions, of how many people, baskets and codes.
+
+    All baskets of a person are in one block.
+    """
 
     frame: Any
     partitions: int
     people: int
+    baskets: int
     codes: int
 
     def kept(self) -> StoredBlocks:
@@ -47,11 +51,12 @@ class StoredBlocks:
 class BlockView:
     """What blocks are taken for: over so many items and segments, cut or not, and then changed in steps.
 
-    `identities` are those of the labels, where cutting goes by them.
+    With `several` people may have several baskets. `identities` are those of the labels, where cutting goes by them.
     """
 
     items: int
     segments: int = 0
+    several: bool = False
     identities: NDArray[np.uint64] | None = None
     cut: Truncation | None = None
     steps: tuple[Callable[[Baskets], Baskets], ...] = ()
@@ -62,7 +67,7 @@ class BlockView:
 
     def of(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
         """Return the baskets of some blocks as they are taken."""
-        baskets, copies = joined(blocks, Numbered(self.items, self.identities), self.segments)
+        baskets, copies = joined(blocks, Numbered(self.items, self.identities), self.segments, self.several)
         if self.cut is not None:
             baskets, copies = LocalEngine(baskets, copies).cut(self.cut).baskets, None
         for step in self.steps:
@@ -78,6 +83,11 @@ def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:
 def hold(baskets: Baskets, codes: Codes) -> Baskets:
     """Leave those who hold all of these."""
     return baskets.holding(codes)
+
+
+def cap(baskets: Baskets, most: int, key: int, identities: NDArray[np.uint64]) -> Baskets:
+    """Leave at most so many baskets of each person, chosen as :meth:`Baskets.capped` does."""
+    return replace(baskets, vocabulary=Numbered(baskets.items, identities)).capped(most, key)
 
 
 def stay_within(baskets: Baskets, segments: Codes) -> Baskets:
@@ -101,6 +111,8 @@ class SparkBaskets(RemoteBaskets):
         What each basket is taken for.
     column, segment_vocabulary
         The segments, where they were read with ``by=``.
+    several
+        Whether a person may have several baskets, as they were read with ``basket=``.
     """
 
     cluster: Cluster
@@ -110,32 +122,43 @@ class SparkBaskets(RemoteBaskets):
     column: str | None = None
     segment_vocabulary: Vocabulary | None = None
     merged: int = 0
+    several: bool = False
 
     def __len__(self) -> int:
-        return self._people
+        return self._many
 
     def __repr__(self) -> str:
         beside = "" if self.column is None else ", with segments"
-        return f"SparkBaskets({len(self):,} people, {self.items:,} items{beside})"
+        whose = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        return f"SparkBaskets({whose}, {self.items:,} items{beside})"
+
+    @property
+    def people(self) -> int:
+        """How many people there are, those with empty baskets included."""
+        return self._people if self.several else len(self)
+
+    @cached_property
+    def _many(self) -> int:
+        return int(self.engine().total(BasketCount())[0])
 
     @cached_property
     def _people(self) -> int:
-        return int(self.engine().total(BasketCount())[0])
+        return int(self.engine().total(BasketsEach((1,)))[0]) if self.filtered else self.blocks.people
 
     @property
     def filtered(self) -> bool:
-        """Whether some of the people in the blocks are left out."""
+        """Whether some of the baskets in the blocks are left out."""
         return any(step.func is not recode for step in self.view.steps if isinstance(step, partial))
 
     @property
     def item_counts(self) -> NDArray[np.int64]:
-        """How many people hold each item, by code."""
+        """How many baskets hold each item, by code."""
         return self.survey.item_counts
 
     @cached_property
     def survey(self) -> Survey:
-        """What most questions begin with, in one pass: who holds how many, how many hold each item, and a sample."""
-        share = max(1, -(-self.blocks.people // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
+        """What most questions begin with, in one pass: how large baskets are, how many hold each item, and a sample."""
+        share = max(1, -(-self.blocks.baskets // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
         most = _SAMPLED_CODES // max(1, self.blocks.partitions)
         part = partial(_surveyed, share=share, most=most)
         return reduced(self.cluster, self.blocks, self.view, part, _surveyed_together, "counting items")
@@ -168,8 +191,11 @@ class SparkBaskets(RemoteBaskets):
         return replace(self, view=self.view.then(partial(stay_within, segments=segments)))
 
     def capped(self, most: int, key: int) -> SparkBaskets:
-        """Return at most so many baskets of each person, any as likely as the others: here everyone has one."""
-        return self
+        """Return at most so many baskets of each person, any as likely as the others."""
+        if not self.several:
+            return self
+        step = partial(cap, most=most, key=key, identities=self.vocabulary.identities)
+        return replace(self, view=self.view.then(step))
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of some of the people, put together by `merge`, in any order and grouping."""
@@ -224,36 +250,36 @@ def _without_copies(baskets: Baskets, _: Copies, part: Callable[[Baskets], T]) -
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """How many people hold each item, how many hold so many items, and what some people hold: a sample.
+    """How many baskets hold each item, how many hold so many items, and what some of them hold: a sample.
 
-    `people` belong to the `lengths` of baskets that occur; `sizes` and `codes` are those of the sample, end to end.
+    So `many` have each of the `lengths` that occur; `sizes` and `codes` are those of the sample, end to end.
     """
 
     item_counts: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    people: NDArray[np.int64]
+    many: NDArray[np.int64]
     sizes: Codes
     codes: Codes
 
     def binned(self, edges: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return how many people hold from one edge up to before the next one; the last has no upper end."""
+        """Return how many baskets hold from one edge up to before the next one; the last has no upper end."""
         bins = np.searchsorted(np.array(edges), self.lengths, side="right")
         sums = np.zeros(len(edges) + 1, np.int64)
-        np.add.at(sums, bins, self.people)
+        np.add.at(sums, bins, self.many)
         return sums[1:]
 
 
 def _surveyed(baskets: Baskets, _: Copies, share: int, most: int) -> Survey:
     kept = np.arange(0, len(baskets), share)
     some = baskets.rows(kept[: int(np.searchsorted(np.cumsum(baskets.sizes[kept]), most, side="right"))])
-    people = np.bincount(baskets.sizes)
-    lengths = np.flatnonzero(people)
-    return Survey(baskets.item_counts, lengths, people[lengths], some.sizes.astype(np.int32), some.codes)
+    many = np.bincount(baskets.sizes)
+    lengths = np.flatnonzero(many)
+    return Survey(baskets.item_counts, lengths, many[lengths], some.sizes.astype(np.int32), some.codes)
 
 
 def _surveyed_together(one: Survey, other: Survey) -> Survey:
     sizes, codes = np.concatenate((one.sizes, other.sizes)), np.concatenate((one.codes, other.codes))
     lengths, at = np.unique(np.concatenate((one.lengths, other.lengths)), return_inverse=True)
-    people = np.zeros(len(lengths), np.int64)
-    np.add.at(people, at, np.concatenate((one.people, other.people)))
-    return Survey(one.item_counts + other.item_counts, lengths, people, sizes, codes)
+    many = np.zeros(len(lengths), np.int64)
+    np.add.at(many, at, np.concatenate((one.many, other.many)))
+    return Survey(one.item_counts + other.item_counts, lengths, many, sizes, codes)

@@ -17,15 +17,16 @@ from ..baskets.core import Baskets, Codes, Offsets, Segments, Vocabulary, starts
 from ..results.itemsets import Itemsets
 
 # Columns of a data frame of blocks.
-_ARRAYS = ("sizes", "codes", "segments", "copies")
-_COUNTS = ("people", "left_out", "merged", "strange")
-SCHEMA = ", ".join([*(f"{name} bigint" for name in _COUNTS), *(f"{name} binary" for name in _ARRAYS)])
-# A block ends with the person who brings it to so many codes.
+_ARRAYS = ("sizes", "codes", "segments", "copies", "each")
+COUNTS = ("people", "baskets", "left_out", "loose", "merged", "strange")
+SCHEMA = ", ".join([*(f"{name} bigint" for name in COUNTS), *(f"{name} binary" for name in _ARRAYS)])
+# A block ends with the person who brings it to so many codes: nobody is in two.
 CODES = 1 << 20
 # So many codes and people are looked at together, at most: what a task lays out beside them is a few times as large.
 TOGETHER = 1 << 28
 # Codes take two bytes where there are no more items than this.
 NARROW = 1 << 16
+_NONE = np.empty(0, np.int32)
 
 
 class Numbered(Vocabulary):
@@ -41,35 +42,47 @@ class Numbered(Vocabulary):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some people: how many items each holds, their codes end to end, and what goes with them.
+    """Some people: how many items each basket has, their codes end to end, and what goes with them.
 
-    `segments` and `copies` (how many equal baskets come before each) are empty where there are none; `left_out` rows
-    had no person, `merged` were repeats, and `strange` people have no segment, or several.
+    `segments`, `copies` (how many equal baskets come before each) and `each` (how many baskets each person has, which
+    lie together) are empty where there are none; `left_out` rows had no person and `loose` ones no basket, `merged`
+    were repeats, and `strange` people have no segment, or several.
     """
 
     sizes: NDArray[np.int32]
     codes: NDArray[Any]
     segments: Codes
     copies: NDArray[np.int32]
+    each: NDArray[np.int32]
     left_out: int = 0
+    loose: int = 0
     merged: int = 0
     strange: int = 0
 
     @classmethod
     def of(cls, baskets: Baskets, copies: NDArray[np.int32] | None = None, **beside: int) -> Block:
         """Return baskets as a block."""
-        segments = np.empty(0, np.int32) if baskets.segments is None else baskets.segments.codes
-        none = np.empty(0, np.int32)
-        return cls(
-            baskets.sizes.astype(np.int32), baskets.codes, segments, none if copies is None else copies, **beside
-        )
+        segments = _NONE if baskets.segments is None else baskets.segments.codes
+        each = _NONE if baskets.owners is None else np.diff(baskets.owners).astype(np.int32)
+        sizes = baskets.sizes.astype(np.int32)
+        return cls(sizes, baskets.codes, segments, _NONE if copies is None else copies, each, **beside)
 
     def row(self, items: int) -> dict[str, Any]:
         """Return the block as a row of a data frame, over so many items."""
         codes = self.codes.astype(np.uint16) if items <= NARROW else self.codes
-        arrays = {"sizes": self.sizes, "codes": codes, "segments": self.segments, "copies": self.copies}
-        counts = {"people": len(self.sizes), "left_out": self.left_out, "merged": self.merged, "strange": self.strange}
+        counts = {name: getattr(self, name) for name in COUNTS}
+        arrays = {name: codes if name == "codes" else getattr(self, name) for name in _ARRAYS}
         return counts | {name: array.tobytes() for name, array in arrays.items()}
+
+    @property
+    def baskets(self) -> int:
+        """How many baskets they are."""
+        return len(self.sizes)
+
+    @property
+    def people(self) -> int:
+        """Whose: how many people have them."""
+        return len(self.each) or len(self.sizes)
 
 
 def written(blocks: Iterable[Block], items: int) -> Iterator[Any]:
@@ -87,12 +100,10 @@ def read_blocks(batches: Iterable[Any], items: int) -> Iterator[Block]:
     for batch in batches:
         columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
         for row in range(len(batch)):
-            sizes, segments, copies = (
-                np.frombuffer(columns[name][row].as_buffer(), np.int32) for name in ("sizes", "segments", "copies")
-            )
-            kind = np.uint16 if items <= NARROW else np.int32
-            codes = np.frombuffer(columns["codes"][row].as_buffer(), kind)
-            yield Block(sizes, codes, segments, copies)
+            arrays: dict[str, Any] = {name: columns[name][row].as_buffer() for name in _ARRAYS}
+            codes = np.frombuffer(arrays.pop("codes"), np.uint16 if items <= NARROW else np.int32)
+            sizes, segments, copies, each = (np.frombuffer(held, np.int32) for held in arrays.values())
+            yield Block(sizes, codes, segments, copies, each)
 
 
 def gathered(blocks: Iterable[Block], together: int | None) -> Iterator[list[Block]]:
@@ -132,8 +143,10 @@ def as_column(offsets: Offsets, codes: Codes) -> Any:
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, places, data])
 
 
-def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[Baskets, NDArray[np.int32] | None]:
-    """Put blocks together: the baskets of their people, and their copies where they have any."""
+def joined(
+    blocks: list[Block], vocabulary: Vocabulary, segments: int, several: bool
+) -> tuple[Baskets, NDArray[np.int32] | None]:
+    """Put blocks together: the baskets of their people, who may have `several`, and copies where there are any."""
     sizes = _end_to_end([block.sizes for block in blocks])
     codes = _end_to_end([block.codes for block in blocks])
     marks = _end_to_end([block.segments for block in blocks])
@@ -142,7 +155,8 @@ def joined(blocks: list[Block], vocabulary: Vocabulary, segments: int) -> tuple[
     if any(len(block.copies) for block in blocks):
         # Blocks of short baskets have no copies, and need none: nothing is cut from them.
         copies = _end_to_end([block.copies if len(block.copies) else np.zeros_like(block.sizes) for block in blocks])
-    return Baskets.trusted(starts(sizes), codes, vocabulary, beside), copies
+    owners = starts(_end_to_end([block.each for block in blocks])) if several else None
+    return Baskets.trusted(starts(sizes), codes, vocabulary, beside, owners), copies
 
 
 def _end_to_end(arrays: list[NDArray[Any]]) -> NDArray[np.int32]:

@@ -1,12 +1,13 @@
-"""What executors do to a table on its way to baskets: labels become codes, and the events of a person become a block.
+"""What executors do to a table on its way to baskets: labels become codes, and the events of people become blocks.
 
 Everything here is a function of batches of Arrow, called by `reading`: nothing knows of Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,128 +95,165 @@ def _unlisted(lists: Any, labels: Any, table: Codes) -> tuple[Offsets, Codes]:
 
 
 def coded(
-    batches: Iterable[Any], found: bytes, table: Codes, parts: bytes | None = None, places: Codes | None = None
+    batches: Iterable[Any], several: bool, found: bytes, table: Codes, parts: bytes | None, places: Codes
 ) -> Iterator[Any]:
-    """Run in an executor: events as their person and a code, -1 where there is no item.
+    """Run in an executor: events as their person, perhaps their basket, and a code, -1 where there is no item.
 
-    Rows without a person are left out; how many they are goes along, as the code of nobody.
+    Rows without a person, or without a basket where people have `several`, are left out. How many they are goes along
+    as the code of nobody, and as the segment of nobody.
     """
     import pyarrow as pa
 
     labels, segments = _labels(found), None if parts is None else _labels(parts)
     for batch in _gathered(batches, labels):
-        nobody = batch.column(0).null_count
+        whose = batch.columns[: 2 if several else 1]
+        nobody = whose[0].null_count
         if nobody:
-            batch = batch.filter(batch.column(0).is_valid())
-        people, items = batch.column(0), batch.column(1)
+            batch = batch.filter(whose[0].is_valid())
+            whose = batch.columns[: len(whose)]
+        loose = whose[-1].null_count
+        if loose:
+            batch = batch.filter(whose[-1].is_valid())
+            whose = batch.columns[: len(whose)]
+        items = batch.column("item")
         marks = np.full(len(batch), -1, np.int32)
-        if segments is not None and places is not None:
-            marks = _codes_of(batch.column(2), segments, places)
+        if segments is not None:
+            marks = _codes_of(batch.column("segment"), segments, places)
         if pa.types.is_list(items.type) or pa.types.is_large_list(items.type):
             places_of, codes = _unlisted(items, labels, table)
-            owners = np.repeat(np.arange(len(items)), np.diff(places_of))
-            people, marks = people.take(pa.array(owners)), marks[owners]
+            rows = np.repeat(np.arange(len(items)), np.diff(places_of))
+            whose, marks = [one.take(pa.array(rows)) for one in whose], marks[rows]
         else:
             codes = _codes_of(items, labels, table)
-        if nobody:
-            people = pa.concat_arrays([people, pa.nulls(1, people.type)])
-            codes, marks = np.append(codes, np.int32(nobody)), np.append(marks, np.int32(-1))
-        yield pa.RecordBatch.from_arrays(
-            [people, pa.array(codes, pa.int32()), pa.array(marks, pa.int32())], names=["person", "code", "segment"]
-        )
+        if nobody or loose:
+            whose = [pa.concat_arrays([one, pa.nulls(1, one.type)]) for one in whose]
+            codes, marks = np.append(codes, np.int32(nobody)), np.append(marks, np.int32(loose))
+        columns = [*whose, pa.array(codes, pa.int32()), pa.array(marks, pa.int32())]
+        names = ["person", *(["basket"] if several else []), "code", "segment"]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def built(batches: Iterable[Any], items: int, cap: Any, segmented: bool) -> Iterator[Any]:
-    """Run in an executor: events in the order of their people become blocks."""
-    return written(_blocks(batches, items, cap, segmented), items)
+def built(batches: Iterable[Any], several: bool, items: int, cap: Any, segmented: bool) -> Iterator[Any]:
+    """Run in an executor: events in the order of their people, and of the baskets of each, become blocks."""
+    make = partial(_block, several=several, items=items, cap=cap, segmented=segmented)
+    return written(_blocks(batches, several, make), items)
 
 
-def _blocks(batches: Iterable[Any], items: int, cap: Any, segmented: bool) -> Iterator[Block]:
-    import pyarrow.compute as pc
-
-    left_out, last, waiting = 0, None, 0
-    held = _Events.none()
-    gathered = [held]
+def _blocks(batches: Iterable[Any], several: bool, make: Callable[..., Block]) -> Iterator[Block]:
+    left_out = loose = waiting = 0
+    person, basket = _Changes(), _Changes()
+    gathered = [_Events.none()]
     for batch in batches:
-        people = batch.column(0)
-        codes, marks = (batch.column(place).to_numpy() for place in (1, 2))
-        if people.null_count:
-            missing = people.is_null().to_numpy(zero_copy_only=False)
-            left_out += int(codes[missing].sum())
-            people, codes, marks = people.filter(people.is_valid()), codes[~missing], marks[~missing]
-        if not len(people):
+        if batch.column(0).null_count:
+            counts = batch.filter(batch.column(0).is_null())
+            left_out += int(counts.column("code").to_numpy().sum())
+            loose += int(counts.column("segment").to_numpy().sum())
+            batch = batch.filter(batch.column(0).is_valid())
+        if not len(batch):
             continue
-        new = np.ones(len(people), np.bool_)
-        if len(people) > 1:
-            new[1:] = pc.not_equal(people.slice(1), people.slice(0, len(people) - 1)).to_numpy(zero_copy_only=False)
-        new[0] = last is None or people[0].as_py() != last
-        last = people[len(people) - 1].as_py()
-        gathered.append(_Events(new, codes, marks))
+        begun = person.seen(batch.column(0))
+        opened = begun | basket.seen(batch.column(1)) if several else begun
+        codes, marks = (batch.column(name).to_numpy() for name in ("code", "segment"))
+        gathered.append(_Events(begun, opened, codes, marks))
         waiting += len(codes)
         if waiting >= CODES:
             held = _Events.joined(gathered)
             # The last person may go on in the next batch.
             end = int(np.flatnonzero(held.begun)[-1])
             if end:
-                yield _block(held.part(0, end), items=items, cap=cap, segmented=segmented)
+                yield make(held.part(0, end))
             rest = held.part(end, len(held.codes))
             gathered = [rest.without_repeats() if len(rest.codes) > _UNSORTED else rest]
             waiting = 0  # what is kept of a long basket is not looked at again before as much more has come
     held = _Events.joined(gathered)
-    if len(held.codes) or left_out:
-        yield _block(held, items=items, cap=cap, segmented=segmented, left_out=left_out)
+    if len(held.codes) or left_out or loose:
+        yield make(held, left_out=left_out, loose=loose)
+
+
+class _Changes:
+    """Says of values that come in batches which differ from the one before."""
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def seen(self, values: Any) -> NDArray[np.bool_]:
+        """Return which of the next values are new; none of them is null, and there is one at least."""
+        import pyarrow.compute as pc
+
+        new = np.ones(len(values), np.bool_)
+        if len(values) > 1:
+            new[1:] = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)).to_numpy(zero_copy_only=False)
+        new[0] = self._last is None or values[0].as_py() != self._last
+        self._last = values[len(values) - 1].as_py()
+        return new
 
 
 @dataclass(frozen=True, eq=False)
 class _Events:
-    """Events of people, one after the other: which of them is a person's first, its code, and the segment it names."""
+    """Events of people, one after the other: which is a person's first, and which a basket's; codes, and segments."""
 
     begun: NDArray[np.bool_]
+    opened: NDArray[np.bool_]
     codes: Codes
     marks: Codes
 
     @classmethod
     def none(cls) -> _Events:
-        return cls(np.empty(0, np.bool_), np.empty(0, np.int32), np.empty(0, np.int32))
+        return cls(np.empty(0, np.bool_), np.empty(0, np.bool_), np.empty(0, np.int32), np.empty(0, np.int32))
 
     @classmethod
     def joined(cls, several: list[_Events]) -> _Events:
-        begun, codes, marks = ([getattr(one, name) for one in several] for name in ("begun", "codes", "marks"))
-        return cls(np.concatenate(begun), np.concatenate(codes), np.concatenate(marks))
+        columns = zip(*((one.begun, one.opened, one.codes, one.marks) for one in several), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
 
     def part(self, first: int, last: int) -> _Events:
-        return _Events(self.begun[first:last], self.codes[first:last], self.marks[first:last])
+        some = slice(first, last)
+        return _Events(self.begun[some], self.opened[some], self.codes[some], self.marks[some])
 
     def without_repeats(self) -> _Events:
         """Merge the repeats of one person, of whom there may be more to come: several segments stay several."""
-        codes, marks = np.unique(np.stack((self.codes, self.marks)), axis=1)
-        begun = np.zeros(len(codes), np.bool_)
-        begun[0] = self.begun[0]
-        return _Events(begun, codes, marks)
+        columns = np.stack((np.cumsum(self.opened), self.codes, self.marks))
+        columns = columns[:, np.lexsort(columns[::-1])]
+        columns = columns[:, np.append(True, (np.diff(columns) != 0).any(axis=0))]
+        begun, opened = np.zeros((2, columns.shape[1]), np.bool_)
+        opened[1:] = np.diff(columns[0]) != 0
+        begun[0], opened[0] = self.begun[0], self.opened[0]
+        return _Events(begun, opened, *columns[1:].astype(np.int32))
 
 
-def _block(events: _Events, *, items: int, cap: Any, segmented: bool, left_out: int = 0) -> Block:
+def _block(
+    events: _Events, *, several: bool, items: int, cap: Any, segmented: bool, left_out: int = 0, loose: int = 0
+) -> Block:
     """Make the baskets of people whose events lie end to end; a code of -1 only says that they exist."""
     begun, codes, marks = events.begun, events.codes, events.marks
-    at = np.append(np.flatnonzero(begun), len(begun))
-    owners = np.repeat(np.arange(len(at) - 1), np.diff(at))
+    at = np.append(np.flatnonzero(events.opened), len(begun))
+    baskets_of = np.repeat(np.arange(len(at) - 1), np.diff(at))
     held = codes >= 0
-    sizes = np.bincount(owners[held], minlength=len(at) - 1)
+    sizes = np.bincount(baskets_of[held], minlength=len(at) - 1)
+    owners = np.append(np.flatnonzero(begun[at[:-1]]), len(at) - 1)
     segments, strange = None, 0
     if segmented:
         low, high = (np.full(len(at) - 1, start, np.int32) for start in (np.iinfo(np.int32).max, -1))
         some = marks >= 0
-        np.minimum.at(low, owners[some], marks[some])
-        np.maximum.at(high, owners[some], marks[some])
+        np.minimum.at(low, baskets_of[some], marks[some])
+        np.maximum.at(high, baskets_of[some], marks[some])
         strange = int((low != high).sum())
+        if len(owners) > 1:
+            strange += int((np.minimum.reduceat(low, owners[:-1]) != np.maximum.reduceat(high, owners[:-1])).sum())
         segments = Segments("", np.maximum(high, 0), Numbered(int(high.max(initial=0)) + 1))
-    rows = Rows(offsets=starts(sizes), codes=codes[held], vocabulary=Numbered(items), segments=segments)
+    rows = Rows(
+        offsets=starts(sizes),
+        codes=codes[held],
+        vocabulary=Numbered(items),
+        segments=segments,
+        owners=owners if several else None,
+    )
     baskets = finish(rows, name="")
     if cap is not None:
         most, key, identities = cap
         offsets, kept = keep_some(baskets.offsets, baskets.codes, most, key, identities)
         baskets = replace(baskets, offsets=offsets, codes=kept)
-    return Block.of(baskets, left_out=left_out, merged=baskets.merged, strange=strange)
+    return Block.of(baskets, left_out=left_out, loose=loose, merged=baskets.merged, strange=strange)
 
 
 def from_lists(batches: Iterable[Any], found: bytes, table: Codes, items: int, cap: Any) -> Iterator[Any]:
@@ -230,4 +268,4 @@ def _listed(batches: Iterable[Any], labels: Any, table: Codes, items: int, cap: 
         begun = np.zeros(len(events), np.bool_)
         begun[places[:-1]] = True
         if len(batch):
-            yield _block(_Events(begun, events, events), items=items, cap=cap, segmented=False)
+            yield _block(_Events(begun, begun, events, events), several=False, items=items, cap=cap, segmented=False)

@@ -44,11 +44,11 @@ class SparkEngine(ExactEngine):
         held = self.baskets
         stored, view = held.blocks, held.view
         if isinstance(query, BasketCount) and not held.filtered:
-            return np.array([held.blocks.people], np.int64)
+            return np.array([held.blocks.baskets], np.int64)
         match query:
             case Sizes(longest):
                 return held.survey.binned(tuple(range(longest + 1)))
-            case Held(itemsets, edges) if is_every_item(itemsets, self.items):
+            case Held(itemsets, edges) if not held.several and is_every_item(itemsets, self.items):
                 return held.survey.binned(edges)
             case Supports(itemsets, None):
                 return self._miner.counts(itemsets)
@@ -69,7 +69,10 @@ class SparkEngine(ExactEngine):
     def cut(self, truncation: Truncation) -> SparkEngine:
         """Return an engine over the same baskets, each of them cut first."""
         stored, view = self._numbered(truncation.longest)
-        return SparkEngine(replace(self.baskets, blocks=stored, view=replace(view, cut=truncation)))
+        held = self.baskets
+        cut = SparkEngine(replace(held, blocks=stored, view=replace(view, cut=truncation), several=False))
+        cut.by_person = self.by_person and not held.several
+        return cut
 
     def _with_copies(self, longest: int) -> tuple[StoredBlocks, BlockView]:
         """Lay out the baskets anew, with how many equal ones come before each of those that are longer than this.
@@ -89,7 +92,8 @@ class SparkEngine(ExactEngine):
             frame = short.union(laid).persist()
         identities = held.vocabulary.identities
         # Twice as many partitions may hold somebody, as short and long baskets lie apart.
-        again = replace(stored, frame=frame, partitions=2 * stored.partitions, people=len(held))
+        many = len(held)
+        again = replace(stored, frame=frame, partitions=2 * stored.partitions, people=many, baskets=many)
         return again.kept(), BlockView(items=self.items, identities=identities)
 
 
@@ -106,7 +110,7 @@ def _short(batches: Iterable[Any], view: BlockView, longest: int) -> Iterator[An
     """Run in an executor: the baskets of up to so many items, as blocks."""
     for block in read_blocks(batches, view.items):
         baskets, _ = view.of([block])
-        kept = replace(baskets.rows(np.flatnonzero(baskets.sizes <= longest)), segments=None)
+        kept = replace(baskets.rows(np.flatnonzero(baskets.sizes <= longest)), segments=None, owners=None)
         yield from written([Block.of(kept)], baskets.items)
 
 
@@ -150,4 +154,4 @@ def _repeated(batches: Iterable[Any]) -> Iterator[Block]:
 
 def _block(sizes: list[Any], codes: list[Any], copies: list[Any]) -> Block:
     none = np.empty(0, np.int32)
-    return Block(np.concatenate(sizes), np.concatenate(codes), none, np.concatenate(copies))
+    return Block(np.concatenate(sizes), np.concatenate(codes), none, np.concatenate(copies), none)

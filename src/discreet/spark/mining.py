@@ -288,7 +288,7 @@ class Miner:
     def _needed(self) -> int:
         """Of how many parts none is larger than may be looked at together."""
         stored = self.baskets.blocks
-        return max(1, -(-(stored.codes + stored.people) // self.together))
+        return max(1, -(-(stored.codes + stored.baskets) // self.together))
 
     @property
     def _apart(self) -> bool:
@@ -334,7 +334,7 @@ class Miner:
     def _in_one_part(self, part: Any, what: str) -> Any:
         """Let one task look at everyone."""
         held = self.baskets
-        if held.blocks.codes + held.blocks.people >= np.iinfo(np.int32).max:
+        if held.blocks.codes + held.blocks.baskets >= np.iinfo(np.int32).max:
             raise LimitError("All baskets would have to be looked at together, and they are too many for that.")
         with held.cluster.step(what):
             stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)

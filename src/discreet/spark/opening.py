@@ -118,7 +118,17 @@ def open_files(cluster: Cluster, source: Any, call: Call) -> OpenedTable:
     if opened.broken is not None:
         # Spark has looked at every record to name the columns.
         raise InputError(f"{place}: some lines are no JSON records; Spark reads one record per line.")
-    return opened
+    return opened if call.basket is None else _with_text(opened, frame, call.basket)
+
+
+def _with_text(opened: OpenedTable, frame: Any, name: str) -> OpenedTable:
+    """Open JSON records anew with a column as it is written, where Spark would take 1 and 1.0 for one number."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    kept = [StructField(name, StringType()) if field.name == name else field for field in frame.schema.fields]
+    with opened.cluster.step("opening files"):
+        again = opened.cluster.session.read.schema(StructType(kept)).json(opened.place)
+    return OpenedTable.of(opened.cluster, again, opened.table.name, untyped="json", place=opened.place)
 
 
 def _open_text(cluster: Cluster, place: str, delimiter: str) -> OpenedTable:

@@ -1,9 +1,9 @@
-"""Tables in a cluster become baskets: one a person, by a shuffle on the person, as blocks that stay in the cluster.
+"""Tables in a cluster become baskets: by a shuffle on the person, as blocks that stay in the cluster.
 
 Which items there are is asked first: they are few beside the events, come to the driver, and are numbered there in the
 order of their labels, as every reader numbers them. Then each event becomes its person and a code, events of a person
-meet in one partition, and their codes become a sorted set. Only numbers that describe the whole come back. Nothing
-depends on how the table is partitioned.
+meet in one partition, and their codes become a sorted set: one, or with `basket=` one for each basket, which then lie
+together. Only numbers that describe the whole come back. Nothing depends on how the table is partitioned.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from ..baskets.recoding import MOST_ITEMS
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
 from ..wording import number_of
 from .baskets import BlockView, SparkBaskets, StoredBlocks
-from .blocks import NARROW, SCHEMA
+from .blocks import COUNTS, NARROW, SCHEMA
 from .building import built, coded, from_lists, occurring
 from .opening import OpenedTable, open_files
 from .session import Cluster, clear_errors, session_for
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-_EVENTS = "person {person}, code int, segment int"
 # How many events a partition has, about: no fewer, where there are tasks to spare, and no more.
 _SMALL, _LARGE = 20_000, 4_000_000
 # A whole number written with a decimal point.
@@ -63,7 +62,6 @@ def _partitions(tasks: int, events: int) -> int:
 def read_frame(source: Any, call: Call, max_items: int | None, seed: int | None) -> SparkBaskets:
     """Read a data frame, or files that Spark reads, as :func:`discreet.read` says."""
     call.refuse("Baskets in a cluster have no order", "time", "pair", "ordered")
-    call.refuse("In a cluster all rows of a person are one basket", "basket")
     call.refuse("Spark reads tables", "query", "encoding")
     with clear_errors():
         if is_spark_frame(source):
@@ -102,54 +100,56 @@ class _Reader:
         """Return the baskets."""
         self.cluster.check()
         call = self.call
+        whose: list[_Chosen] = []
+        by = None
         if call.person is None:
             item = self._lists_alone()
-            person = by = None
         else:
             if call.item is None:
                 raise MisuseError(told("{person=} needs {item=}, the column of the items."))
             events = self._looked_through(self._table.find(call.person, "person"), self._table.find(call.item, "item"))
-            person, item = self._person(call.person), self._items(call.item, "item", call.kind())
+            whose, item = [self._person(call.person)], self._items(call.item, "item", call.kind())
+            whose += [] if call.basket is None else [self._basket(call.basket)]
             by = None if call.by is None else self._items(call.by, "by", None)
-        found, vocabulary, table = self._vocabulary(item, person, call.kind())
+        found, vocabulary, table = self._vocabulary(item, whose, call.kind())
         capped = None
         if max_items is not None:
             secret = secrets.token_bytes(8) if seed is None else np.random.default_rng(seed).bytes(8)
             capped = max_items, int.from_bytes(secret), vocabulary.identities
-        parts, segments = None, None
+        parts, segments, places = None, None, table
         if by is not None:
-            parts, segments, places = self._vocabulary(by, person, None)
-        items = len(vocabulary)
-        with self.cluster.step("making one basket a person"):
-            if person is None:
+            parts, segments, places = self._vocabulary(by, whose, None)
+        items, several = len(vocabulary), len(whose) > 1
+        with self.cluster.step("making the baskets of people"):
+            if not whose:
                 frame = self.frame.select(item.sql.alias("item")).mapInArrow(
                     self.cluster.guarded(partial(from_lists, found=found, table=table, items=items, cap=capped)),
                     SCHEMA,
                 )
             else:
-                chosen = [person.sql.alias("person"), item.sql.alias("item")]
-                coding: dict[str, Any] = {"found": found, "table": table}
-                if by is not None:
-                    chosen.append(by.sql.alias("segment"))
-                    coding |= {"parts": parts, "places": places}
-                coded_events = self.frame.select(*chosen).mapInArrow(
-                    self.cluster.guarded(partial(coded, **coding)), _EVENTS.format(person=person.type)
+                keys = dict(zip(("person", "basket"), whose, strict=False))
+                chosen = keys | {"item": item} | ({} if by is None else {"segment": by})
+                coding = partial(coded, several=several, found=found, table=table, parts=parts, places=places)
+                coded_events = self.frame.select(*(one.sql.alias(name) for name, one in chosen.items())).mapInArrow(
+                    self.cluster.guarded(coding),
+                    ", ".join([*(f"{name} {one.type}" for name, one in keys.items()), "code int, segment int"]),
                 )
-                build = partial(built, items=items, cap=capped, segmented=by is not None)
+                build = partial(built, several=several, items=items, cap=capped, segmented=by is not None)
                 frame = (
                     coded_events.repartition(_partitions(self.cluster.parallelism, events), "person")
-                    .sortWithinPartitions("person")
+                    .sortWithinPartitions(*keys)
                     .mapInArrow(self.cluster.guarded(build), SCHEMA)
                 )
             frame = frame.persist()
             stored, sums = self._measured(frame, items)
         try:
-            self._check(stored, sums["left_out"], sums["strange"], person, by)
+            self._check(stored, sums, whose, by)
         except BaseException:
             frame.unpersist()
             raise
-        if sums["left_out"]:
-            log.info("%s: left out %s without a person.", self.name, number_of(sums["left_out"], "row"))
+        if missing := sums["left_out"] + sums["loose"]:
+            needed = "a person or a basket" if several else "a person"
+            log.info("%s: left out %s without %s.", self.name, number_of(missing, "row"), needed)
         merged = sums["merged"]
         if merged:
             log.info("%s: merged %s of an item in a basket.", self.name, number_of(merged, "repeat"))
@@ -157,29 +157,31 @@ class _Reader:
             cluster=self.cluster,
             blocks=stored,
             vocabulary=vocabulary,
-            view=BlockView(items=items, segments=0 if segments is None else len(segments)),
+            view=BlockView(items=items, segments=0 if segments is None else len(segments), several=several),
             column=None if by is None else by.name,
             segment_vocabulary=segments,
             merged=merged,
+            several=several,
         )
 
-    def _check(
-        self, stored: StoredBlocks, left_out: int, strange: int, person: _Chosen | None, by: _Chosen | None
-    ) -> None:
-        if not stored.people and not left_out:
+    def _check(self, stored: StoredBlocks, sums: dict[str, int], whose: list[_Chosen], by: _Chosen | None) -> None:
+        lacking = [sums["left_out"], sums["loose"]]
+        if not stored.people and not any(lacking):
             raise NobodyError(f"{self.name} has no rows.")
-        if left_out and self.call.nulls == "error" and person is not None:
-            raise InputError(
-                told(
-                    '{name}: {rows} {have} no person (column {column!r}); {nulls="drop"} leaves {them} out.',
-                    name=self.name,
-                    rows=number_of(left_out, "row"),
-                    have="has" if left_out == 1 else "have",
-                    column=person.name,
-                    them="it" if left_out == 1 else "them",
+        for missing, what, column in zip(lacking, ("person", "basket"), whose, strict=False):
+            if missing and self.call.nulls == "error":
+                raise InputError(
+                    told(
+                        '{name}: {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
+                        name=self.name,
+                        rows=number_of(missing, "row"),
+                        have="has" if missing == 1 else "have",
+                        what=what,
+                        column=column.name,
+                        them="it" if missing == 1 else "them",
+                    )
                 )
-            )
-        if strange and by is not None:
+        if sums["strange"] and by is not None:
             raise InputError(
                 told(
                     "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
@@ -192,12 +194,13 @@ class _Reader:
         """Lay the blocks out, and return them with what all of them come to."""
         from pyspark.sql import functions as sql
 
-        sums = [sql.sum(name).alias(name) for name in ("people", "left_out", "merged", "strange")]
+        sums = [sql.sum(name).alias(name) for name in COUNTS]
         held, at = sql.sum(sql.length("codes")).alias("bytes"), sql.count_distinct("at").alias("partitions")
         table = self.cluster.collected(frame.withColumn("at", sql.spark_partition_id()).agg(*sums, held, at))
         told_of = {name: int(value or 0) for name, value in table.to_pylist()[0].items()}
         codes = told_of["bytes"] // (2 if items <= NARROW else 4)
-        return StoredBlocks(frame, told_of["partitions"], told_of["people"], codes).kept(), told_of
+        stored = StoredBlocks(frame, told_of["partitions"], told_of["people"], told_of["baskets"], codes)
+        return stored.kept(), told_of
 
     @property
     def _table(self) -> Table:
@@ -235,8 +238,6 @@ class _Reader:
 
     def _person(self, name: str) -> _Chosen:
         """Return the column of the people: as whole numbers, or as text, which are equal where the values are."""
-        from pyspark.sql import functions as sql
-
         column = self._table.find(name, "person")
         if self.opened.untyped == "json":
             check_people(self.name, name, {"ARRAY"} if column.type.startswith("array") else self.opened.kinds(column))
@@ -249,13 +250,46 @@ class _Reader:
                     found=column.type,
                 )
             )
+        if column.type.upper() in BLURRED:
+            return _Chosen(name, self._value(column).try_cast("bigint"), "bigint")
+        return self._key(column)
+
+    def _basket(self, name: str) -> _Chosen:
+        """Return the column that tells the baskets of a person apart, as something that is equal where its values are.
+
+        Fractions may do that, and true and false: no person is taken for another by them.
+        """
+        from pyspark.sql import functions as sql
+
+        column = self._table.find(name, "basket")
+        if re.match("array|map|struct|variant", column.type):
+            raise InputError(
+                told(
+                    "{table}: column {column!r} ({basket=}) is of type {found}; in a cluster baskets are told apart by "
+                    "numbers, text, dates or times: cast the column to text.",
+                    table=self.name,
+                    column=name,
+                    found=column.type,
+                )
+            )
+        if column.type.upper() in BLURRED:
+            # There are two zeros, which are equal; and a column of text would tell them apart.
+            return _Chosen(name, self._value(column).cast("double") + sql.lit(0.0), "double")
+        if column.type == "binary":
+            return _Chosen(name, sql.hex(sql.col(column.sql)), "string")
+        return self._key(column)
+
+    def _key(self, column: Column) -> _Chosen:
+        """Return a column as whole numbers or as text, whatever the session's time zone and the order of its text."""
+        from pyspark.sql import functions as sql
+
         value = self._value(column)
         if column.type == "timestamp":
             # As text it would be the time on the clocks of the session's zone, which show an hour twice in autumn.
-            return _Chosen(name, sql.unix_micros(value), "bigint")
-        if column.type.upper() in BLURRED or column.type in _WHOLE:
-            return _Chosen(name, value.try_cast("bigint"), "bigint")
-        return _Chosen(name, value.cast("string"), "string")
+            return _Chosen(column.name, sql.unix_micros(value), "bigint")
+        if column.type in _WHOLE:
+            return _Chosen(column.name, value.cast("bigint"), "bigint")
+        return _Chosen(column.name, value.cast("string"), "string")
 
     def _check_written_alike(self, person: Column) -> None:
         """Refuse ids that are text and the same number written in two ways: 7 and 7.0."""
@@ -325,13 +359,15 @@ class _Reader:
         self.call.refuse(f"{self.name} is read with one basket per row, without people", "nulls")
         return self._items(lists[0].name, "item", self.call.kind())
 
-    def _vocabulary(self, column: _Chosen, person: _Chosen | None, kind: Labels) -> tuple[bytes, Vocabulary, Codes]:
+    def _vocabulary(self, column: _Chosen, whose: list[_Chosen], kind: Labels) -> tuple[bytes, Vocabulary, Codes]:
         """Return the labels as they occur (in Arrow's bytes), what they are called, and the code of each."""
         import pyarrow as pa
 
-        # What nobody has is not listed: rows without a person are left out.
+        # What nobody has is not listed: rows without a person, or without a basket, are left out.
         with self.cluster.step("listing the items"):
-            people = self.frame if person is None else self.frame.where(person.sql.isNotNull())
+            people = self.frame
+            for one in whose:
+                people = people.where(one.sql.isNotNull())
             labels = people.select(column.sql.alias("label"))
             if self._table.find(column.name, "item").type.startswith("array"):
                 labels = labels.mapInArrow(self.cluster.guarded(occurring), f"label {column.type}")
