@@ -6,12 +6,14 @@ items are by rank) is enough to imagine a crowd, and over that crowd runs what w
 
 from .bounds import Bounds, least_epsilon, least_epsilon_of_short, sufficient_epsilon
 from .forecast import Forecast, Outlook
+from .forecasts import Forecasts
 from .planner import plan
 from .shuffle import shuffled
 
 __all__ = [
     "Bounds",
     "Forecast",
+    "Forecasts",
     "Outlook",
     "least_epsilon",
     "least_epsilon_of_short",
