@@ -31,7 +31,7 @@ def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
     numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
     found = []
     for dense in (0, 10**9):
-        monkeypatch.setattr("discreet.exact.universe._DENSE", dense)
+        monkeypatch.setattr("discreet.exact.numbering._DENSE", dense)
         found.append([Universe(items, length, length).itemset(number) for number in numbers])
     assert found[0] == found[1]
 

@@ -91,10 +91,10 @@ def test_a_miner_that_is_out_of_time_has_changed_nothing():
     wanted[[mining.COUNT, mining.MOST, mining.TIED, mining.TOP, mining.LIMIT]] = 1, 4, 4, 2, 99
     before = wanted.copy()
     with pytest.raises(OutOfTime):
-        mining.mine_dense.plain(bitmaps, np.full(4, 3), 0, 4, wanted, seen, seconds=-1.0)
+        mining.mine_dense.plain(bitmaps, np.full(4, 3), 0, 4, np.empty(0, np.int32), wanted, seen, seconds=-1.0)
     assert same(wanted, before)
     assert not seen.any()
-    mining.mine_dense.plain(bitmaps, np.full(4, 3), 0, 4, wanted, seen)
+    mining.mine_dense.plain(bitmaps, np.full(4, 3), 0, 4, np.empty(0, np.int32), wanted, seen)
     assert not same(wanted, before)
 
 

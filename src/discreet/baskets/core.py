@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, MisuseError, told
 from .arrow import as_arrow, as_numpy
+from .lineage import Lineage
+from .lineage import recoded as recoded_lineage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,6 +208,14 @@ class Segments:
         return segments
 
 
+@dataclass(frozen=True, eq=False)
+class ItemTable:
+    """What each item becomes: item i ``codes[offsets[i]:offsets[i + 1]]``."""
+
+    offsets: Offsets
+    codes: Codes
+
+
 class AnyBaskets(ABC):
     """Everyone's baskets, wherever they lie: on this machine (`Baskets`), or spread over a cluster.
 
@@ -213,6 +223,9 @@ class AnyBaskets(ABC):
     """
 
     vocabulary: Vocabulary
+
+    # Which items stand above which, where the baskets hold those above too: `hierarchy.generalised` makes them so.
+    lineage: Lineage | None = None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -268,6 +281,10 @@ class AnyBaskets(ABC):
         """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
 
     @abstractmethod
+    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> AnyBaskets:
+        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
+
+    @abstractmethod
     def holding(self, codes: Codes) -> AnyBaskets:
         """Return the baskets that hold all of these items."""
 
@@ -300,6 +317,8 @@ class Baskets(AnyBaskets):
     owners
         Whose baskets they are, where the data were read with ``basket=``: person i has the baskets from ``owners[i]``
         to before ``owners[i + 1]``. None where every basket is a person's only one.
+    lineage
+        Which items stand above which, where baskets hold those above too.
     """
 
     offsets: Offsets
@@ -310,6 +329,7 @@ class Baskets(AnyBaskets):
     merged: int = field(default=0, compare=False)
     segments: Segments | None = None
     owners: Offsets | None = None
+    lineage: Lineage | None = None
 
     def __post_init__(self) -> None:
         # Kernels look at nothing: a code or an offset out of range would be memory of somebody else.
@@ -332,6 +352,8 @@ class Baskets(AnyBaskets):
                 raise InputError("Baskets: several baskets of a person have no order and no pairs beside them.")
             _check_owners(self.owners, len(self))
             _freeze(self.owners)
+        if self.lineage is not None and len(self.lineage) != self.items:
+            raise InputError(f"Baskets: the lineage is of {len(self.lineage):,} items, and there are {self.items:,}.")
 
     @classmethod
     def trusted(
@@ -345,7 +367,7 @@ class Baskets(AnyBaskets):
         """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
         made = object.__new__(cls)
         vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
-        vars(made).update(sequences=None, pairs=None, merged=0)
+        vars(made).update(sequences=None, pairs=None, merged=0, lineage=None)
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -357,6 +379,7 @@ class Baskets(AnyBaskets):
             and self.pairs == other.pairs
             and self.segments == other.segments
             and _same_owners(self.owners, other.owners)
+            and self.lineage == other.lineage
         )
 
     def __len__(self) -> int:
@@ -441,7 +464,21 @@ class Baskets(AnyBaskets):
             from ..kernels.rows import sort_rows
 
             sort_rows(offsets.copy(), codes, 0, len(self), np.empty(len(self), np.int32))
-        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners)
+        lineage = recoded_lineage(self.lineage, table, len(vocabulary))
+        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners, lineage=lineage)
+
+    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> Baskets:
+        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
+        from ..kernels.rows import close_gaps, sort_rows
+
+        before = starts(np.diff(table.offsets)[self.codes])
+        offsets = before[self.offsets]
+        (_, codes) = take_rows(table.offsets, self.codes.astype(np.int64), table.codes)
+        sizes = np.empty(len(self), np.int32)
+        sort_rows(offsets, codes, 0, len(self), sizes)
+        close_gaps(offsets, codes, sizes)
+        codes = codes[: offsets[-1]].copy()
+        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners, lineage=lineage)
 
     def holding(self, codes: Codes) -> Baskets:
         """Return the baskets that hold all of these items."""
@@ -463,7 +500,7 @@ class Baskets(AnyBaskets):
         if self.owners is not None:
             whose = np.searchsorted(self.owners, kept, side="right") - 1
             owners = np.append(np.flatnonzero(np.diff(whose, prepend=-1)), len(whose))
-        return Baskets(offsets, codes, self.vocabulary, segments=segments, owners=owners)
+        return Baskets(offsets, codes, self.vocabulary, segments=segments, owners=owners, lineage=self.lineage)
 
     def capped(self, most: int, key: int) -> Baskets:
         """Return at most so many baskets of each person, any as likely as the others."""
@@ -485,7 +522,8 @@ class Baskets(AnyBaskets):
         sort_rows(offsets, codes, 0, self.people, sizes)
         close_gaps(offsets, codes, sizes)
         segments = None if self.segments is None else self.segments.take(self.owners[:-1])
-        return Baskets(offsets, codes[: offsets[-1]].copy(), self.vocabulary, segments=segments)
+        codes = codes[: offsets[-1]].copy()
+        return Baskets(offsets, codes, self.vocabulary, segments=segments, lineage=self.lineage)
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of everyone: here they are all together."""

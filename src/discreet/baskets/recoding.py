@@ -158,6 +158,12 @@ def only(baskets: Held, codes: Codes) -> Held:
     """Return the baskets over some of their items, given by ascending codes."""
     if len(codes) == baskets.items:
         return baskets
-    table = np.full(baskets.items, -1, np.int32)
-    table[codes] = np.arange(len(codes), dtype=np.int32)
+    table = numbering(codes, baskets.items)
     return cast(Held, baskets.recoded(table, Vocabulary(baskets.vocabulary.take(codes))))
+
+
+def numbering(codes: Codes, items: int) -> Codes:
+    """Return the place of each item among some, by its code; -1 for the others."""
+    table = np.full(items, -1, np.int32)
+    table[codes] = np.arange(len(codes), dtype=np.int32)
+    return table

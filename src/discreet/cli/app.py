@@ -130,6 +130,7 @@ def _root(
     "discreet mine retail.dat --min-support 0.01\n\n"
     "discreet mine sales.csv --person customer --item product --top 100 -o patterns.csv\n\n"
     "discreet mine sales.parquet --person customer --item product --min-count 500 --lengths 2-3 --contains tea\n\n"
+    "discreet mine sales.csv --person customer --item product --top 20 --hierarchy products.csv --level category\n\n"
     "discreet mine sqlite:///shop.db --query 'select customer, product from sales' --person customer "
     "--item product --top 20\n\n"
     "discreet mine --query \"select customer, product from 'sales/*.parquet'\" --person customer --item product "
@@ -145,6 +146,8 @@ def mine(
     contains: given.Contains = None,
     excludes: given.Excludes = None,
     kind: given.KindOption = "all",
+    hierarchy: given.HierarchyFile = None,
+    level: given.LevelOption = None,
     limit: given.Limit = 10_000_000,
     *,
     reading: ClusterReading,
@@ -155,14 +158,15 @@ def mine(
 
     Say which by exactly one of --min-support, --min-count, --top or --itemsets.
     """
+    from ..baskets.hierarchy import generalised
     from ..exact.mine import mine as find
 
     say_when_compiling()
     spans = lengths_of(lengths)
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already; `discreet rules` reads patterns.")
-    reporting.check(reading, writing)
-    baskets = reading.baskets()
+    reporting.check(reading, writing, hierarchy)
+    baskets = generalised(reading.baskets(), hierarchy, level)
     wanted = read_itemsets(itemsets, baskets) if itemsets is not None else None
     with ProgressBar("mining") as bar:
         patterns = find(
@@ -202,6 +206,8 @@ def rules(
     consequent: given.Consequent = None,
     significance: given.Significance = None,
     redundant: given.Redundant = True,
+    hierarchy: given.HierarchyFile = None,
+    level: given.LevelOption = None,
     limit: given.Limit = 10_000_000,
     *,
     reading: ClusterReading,
@@ -212,15 +218,16 @@ def rules(
 
     FILE is data, with --min-support or --min-count, or patterns that `discreet mine` wrote.
     """
+    from ..baskets.hierarchy import generalised
     from ..checks import support
     from ..exact.mine import rules as find
     from ..exact.mine import threshold_of_rules
 
     say_when_compiling()
     spans = lengths_of(lengths)
-    reporting.check(reading, writing)
+    reporting.check(reading, writing, hierarchy)
     if file := reading.result():
-        if not reading.is_plain():
+        if not reading.is_plain() or hierarchy is not None or level is not None:
             raise MisuseError(f"{file} holds patterns, which need no options to be read: leave those out.")
         patterns = _patterns(file)
         if min_support is not None:
@@ -232,7 +239,7 @@ def rules(
             found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
     else:
         threshold_of_rules(min_support, min_count)
-        known = reading.baskets()
+        known = generalised(reading.baskets(), hierarchy, level)
         with ProgressBar("mining") as bar:
             found = find(
                 known,

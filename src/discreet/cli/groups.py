@@ -162,13 +162,13 @@ class Reporting:
         if self.report is not None:
             check_page(self.report)
 
-    def check(self, reading: ReadingOptions, writing: Writing) -> None:
+    def check(self, reading: ReadingOptions, writing: Writing, beside: Path | None = None) -> None:
         """Refuse a report in the place of what is read, or of the result."""
         if self.report is None:
             return
         from .delivery import places_read
 
-        places = [(place, "is read") for place in places_read(reading)]
+        places = [(place, "is read") for place in places_read(reading, beside)]
         if writing.output is not None:
             places.append((Path(writing.output), "holds the result"))
         for other, what in places:

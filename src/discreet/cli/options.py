@@ -243,6 +243,26 @@ Excludes = Annotated[
         show_default=False,
     ),
 ]
+HierarchyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="FILE",
+        help="A table of which item stands below which: patterns are then across levels. It is public.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
+]
+LevelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--level",
+        metavar="NAME|N",
+        help="With --hierarchy: patterns of this level alone, such as category, or 1 for right above items.",
+        rich_help_panel=WHAT,
+        show_default=False,
+    ),
+]
 KindOption = Annotated[
     PatternKind,
     typer.Option("--kind", help="All patterns, or only the closed or the maximal ones.", rich_help_panel=WHAT),

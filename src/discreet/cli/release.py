@@ -224,6 +224,8 @@ def release(
         ),
     ] = True,
     max_baskets: MaxBaskets = None,
+    hierarchy: given.HierarchyFile = None,
+    level: given.LevelOption = None,
     by: given.By = None,
     segment: given.Segments = None,
     segments: given.SegmentList = None,
@@ -241,6 +243,7 @@ def release(
     """
     question = {
         **paying.budget(),
+        **_levels(hierarchy, level),
         "max_baskets": max_baskets,
         "top": top,
         "min_support": min_support,
@@ -250,11 +253,11 @@ def release(
         "settings": settings_of(settings),
         "counts": counts,
     }
-    read = places_read(reading, paying.ledger, paying.anchor, paying.items)
+    read = places_read(reading, paying.ledger, paying.anchor, paying.items, hierarchy)
     delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     for name, texts in (("contains", contains), ("excludes", excludes)):
-        question[name] = paying.read_items(texts, baskets)
+        question[name] = paying.read_items(texts, baskets) if hierarchy is None else typed(texts)
     question |= _segmented(by, _segment_list(segment, segments))
     from ..publish import prepare
 
@@ -271,6 +274,8 @@ def release(
 def count(
     itemsets: given.Itemsets = None,
     max_baskets: MaxBaskets = None,
+    hierarchy: given.HierarchyFile = None,
+    level: given.LevelOption = None,
     by: given.By = None,
     segment: given.Segments = None,
     segments: given.SegmentList = None,
@@ -289,8 +294,8 @@ def count(
     if itemsets is None:
         other = f" {paying.items} was given as --items, the list of all items." if paying.items is not None else ""
         raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{other}")
-    question = paying.budget() | {"max_baskets": max_baskets}
-    read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets)
+    question = paying.budget() | _levels(hierarchy, level) | {"max_baskets": max_baskets}
+    read = places_read(reading, paying.ledger, paying.anchor, paying.items, itemsets, hierarchy)
     delivery = Delivery(writing, report, title_of(title, reading.source), read, paying.ledger)
     baskets = paying.baskets(reading, by)
     wanted = public_itemsets(itemsets)
@@ -298,6 +303,13 @@ def count(
     from ..publish import prepare_count
 
     _answer(baskets, prepare_count(baskets, wanted, **question), paying, delivery, dry_run)
+
+
+def _levels(hierarchy: Path | None, level: str | None) -> dict[str, Any]:
+    """Return what a question says about which items stand above others."""
+    from ..baskets.hierarchy import Hierarchy
+
+    return {"hierarchy": None if hierarchy is None else Hierarchy.read(hierarchy), "level": level}
 
 
 def _answer(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying, delivery: Delivery, dry_run: bool) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
+from ..baskets.lineage import Lineage
 from ..errors import MisuseError, told
+from ..exact.universe import Universe
 from ..privacy.budget import Budget
 from ..privacy.meter import Meter
 from ..privacy.sealed import SealedEngine
@@ -58,6 +60,8 @@ class Task:
         the result is promised about these.
     unit
         What counts are of, and `people` is the number of: people, or baskets where a person may have several.
+    lineage
+        Which items stand above which, where some do: no pattern has two of which one stands above the other.
     """
 
     top: int | None = None
@@ -76,6 +80,17 @@ class Task:
     epsilon: Fraction | None = None
     among: str = ""
     unit: Unit = "people"
+    lineage: Lineage | None = None
+
+    def universe(self, longest: int | None = None) -> Universe:
+        """Return all patterns there are of the lengths that were asked for, or up to another longest one."""
+        return Universe(self.items, self.least, self.longest if longest is None else longest, self.lineage)
+
+    def antichains(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+        """Say which itemsets may be patterns: those in which no item stands above another."""
+        if self.lineage is None:
+            return np.ones(len(itemsets), np.bool_)
+        return self.lineage.antichains(itemsets.offsets, itemsets.codes)
 
     @property
     def crowd(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import AnyBaskets, Baskets, Codes, starts
+from ..baskets.lineage import Lineage
 from ..checks import UNBOUNDED
 from ..errors import LimitError, MisuseError
 from ..kernels.cells import count_cells, count_in_columns
@@ -62,6 +63,8 @@ class Engine(ABC):
     """Answers exact questions about baskets over a public list of items, numbered from 0."""
 
     items: int
+    # Which items stand above which, where some do: public. Itemsets that are mined have no two such items.
+    lineage: Lineage | None = None
 
     @abstractmethod
     def answer(self, query: Query) -> I64:
@@ -187,7 +190,10 @@ class LocalEngine(ExactEngine):
         super().__init__(baskets.items)
         baskets.check()
         self.baskets = baskets
-        self._rows = RowLayout.plain(baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD)
+        self.lineage = baskets.lineage
+        self._rows = RowLayout.plain(
+            baskets.offsets, baskets.codes, baskets.items, ahead=_AHEAD, lineage=baskets.lineage
+        )
         self._given_copies = copies
         self._cut = lru_cache(maxsize=1)(self._truncated)
         self._copies = lru_cache(maxsize=1)(self._numbered)
@@ -229,7 +235,8 @@ class LocalEngine(ExactEngine):
         free = np.ones(self.items, np.bool_) if allowed is None else np.zeros(self.items, np.bool_)
         if allowed is not None:
             free[allowed] = True
-        return search(RowLayout(offsets=offsets, codes=codes, allowed=free, prefix=prefix), wanted, progress)
+        rows = RowLayout(offsets=offsets, codes=codes, allowed=free, prefix=prefix, lineage=self.lineage)
+        return search(rows, wanted, progress)
 
     def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
         """Return the count of rank k, or of rank `work` over all itemsets of 1 to `longest` items if that is more."""
@@ -238,8 +245,9 @@ class LocalEngine(ExactEngine):
     def cut(self, truncation: Truncation) -> LocalEngine:
         """Return an engine over the same baskets, each of them cut first."""
         rows = self._cut(truncation)
-        cut = type(self)(Baskets(rows.offsets, rows.codes, self.baskets.vocabulary))
-        cut.by_person = self.by_person and not self.baskets.several
+        held = self.baskets
+        cut = type(self)(Baskets(rows.offsets, rows.codes, held.vocabulary, lineage=held.lineage))
+        cut.by_person = self.by_person and not held.several
         return cut
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
@@ -304,4 +312,4 @@ class LocalEngine(ExactEngine):
             offsets, codes = keep_smart(
                 rows.offsets, rows.codes, self.items, longest, key, sets.offsets, sets.codes, scores, self._copies(key)
             )
-        return RowLayout.plain(offsets, codes, self.items)
+        return RowLayout.plain(offsets, codes, self.items, lineage=self.lineage)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..baskets.core import starts
+from ..baskets.hierarchy import check_apart, generalised
 from ..checks import UNBOUNDED, is_whole, positive, several, span, support
 from ..errors import MisuseError, named, told
 from ..results.itemsets import Itemsets
@@ -21,7 +22,7 @@ from .query import Supports
 from .search import Kind, Progress, SearchBounds
 
 if TYPE_CHECKING:
-    from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary
+    from ..baskets.core import AnyBaskets, Baskets, Codes, Item
     from ..results.rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
@@ -41,6 +42,8 @@ def mine(
     contains: Item | Iterable[Item] = (),
     excludes: Item | Iterable[Item] = (),
     kind: Kind = "all",
+    hierarchy: Any = None,
+    level: int | str | None = None,
     limit: int = 10_000_000,
     progress: Progress | None = None,
 ) -> Patterns:
@@ -71,6 +74,10 @@ def mine(
     kind
         ``"all"``; ``"closed"``: no item can be added without losing people; ``"maximal"``: no item can be added
         without falling below the threshold.
+    hierarchy, level
+        Which items stand above others: a file, a data frame, or a dictionary from an item to the one above. Patterns
+        are then across levels, but none has an item and one above it. With `level`, a name or a number, they are of
+        that level alone. See :doc:`/hierarchies`.
     limit
         The number of patterns at which to stop with a `LimitError` instead of filling memory.
     progress
@@ -91,7 +98,7 @@ def mine(
     """
     from ..baskets.read import read
 
-    held = read(baskets, person=person, item=item)
+    held = generalised(read(baskets, person=person, item=item), hierarchy, level)
     if itemsets is not None:
         _only("itemsets", min_support=min_support, min_count=min_count, top=top, lengths=lengths)
         _only("itemsets", contains=contains or None, excludes=excludes or None, kind=None if kind == "all" else kind)
@@ -104,7 +111,7 @@ def mine(
             told("Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}.")
         )
     count = _threshold(held, min_support, min_count, top)
-    prefix, allowed = _constraints(held.vocabulary, several(contains, "contains"), several(excludes, "excludes"))
+    prefix, allowed = _constraints(held, several(contains, "contains"), several(excludes, "excludes"))
     fixed = len(prefix)
     wanted = SearchBounds(
         count=count,
@@ -135,6 +142,8 @@ def rules(
     consequent: Item | Iterable[Item] = (),
     significance: float | None = None,
     redundant: bool = True,
+    hierarchy: Any = None,
+    level: int | str | None = None,
     limit: int = 10_000_000,
     progress: Progress | None = None,
 ) -> Rules:
@@ -158,7 +167,7 @@ def rules(
         The level, such as 0.05: rules with an adjusted p-value of at most this. See :doc:`/significance`.
     redundant
         False leaves out rules that are no better than a more general one.
-    limit, progress
+    hierarchy, level, limit, progress
         As for :func:`discreet.mine`.
 
     Examples
@@ -178,6 +187,8 @@ def rules(
         min_support=min_support,
         min_count=min_count,
         lengths=most,
+        hierarchy=hierarchy,
+        level=level,
         limit=limit,
         progress=progress,
     )
@@ -248,8 +259,9 @@ def _count_threshold(min_count: Any, people: int) -> int:
     return int(min_count)
 
 
-def _constraints(vocabulary: Vocabulary, contains: list[Item], excludes: list[Item]) -> tuple[Codes, Codes | None]:
+def _constraints(held: AnyBaskets, contains: list[Item], excludes: list[Item]) -> tuple[Codes, Codes | None]:
     """Return the codes every pattern has, and those it may have besides; None where these are all."""
+    vocabulary = held.vocabulary
     prefix, without = np.unique(vocabulary.codes(contains)), vocabulary.codes(excludes)
     both = sorted(set(contains) & set(excludes), key=str)
     if both:
@@ -262,6 +274,9 @@ def _constraints(vocabulary: Vocabulary, contains: list[Item], excludes: list[It
         return prefix, None
     allowed = np.ones(len(vocabulary), np.bool_)
     allowed[prefix] = allowed[without] = False
+    if held.lineage is not None:
+        check_apart(held.lineage, prefix, vocabulary)
+        allowed &= ~held.lineage.related_to(prefix)
     return prefix, np.flatnonzero(allowed).astype(np.int32)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import starts
+from ..baskets.lineage import Lineage
 from ..errors import LimitError, told
 from ..kernels import counting, row_layout
 from ..kernels.jit import in_threads, threads
@@ -36,6 +37,7 @@ class RowLayout:
     """The rows to search, and how: which codes may occur, which codes every pattern has besides.
 
     Where many questions are to come, `ahead` says how many of the most frequent items get columns with the first ones.
+    Where there is a `lineage`, no pattern has two items of which one stands above the other.
     """
 
     offsets: I64
@@ -43,12 +45,13 @@ class RowLayout:
     allowed: NDArray[np.bool_]
     prefix: I32
     ahead: int = 0
+    lineage: Lineage | None = None
 
     @classmethod
-    def plain(cls, offsets: I64, codes: I32, items: int, ahead: int = 0) -> RowLayout:
+    def plain(cls, offsets: I64, codes: I32, items: int, ahead: int = 0, lineage: Lineage | None = None) -> RowLayout:
         """Return rows in which all of so many codes may occur."""
         allowed, prefix = np.ones(items, np.bool_), np.empty(0, np.int32)
-        return cls(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix, ahead=ahead)
+        return cls(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix, ahead=ahead, lineage=lineage)
 
     @property
     def people(self) -> int:
@@ -79,6 +82,10 @@ class RowLayout:
     def frequent(self, count: int) -> I32:
         """Return the codes that may occur in a pattern, most frequent first, ties by code: the code of each rank."""
         return by_count(self.held, np.flatnonzero(self.allowed & (self.held >= max(count, 1))))
+
+    def spans(self, labels: I32) -> I32:
+        """Return what tells kernels which of some items stand above others; nothing where none does."""
+        return np.empty(0, np.int32) if self.lineage is None else self.lineage.of(labels)
 
 
 class BitColumns:

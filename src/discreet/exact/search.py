@@ -81,6 +81,8 @@ def search(rows: RowLayout, wanted: SearchBounds, progress: Progress | None = No
     """
     if wanted.top and wanted.kind == "closed":
         return _top_closed(rows, wanted, progress)
+    if rows.lineage is not None and wanted.kind != "all":
+        return _condensed_apart(rows, wanted, progress)
     if wanted.top:
         wanted = _raised(rows, wanted)
     labels = rows.frequent(wanted.count)
@@ -91,6 +93,19 @@ def search(rows: RowLayout, wanted: SearchBounds, progress: Progress | None = No
     else:
         found = _condensed(*_unjoined(batches), labels, rows.prefix, wanted)
     return _with_prefix_alone(found, rows.held[labels], rows.people, rows.prefix, wanted)
+
+
+def _condensed_apart(rows: RowLayout, wanted: SearchBounds, progress: Progress | None) -> FoundArrays:
+    """Find closed or maximal patterns where items stand above others: among all of them, as none joins a node there."""
+    nothing = np.empty(0, np.int32)
+    every = replace(wanted, kind="all", least=1, most=wanted.most + 1)
+    try:
+        offsets, codes, counts = search(replace(rows, prefix=nothing), every, progress)
+    except LimitError:
+        raise LimitError(too_many(wanted)) from None
+    return assemble_sets(
+        Itemsets(offsets, codes), counts, held=rows.held, people=rows.people, prefix=rows.prefix, wanted=wanted
+    )
 
 
 def assemble_sets(
@@ -175,7 +190,7 @@ def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progr
     counts = rows.held[labels]
     if not len(labels):
         return [], wanted.count
-    numbers = wanted.numbers()
+    numbers, spans = wanted.numbers(), rows.spans(labels)
     seen = np.zeros((2 if wanted.work else 1) * (rows.people + 2) if wanted.top else 0, np.int64)
     task: Callable[[tuple[int, int]], I32]
     if _is_dense(rows, counts):
@@ -186,7 +201,7 @@ def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progr
         at = np.unique(np.rint(len(labels) * np.sqrt(np.linspace(0, 1, 16 * threads() + 1)))).astype(np.int64)
 
         def task(piece: tuple[int, int]) -> I32:
-            return mining.mine_dense(bitmaps, counts, *piece, numbers, seen)
+            return mining.mine_dense(bitmaps, counts, *piece, spans, numbers, seen)
 
     else:
         flat, positions, heads = lay_out(rows, labels)
@@ -195,7 +210,7 @@ def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progr
         at[-1] = len(labels)
 
         def task(piece: tuple[int, int]) -> I32:
-            return mining.mine_sparse(flat, positions, heads, counts, *piece, numbers, seen)
+            return mining.mine_sparse(flat, positions, heads, counts, *piece, spans, numbers, seen)
 
     # Where the threshold rises as patterns are found, all is one piece of work, the most frequent items first.
     work = [(0, len(labels))] if wanted.top else [(int(a), int(b)) for a, b in pairwise(at) if a < b]
@@ -220,8 +235,8 @@ def _records(rows: RowLayout, labels: I32, wanted: SearchBounds, progress: Progr
 
 def _check_longest(rows: RowLayout, wanted: SearchBounds) -> None:
     """Stop before the work begins where one row alone has too many subsets, each of which counts."""
-    if wanted.count > 1 or wanted.top or wanted.kind != "all" or not len(rows.codes):
-        return
+    if wanted.count > 1 or wanted.top or wanted.kind != "all" or not len(rows.codes) or rows.lineage is not None:
+        return  # where items stand above others, not every subset counts
     ends = rows.offsets
     if not rows.allowed.all():
         ends = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))[ends]

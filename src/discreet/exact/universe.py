@@ -1,6 +1,7 @@
 """All itemsets of a range of lengths over a public list of items: how many there are, and drawing some evenly.
 
 Their number may be far beyond any list (C(41270, 3) is 10^13), so they are numbered and never written down (E10).
+Where items stand above others, itemsets with two such items are none: `antichains` counts and numbers the others.
 """
 
 from __future__ import annotations
@@ -10,25 +11,37 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import comb, lgamma, log
 
+from ..baskets.lineage import Lineage
+from .antichains import Forest
+from .numbering import subset
+
 # Up to so many itemsets, those not listed are found by going through all; beyond, by drawing until one fits.
 _FEW = 100_000
-# Up to so many items for each one of an itemset, its codes are found by going down from the last; beyond, by bisection.
-_DENSE = 64
 # Itemsets with longer numbers than this, in bits, take too long to draw, and none would stand out of the noise.
 MOST_BITS = 1_000
 
 
 @dataclass(frozen=True)
 class Universe:
-    """The itemsets of `least` to `longest` items, each from 0 to before `items`."""
+    """The itemsets of `least` to `longest` items, each from 0 to before `items`.
+
+    With a lineage over these items, those of them that have no two items of which one stands above the other.
+    """
 
     items: int
     least: int
     longest: int
+    lineage: Lineage | None = None
+
+    @cached_property
+    def _forest(self) -> Forest | None:
+        return None if self.lineage is None else Forest(self.lineage, min(self.longest, self.items))
 
     @cached_property
     def sizes(self) -> list[int]:
         """How many itemsets there are of each length, from the least to the longest."""
+        if self._forest is not None:
+            return self._forest.sizes[self.least :]
         return [comb(self.items, length) for length in range(self.least, min(self.longest, self.items) + 1)]
 
     @cached_property
@@ -38,7 +51,7 @@ class Universe:
 
     @property
     def bits(self) -> float:
-        """About how long the number of an itemset is, without working out how many there are."""
+        """About how long the number of an itemset is, or more, without working out how many there are."""
         longest = min(self.longest, self.items)
         length = min(max(self.least, self.items // 2), longest)
         if length < self.least:
@@ -48,6 +61,8 @@ class Universe:
 
     def up_to(self, bound: int) -> int:
         """Return how many itemsets there are; beyond the bound, the bound: that is soon said."""
+        if self.lineage is not None:
+            return _up_to(self.lineage, self.least, min(self.longest, self.items), bound)
         if self.least < self.items and self.items >= bound and self.least <= self.longest:
             return bound  # of any length but that of all items there are as many as items, or more
         total = 0
@@ -61,7 +76,9 @@ class Universe:
         """Return the itemset of a number from 0 to before `many`, its codes ascending."""
         for place, many in enumerate(self.sizes):
             if number < many:
-                return _subset(number, self.least + place, self.items)
+                size = self.least + place
+                forest = self._forest
+                return subset(number, size, self.items) if forest is None else forest.itemset(number, size)
             number -= many
         raise IndexError(f"there are {self.many:,} itemsets")
 
@@ -88,37 +105,12 @@ class Universe:
         return drawn
 
 
-def _subset(number: int, length: int, items: int) -> tuple[int, ...]:
-    """Return the subset of a number in the combinatorial number system: the sum of C(code, place)."""
-    codes: list[int] = []
-    if items > _DENSE * length:
-        for place in range(length, 0, -1):
-            code = _largest(number, place)
-            number -= comb(code, place)
-            codes.append(code)
-        return tuple(codes[::-1])
-    code, many = items - 1, comb(items - 1, length)  # many is C(code, place) all the way down
-    while length:
-        if many <= number:
-            codes.append(code)
-            number -= many
-            many = many * length // max(code, 1)
-            length -= 1
-        else:
-            many = many * (code - length) // code
-        code -= 1
-    return tuple(codes[::-1])
-
-
-def _largest(number: int, place: int) -> int:
-    """Return the largest code for which C(code, place) is at most the number."""
-    low, high = place - 1, place
-    while comb(high, place) <= number:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if comb(middle, place) <= number:
-            low = middle
-        else:
-            high = middle
-    return low
+def _up_to(lineage: Lineage, least: int, longest: int, bound: int) -> int:
+    """Return how many antichains there are, or the bound; lengths are looked at few by few, as mostly few suffice."""
+    deepest = least
+    while True:
+        deepest = min(deepest, longest)
+        many = sum(Forest(lineage, deepest, bound).sizes[least:])
+        if many >= bound or deepest >= longest:
+            return min(many, bound)
+        deepest *= 2

@@ -9,6 +9,11 @@ those of its ancestors, and an ancestor is the last record before it with a smal
 pattern, however long it is; and when an item lies in all rows of its parent (a *perfect* extension), everything found
 below the parent so far is found again below the item, with the same counts, so it is copied, not counted again.
 
+Items may stand above one another, in a forest; then no pattern has both of two such items. `spans` tells which do: of
+each rank where its part of a walk through the forest begins, and behind all these where it ends; parts have something
+in common just where one item stands above the other. Without a forest it is empty. With one nothing is perfect: what
+may join a node need not join all that lies below it.
+
 Where only the count of a rank is wanted, nothing is written at all: perfect extensions are counted as choices, and
 what reaches no more than the count that enough patterns are known to reach is left out. So ties cost nothing, however
 many: one long basket has more subsets than any list can hold.
@@ -145,6 +150,13 @@ def repeat(records: I32, begin: int, end: int, wanted: I64) -> tuple[I32, int]:
 
 
 @helper
+def related(spans: I32, one: int, other: int) -> bool:
+    """Whether one of two ranks stands above the other."""
+    ranks = spans.shape[0] // 2
+    return bool(spans[one] < spans[ranks + other] and spans[other] < spans[ranks + one])
+
+
+@helper
 def explore(
     records: I32,
     size: int,
@@ -154,6 +166,7 @@ def explore(
     words: int,
     first: int,
     depth: int,
+    spans: I32,
     wanted: I64,
     seen: I64,
 ) -> tuple[I32, int, U64, I32]:
@@ -176,6 +189,7 @@ def explore(
     segment[0] = size
     slots[0] = extensions
     closed = wanted[CLOSED] == 1
+    forest = spans.shape[0] > 0
     while level >= 0:
         if here[level] == stop[level]:
             level -= 1
@@ -228,7 +242,7 @@ def explore(
                 stack[3 * top + 2] = -1
                 top += 1
                 continue
-            if stack[3 * y + 1] < wanted[COUNT]:
+            if stack[3 * y + 1] < wanted[COUNT] or (forest and related(spans, rank, np.int64(stack[3 * y]))):
                 continue
             other = stack[3 * y + 2] * words
             c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
@@ -241,7 +255,7 @@ def explore(
                 continue
             stack[3 * top] = stack[3 * y]
             stack[3 * top + 1] = c
-            if c == count:
+            if c == count and not forest:
                 stack[3 * top + 2] = -1
             else:
                 stack[3 * top + 2] = slot
@@ -309,7 +323,9 @@ def tally(depth: int, free: int, count: int, wanted: I64, seen: I64) -> None:
 
 
 @helper
-def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wanted: I64, seen: I64) -> tuple[U64, I32]:
+def survey(
+    arena: U64, stack: I32, extensions: int, words: int, held: int, spans: I32, wanted: I64, seen: I64
+) -> tuple[U64, I32]:
     """Count everything at and below an item that `held` rows hold; stack and arena are those of `explore`.
 
     A perfect extension of a node can join everything below it, so it need not be followed: it is one item more to
@@ -321,6 +337,7 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
     here = np.zeros(maximum, np.int64)
     slots = np.zeros(maximum, np.int64)
     free = np.zeros(maximum, np.int64)  # how many perfect extensions the node and those above it have
+    forest = spans.shape[0] > 0
     top = np.int64(0)
     for x in range(extensions):
         if stack[3 * x + 2] >= 0:
@@ -355,9 +372,11 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
             for y in range(start[level], x):
                 if stack[3 * y + 1] < wanted[COUNT]:
                     continue
+                if forest and related(spans, np.int64(stack[3 * x]), np.int64(stack[3 * y])):
+                    continue
                 other = stack[3 * y + 2] * words
                 c = intersect(bitmap, arena[other : other + words], arena[slot * words : (slot + 1) * words])
-                if c == count:
+                if c == count and not forest:
                     joined += 1
                 elif c >= wanted[COUNT]:
                     stack[3 * top] = stack[3 * y]
@@ -382,7 +401,7 @@ def survey(arena: U64, stack: I32, extensions: int, words: int, held: int, wante
 
 @kernel(plain=mine_sparse_plain, bounded=True)
 def mine_sparse(
-    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, wanted: I64, seen: I64
+    flat: Ranks, positions: I32, heads: I64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64
 ) -> I32:
     """Find all patterns whose rarest item has a rank in [first, last), each from its own small set of bitmaps.
 
@@ -397,6 +416,7 @@ def mine_sparse(
     counts = np.zeros(max(last, 1), np.int32)
     local = np.full(max(last, 1), -1, np.int32)
     hits = np.empty(max(last, 1), np.int32)
+    forest = spans.shape[0] > 0
     for root in range(first, last):
         if held[root] < wanted[COUNT]:
             continue
@@ -435,7 +455,7 @@ def mine_sparse(
             r = candidate if root < 4096 else np.int64(hits[candidate])
             c = counts[r]
             counts[r] = 0
-            if c >= least:
+            if c >= least and not (forest and related(spans, root, np.int64(r))):
                 if c == held[root] and wanted[CLOSED] == 1:
                     records = put(records, size, _SINGLE, np.int64(r), -np.int64(c))
                     size += 1
@@ -444,7 +464,7 @@ def mine_sparse(
                     stack = grown32(stack, 2 * stack.shape[0])
                 stack[3 * extensions] = r
                 stack[3 * extensions + 1] = c
-                if c == held[root]:
+                if c == held[root] and not forest:
                     stack[3 * extensions + 2] = -1
                 else:
                     stack[3 * extensions + 2] = extensions
@@ -487,10 +507,10 @@ def mine_sparse(
         for x in range(extensions):
             local[stack[3 * x]] = -1
         if wanted[WORK] > 0:
-            arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
+            arena, stack = survey(arena, stack, extensions, words, held[root], spans, wanted, seen)
             continue
         records, size, arena, stack = explore(
-            records, size, arena, stack, extensions, words, _NONE, _SINGLE, wanted, seen
+            records, size, arena, stack, extensions, words, _NONE, _SINGLE, spans, wanted, seen
         )
         if size < 0:
             break
@@ -505,7 +525,7 @@ def _meetings(bitmaps: U64, held: I64, first: int, last: int, *_: object) -> flo
 
 
 @kernel(plain=mine_dense_plain, work=_meetings, bounded=True)
-def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen: I64) -> I32:
+def mine_dense(bitmaps: U64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64) -> I32:
     """Find all patterns whose rarest item has a rank in [first, last), from bitmaps over all rows.
 
     Returns what `mine_sparse` returns.
@@ -515,6 +535,7 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
     size = np.int64(0)
     stack = np.empty(3 * max(2 * last, 64), np.int32)
     arena = np.empty(64 * words, np.uint64)
+    forest = spans.shape[0] > 0
     for root in range(first, last):
         if held[root] < wanted[COUNT]:
             continue
@@ -532,7 +553,7 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
         extensions = np.int64(0)
         slot = np.int64(0)
         for r in range(root):
-            if held[r] < wanted[COUNT]:
+            if held[r] < wanted[COUNT] or (forest and related(spans, root, r)):
                 continue
             if (slot + 1) * words > arena.shape[0]:
                 arena = grown_words(arena, slot * words, 2 * arena.shape[0])
@@ -545,17 +566,17 @@ def mine_dense(bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen
                 continue
             stack[3 * extensions] = r
             stack[3 * extensions + 1] = c
-            if c == held[root]:
+            if c == held[root] and not forest:
                 stack[3 * extensions + 2] = -1
             else:
                 stack[3 * extensions + 2] = slot
                 slot += 1
             extensions += 1
         if wanted[WORK] > 0:
-            arena, stack = survey(arena, stack, extensions, words, held[root], wanted, seen)
+            arena, stack = survey(arena, stack, extensions, words, held[root], spans, wanted, seen)
             continue
         records, size, arena, stack = explore(
-            records, size, arena, stack, extensions, words, _NONE, _SINGLE, wanted, seen
+            records, size, arena, stack, extensions, words, _NONE, _SINGLE, spans, wanted, seen
         )
         if size < 0:
             break

@@ -34,11 +34,20 @@ class _Search:
     wanted: list[int]
     seen: I64
     until: float
+    spans: I32
     records: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         return len(self.records) // 3
+
+    def apart(self, rank: int, ranks: Sequence[int]) -> list[int]:
+        """Return the places of those ranks that neither stand above a rank nor below it."""
+        if not len(self.spans):
+            return list(range(len(ranks)))
+        begins, ends = self.spans.reshape(2, -1)
+        others = np.array(ranks, np.int64)
+        return np.flatnonzero((begins[others] >= ends[rank]) | (begins[rank] >= ends[others])).tolist()
 
     def step(self) -> None:
         if perf_counter() > self.until:
@@ -46,12 +55,13 @@ class _Search:
 
 
 def mine_dense(
-    bitmaps: U64, held: I64, first: int, last: int, wanted: I64, seen: I64, seconds: float = math.inf
+    bitmaps: U64, held: I64, first: int, last: int, spans: I32, wanted: I64, seen: I64, seconds: float = math.inf
 ) -> I32:
     def extensions(root: int, search: _Search) -> Node:
-        return _met(bitmaps[root], range(root), (held[:root].tolist(), range(root), bitmaps), search)
+        others = search.apart(root, range(root))
+        return _met(bitmaps[root], others, (held[others].tolist(), others, bitmaps), search)
 
-    return _mine(extensions, held, None, first, last, wanted, seen, seconds)
+    return _mine(extensions, held, None, first, last, spans, wanted, seen, seconds)
 
 
 def mine_sparse(
@@ -61,6 +71,7 @@ def mine_sparse(
     held: I64,
     first: int,
     last: int,
+    spans: I32,
     wanted: I64,
     seen: I64,
     seconds: float = math.inf,
@@ -77,7 +88,8 @@ def mine_sparse(
         ranks = flat[np.repeat(before[ends] + 1, sizes) + within].astype(np.int64)
         counts = np.bincount(ranks, minlength=root)
         ranked = np.flatnonzero(counts >= search.wanted[COUNT])
-        proper = counts[ranked] < held[root]
+        ranked = ranked[search.apart(root, ranked.tolist())]
+        proper = (counts[ranked] < held[root]) | (len(spans) > 0)
         lines = np.where(proper, np.cumsum(proper) - 1, -1)
         bits = np.zeros((int(proper.sum()), (len(ends) + 63) >> 6), np.uint64)
         if len(bits) > 1 and search.wanted[MOST] > 2:
@@ -90,7 +102,7 @@ def mine_sparse(
             )
         return ranked.tolist(), counts[ranked].tolist(), lines.tolist(), bits
 
-    return _mine(extensions, held, np.diff(heads), first, last, wanted, seen, seconds)
+    return _mine(extensions, held, np.diff(heads), first, last, spans, wanted, seen, seconds)
 
 
 def _met(bitmap: U64, labels: Sequence[int], others: tuple[Sequence[int], Sequence[int], U64], search: _Search) -> Node:
@@ -125,13 +137,14 @@ def _mine(
     rows: I64 | None,
     first: int,
     last: int,
+    spans: I32,
     wanted: I64,
     seen: I64,
     seconds: float,
 ) -> I32:
     from .mining import COUNT, LIMIT, MOST, TIED, TOP, WORK, tally, watch
 
-    search = _Search(wanted.tolist(), seen.copy(), perf_counter() + seconds)
+    search = _Search(wanted.tolist(), seen.copy(), perf_counter() + seconds, spans)
     asked: Any = search.wanted
     counts = held.tolist()
     complete = True
@@ -172,7 +185,7 @@ def _joined(node: Node, ranked: Sequence[int], count: int, depth: int, search: _
     from .mining import CLOSED
 
     labels, counts, lines, bits = node
-    if count not in counts:
+    if count not in counts or len(search.spans):  # what may join a node of a forest need not join all below it
         return node
     if search.wanted[CLOSED] == 1:
         for label, own in zip(labels, counts, strict=True):
@@ -253,7 +266,7 @@ def _below(node: Node, x: int, below: int, search: _Search) -> Node:
     """Return a child's own extensions: those of the node that come before x, on the rows that hold x too."""
     ranks, counts, lines, bits = node
     count = counts[x]
-    proper = [place for place in range(x) if lines[place] >= 0]
+    proper = [place for place in search.apart(ranks[x], ranks[:x]) if lines[place] >= 0]
     others = [counts[place] for place in proper], [lines[place] for place in proper], bits
     met = _joined(_met(bits[lines[x]], proper, others, search), ranks, count, below, search)
     # What is perfect for the node is so for the child.
@@ -286,8 +299,10 @@ def _survey(node: Node, held: int, search: _Search) -> None:
         depth = len(levels) + 1
         child: Node = [], [], [], bits[:0]
         if depth < asked[MOST]:
-            places, totals, _, both = _met(bits[lines[x]], range(x), (counts[:x], lines, bits), search)
-            kept = [place for place, total in enumerate(totals) if total != count]
+            others = search.apart(ranks[x], ranks[:x])
+            there = [counts[place] for place in others], [lines[place] for place in others], bits
+            places, totals, _, both = _met(bits[lines[x]], others, there, search)
+            kept = [place for place, total in enumerate(totals) if total != count or len(search.spans)]
             joined += len(totals) - len(kept)
             child = [ranks[places[p]] for p in kept], [totals[p] for p in kept], kept, both
         tally(depth, joined, count, asked, search.seen)

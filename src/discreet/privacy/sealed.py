@@ -209,7 +209,7 @@ class SealedEngine(_Closed[Engine]):
         The bound is public, or one number under seal that one person raises by as many baskets as one has at most.
         Where there are more than `limit`, it is raised as `Engine.above` says.
         """
-        universe = None if self.items is None else Universe(self.items, least, longest)
+        universe = None if self.items is None else Universe(self.items, least, longest, unsealed(self).lineage)
         most = None if self.longest is None else Universe(self.longest, least, longest).many
         if isinstance(bound, int):
             listed = unsealed(self).above(bound, least, longest, limit)

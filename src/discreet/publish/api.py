@@ -53,6 +53,8 @@ def release(
     counts: bool = True,
     neighbours: Relation = "add-remove",
     max_baskets: int | None = None,
+    hierarchy: Any = None,
+    level: int | str | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
@@ -96,6 +98,9 @@ def release(
     max_baskets
         Where a person may have several baskets, how many of each take part, drawn at random: a public number. Without
         it a small share of the budget chooses one. See :doc:`/receipts`.
+    hierarchy, level
+        Which items stand above others, as for :func:`discreet.mine`: public. Its items are the list of items where no
+        other is given. See :doc:`/hierarchies`.
     really
         Allows an epsilon over 20, or a delta over 0.001 or over one in `people`, which otherwise count as slips.
     ledger
@@ -134,6 +139,8 @@ def release(
         counts=counts,
         neighbours=neighbours,
         max_baskets=max_baskets,
+        hierarchy=hierarchy,
+        level=level,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data, progress=progress)
@@ -193,6 +200,8 @@ def count(
     people: int | None = None,
     neighbours: Relation = "add-remove",
     max_baskets: int | None = None,
+    hierarchy: Any = None,
+    level: int | str | None = None,
     really: bool = False,
     ledger: str | PathLike[str] | Ledger | None = None,
     who: str = "",
@@ -212,7 +221,7 @@ def count(
         several baskets: counts are of these, and the unit of privacy is the person all the same.
     itemsets
         A list of itemsets: ``[{"tea", "milk"}, {"bread"}]``.
-    epsilon, delta, items, people, neighbours, max_baskets, really, ledger, who, same_data
+    epsilon, delta, items, people, neighbours, max_baskets, hierarchy, level, really, ledger, who, same_data
         As for :func:`discreet.release`; without `items`, those of the itemsets are the list.
 
     Examples
@@ -232,6 +241,8 @@ def count(
         people=people,
         neighbours=neighbours,
         max_baskets=max_baskets,
+        hierarchy=hierarchy,
+        level=level,
         really=really,
     )
     done = answer(held, jobs, ledger=ledger, who=who, same_data=same_data)
@@ -275,7 +286,9 @@ def count_by(
 def prepare_count(baskets: AnyBaskets, itemsets: Any, *, items: Any = None, **question: Any) -> dict[Item, Job]:
     """Check a question for given itemsets, as :func:`prepare` does for others."""
     wanted = _named(itemsets)
-    listed = {item for itemset in wanted for item in itemset} if items is None else items
+    # A hierarchy lists what it knows: of the items of the itemsets alone, nothing would stand below them.
+    typed = items is None and question.get("hierarchy") is None
+    listed = {item for itemset in wanted for item in itemset} if typed else items
     return prepare(baskets, itemsets=wanted, items=listed, mechanism="count", **question)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import Any
 
+import numpy as np
+
 from ..baskets.core import AnyBaskets, Codes
+from ..baskets.lineage import Lineage, recoded
+from ..baskets.recoding import numbering
 from ..checks import UNBOUNDED
 from ..curator.mechanism import Mechanism, Task
 from ..exact.bounds import lengths_for
@@ -137,7 +142,17 @@ class Job:
             epsilon=self.budget.epsilon,
             among=self._among,
             unit=self.baskets.unit,
+            lineage=self.lineage,
         )
+
+    @cached_property
+    def lineage(self) -> Lineage | None:
+        """Which of the items that patterns are looked for among stand above which."""
+        held = self.baskets
+        codes = self.allowed if self.itemsets is None else np.arange(held.items, dtype=np.int32)
+        if held.lineage is None or len(codes) == held.items:
+            return held.lineage
+        return recoded(held.lineage, numbering(codes, held.items), len(codes))
 
     @property
     def _among(self) -> str:

@@ -50,6 +50,8 @@ class CountOptions(_Reading, _Paying, total=False):
     people: int | None
     neighbours: Relation
     max_baskets: int | None
+    hierarchy: Any
+    level: int | str | None
     really: bool
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..baskets.capping import checked_cap
 from ..baskets.core import AnyBaskets, Baskets, Codes, Item, Vocabulary, nobody
+from ..baskets.hierarchy import Hierarchy, check_apart, generalised, public_items
 from ..baskets.recoding import CHOICES, item_list, like, names, onto, public_fact
 from ..checks import LARGEST, UNBOUNDED, is_whole, positive, several, span, support, switch
 from ..curator.mechanism import Mechanism, Task, settings_of
@@ -63,6 +64,8 @@ def prepare(
     by: Sequence[Item] | NDArray[Any] | None = None,
     segments: Iterable[Item] | None = None,
     max_baskets: int | None = None,
+    hierarchy: Any = None,
+    level: int | str | None = None,
     really: bool = False,
     trying: bool = False,
 ) -> dict[Item, Job]:
@@ -80,7 +83,8 @@ def prepare(
     least, longest = (1, None) if lengths is None else span(lengths)
     held = everyone(baskets)
     held.check()
-    vocabulary, declared = item_list(items, held)
+    known = None if hierarchy is None else Hierarchy.read(hierarchy)
+    vocabulary, declared = item_list(items, held) if known is None else public_items(known, items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
     listed = vocabulary is not None
     finding = not listed and not how.finds
@@ -91,13 +95,14 @@ def prepare(
         # them for: one person's name among numbers would turn every label into text.
         must, without = ([str(item) for item in typed] for typed in (must, without))
         vocabulary = names(held.vocabulary, [*must, *without])
+    over = generalised(onto(held, vocabulary), known, level)
+    vocabulary = over.vocabulary
     if not (isinstance(items, str) and items == "public"):
         # How typed items are read depends on the list alone, and so does whether they are right.
         must, without = ([like(item, vocabulary) for item in typed] for typed in (must, without))
         if itemsets is not None:
             itemsets = [[like(item, vocabulary) for item in itemset] for itemset in itemsets]
         _check_listed([*must, *without, *(item for itemset in itemsets or () for item in itemset)], vocabulary)
-    over = onto(held, vocabulary)
     prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
     both = sorted(set(must) & set(without), key=str)
     if both:
@@ -108,9 +113,14 @@ def prepare(
         )
     free = np.ones(len(vocabulary), np.bool_)
     free[prefix] = free[barred] = False
+    if over.lineage is not None:
+        check_apart(over.lineage, prefix, vocabulary)
+        free &= ~over.lineage.related_to(prefix)
     allowed = np.flatnonzero(free).astype(np.int32)
     cap = _cap(max_baskets, people, held)
     people, public = public_facts(declared, people, relation, held, budget, really)
+    if known is not None:
+        public = (*public, known.fact())
     if longest == UNBOUNDED:
         longest = None
     if longest is not None and longest < len(prefix):
@@ -138,7 +148,8 @@ def prepare(
         public=public,
         recorded_question=_recorded(
             top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets, cap
-        ),
+        )
+        | _recorded_hierarchy(known, level),
         settings=settings_of(how),
         max_baskets=cap,
     )
@@ -293,6 +304,16 @@ def _recorded(
         words["max_baskets"] = max_baskets
     words["items"] = "found privately" if finding or items is None else len(vocabulary)
     return {name: _plain(value) for name, value in words.items()}
+
+
+def _recorded_hierarchy(known: Hierarchy | None, level: Any) -> dict[str, Any]:
+    """Return what was said about which items stand above others."""
+    if known is None:
+        return {}
+    words: dict[str, Any] = {"hierarchy": len(known)}
+    if level is not None:
+        words["level"] = known.level_name(known.level(level))
+    return words
 
 
 def _plain(value: Any) -> Any:

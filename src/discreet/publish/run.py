@@ -17,7 +17,6 @@ from ..curator.mechanism import Found, Task, settings_of
 from ..curator.mechanisms.threshold import find
 from ..exact.engine import Engine, engine_of
 from ..exact.query import BasketCount
-from ..exact.universe import Universe
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
 from ..privacy.sampling.sources import Source
@@ -69,6 +68,8 @@ def metered(job: Job, meter: Meter, engine: Callable[[Any], Engine] = engine_of)
         asked = replace(asked, people=max(0, int(alone[0])), people_margin=alone[1])
     listed = None if asked.items == UNBOUNDED else asked.items
     found = _found(job, asked, SealedEngine(engine(inner), listed, max_baskets=most), meter)
+    if job.itemsets is None:
+        found = _antichains(found, asked)
     patterns = replace(_patterns(job, found, back, people, alone), people_within=within)
     if not job.listed:
         patterns = _without_other_items(patterns)
@@ -112,7 +113,7 @@ def _capped(job: Job, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[An
 def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
     nothing = Itemsets(np.zeros(1, np.int64), np.empty(0, np.int32))
     blank = np.empty(0, np.float64) if job.counts else None
-    many = Universe(asked.items, asked.least, asked.longest).up_to(asked.top) if asked.top is not None else 1
+    many = asked.universe().up_to(asked.top) if asked.top is not None else 1
     part = meter.part(meter.left)
     if asked.top is not None and (many == 0 or asked.top == 0):
         return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
@@ -121,6 +122,16 @@ def _found(job: Job, asked: Task, engine: SealedEngine, meter: Meter) -> Found:
     if asked.items == 0:
         return Found(itemsets=nothing, estimates=blank, low=blank, high=blank)
     return job.mechanism.run(engine, asked, part)
+
+
+def _antichains(found: Found, asked: Task) -> Found:
+    """Leave out what is no pattern, as an item of it stands above another: mechanisms of others may not know of it."""
+    kept = asked.antichains(found.itemsets)
+    if kept.all():
+        return found
+    estimates, low, high = (None if one is None else one[kept] for one in (found.estimates, found.low, found.high))
+    itemsets = found.itemsets.take(np.flatnonzero(kept))
+    return replace(found, itemsets=itemsets, estimates=estimates, low=low, high=high)
 
 
 def _find_items(

@@ -11,7 +11,9 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Codes, Item, Vocabulary
+from ..baskets.core import Baskets, Codes, Item, ItemTable, Vocabulary
+from ..baskets.lineage import Lineage
+from ..baskets.lineage import recoded as recoded_lineage
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import BasketCount, BasketsEach, Truncation
 from .blocks import TOGETHER, Block, Numbered, gathered, joined, read_blocks
@@ -80,6 +82,11 @@ def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:
     return baskets.recoded(table, Numbered(items))
 
 
+def widen(baskets: Baskets, table: ItemTable, items: int, lineage: Lineage | None) -> Baskets:
+    """Give each item several codes, or one that others have too."""
+    return baskets.widened(table, Numbered(items), lineage)
+
+
 def hold(baskets: Baskets, codes: Codes) -> Baskets:
     """Leave those who hold all of these."""
     return baskets.holding(codes)
@@ -123,6 +130,7 @@ class SparkBaskets(RemoteBaskets):
     segment_vocabulary: Vocabulary | None = None
     merged: int = 0
     several: bool = False
+    lineage: Lineage | None = None
 
     def __len__(self) -> int:
         return self._many
@@ -148,7 +156,7 @@ class SparkBaskets(RemoteBaskets):
     @property
     def filtered(self) -> bool:
         """Whether some of the baskets in the blocks are left out."""
-        return any(step.func is not recode for step in self.view.steps if isinstance(step, partial))
+        return any(step.func not in (recode, widen) for step in self.view.steps if isinstance(step, partial))
 
     @property
     def item_counts(self) -> NDArray[np.int64]:
@@ -180,7 +188,13 @@ class SparkBaskets(RemoteBaskets):
     def recoded(self, table: Codes, vocabulary: Vocabulary) -> SparkBaskets:
         """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
         step = partial(recode, table=table, items=len(vocabulary))
-        return replace(self, vocabulary=vocabulary, view=self.view.then(step))
+        lineage = recoded_lineage(self.lineage, table, len(vocabulary))
+        return replace(self, vocabulary=vocabulary, view=self.view.then(step), lineage=lineage)
+
+    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> SparkBaskets:
+        """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
+        step = partial(widen, table=table, items=len(vocabulary), lineage=lineage)
+        return replace(self, vocabulary=vocabulary, view=self.view.then(step), lineage=lineage)
 
     def holding(self, codes: Codes) -> SparkBaskets:
         """Return the baskets that hold all of these items."""

@@ -14,7 +14,7 @@ from math import inf, log2, sqrt
 from typing import ClassVar
 
 from ...exact.query import PARTS, BasketCount, Clipped, Kth, KthClipped
-from ...exact.universe import MOST_BITS, Universe
+from ...exact.universe import MOST_BITS
 from ...privacy.budget import Budget
 from ...privacy.meter import Meter
 from ...privacy.sealed import SealedEngine
@@ -245,7 +245,7 @@ def _slope(engine: SealedEngine, task: Task, meter: Meter, mark: int) -> float:
     """Return how fast counts fall about the last pattern: the power of the rank that they go with."""
     if task.top is None:
         return USUAL
-    rank = Universe(task.items, task.least, task.longest).up_to(2 * task.top)
+    rank = task.universe().up_to(2 * task.top)
     after = meter.count(SLOPE, engine, Kth(rank, task.least, task.longest), meter.left * SLOPING)
     return min(max(log2(mark / max(float(after.values[0]), 1.0)), FLATTEST), STEEPEST)
 
@@ -270,7 +270,7 @@ def _ranking(task: Task) -> Fraction:
 
 def _worth_picking(task: Task, mark: int, meter: Meter) -> bool:
     """Say whether picking longer patterns alone, one by one out of all there are, would find most of them."""
-    universe = Universe(task.items, task.least, task.longest)
+    universe = task.universe()
     if task.least == 1 or universe.bits > MOST_BITS:
         return False
     how, top = Exponential(), task.top or 1

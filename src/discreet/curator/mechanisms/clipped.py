@@ -18,7 +18,6 @@ import numpy as np
 from ...checks import is_whole
 from ...errors import MisuseError, told
 from ...exact.query import BasketCount, Kth, Supports
-from ...exact.universe import Universe
 from ...privacy.budget import Budget
 from ...privacy.meter import CONFIDENCE, Meter
 from ...privacy.sealed import SealedEngine
@@ -246,7 +245,7 @@ class ClippedCounting(Mechanism):
             counted = self._most(task, hopeful, items, clear)
             scores = np.rint(1024 * np.log2(np.maximum(hopeful.estimates, 1.0))).astype(np.int64)
             # The likeliest by the product of the counts of their parts.
-            sets = joined(hopeful.itemsets, scores, counted)[0]
+            sets = joined(hopeful.itemsets, scores, counted, task.lineage)[0]
             if not len(sets):
                 break
             if len(sets) == counted:
@@ -360,7 +359,7 @@ def _filled(pool: Tally, task: Task, meter: Meter, mark: float) -> Tally:
     How many were counted is a result; so the length of the list must not tell it. They are taken to count nothing, give
     or take as much as the last pattern.
     """
-    universe = Universe(task.items, task.least, min(task.longest, LONGEST))
+    universe = task.universe(min(task.longest, LONGEST))
     missing = universe.up_to(task.top or 0) - len(pool)
     if missing <= 0:
         return pool

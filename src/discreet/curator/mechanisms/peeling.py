@@ -143,7 +143,7 @@ class Growing:
     """What there is to pick from: items, and longer itemsets all of whose parts with one item less were picked."""
 
     def __init__(self, engine: SealedEngine, task: Task) -> None:
-        self._engine, self._longest = engine, task.longest
+        self._engine, self._task = engine, task
         self._codes, self._sizes = np.arange(task.items, dtype=np.int32), np.ones(task.items, np.int64)
         # How many people hold each of what there is to pick from.
         self.counts = engine.answer(Supports(Itemsets.singles(task.items)))
@@ -164,7 +164,7 @@ class Growing:
         self._beside[pattern] = set()
         for part, item in _parts(pattern):
             self._beside[part].add(item)
-        fresh = Itemsets.of(self._made_possible(pattern) if len(pattern) < self._longest else [])
+        fresh = Itemsets.of(self._made_possible(pattern) if len(pattern) < self._task.longest else [])
         self._codes = np.concatenate((self._codes[:first], self._codes[last:], fresh.codes))
         self._sizes = np.concatenate((self._sizes[:place], self._sizes[place + 1 :], fresh.sizes))
         self.counts = self.counts.take(np.delete(np.arange(len(self.counts)), place))
@@ -175,7 +175,8 @@ class Growing:
         """Return the itemsets of one item more all of whose parts are picked, this pattern being the last of them."""
         beside = sorted((self._beside[part] for part, _ in _parts(pattern)), key=len)
         shared = set.intersection(*beside) - set(pattern)
-        return [tuple(sorted((*pattern, item))) for item in sorted(shared)]
+        wider = [tuple(sorted((*pattern, item))) for item in sorted(shared)]
+        return [one for one, good in zip(wider, self._task.antichains(Itemsets.of(wider)), strict=True) if good]
 
 
 def _parts(pattern: ItemTuple) -> Sequence[tuple[ItemTuple, int]]:

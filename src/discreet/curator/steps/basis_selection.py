@@ -17,7 +17,6 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ...exact.query import LARGEST_BASIS, Cells, Kth, Supports
-from ...exact.universe import Universe
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Meter, Noisy, Way, normal_point
 from ...privacy.sealed import SealedAnswer, SealedEngine
@@ -149,12 +148,12 @@ class Basing(Mechanism):
 
     def wanted(self, task: Task, top: int) -> int:
         """Return how many patterns the items and pairs are picked for."""
-        return max(1, Universe(task.items, task.least, self.longest(task)).up_to(ceil(self.spare * top)))
+        return max(1, task.universe(self.longest(task)).up_to(ceil(self.spare * top)))
 
     def choose_rank(self, engine: SealedEngine, task: Task, meter: Meter, share: Fraction) -> int:
         """Choose the rank at which the counts of patterns come closest to the threshold."""
         longest = self.longest(task)
-        most = Universe(task.items, task.least, longest).up_to(RANKS)
+        most = task.universe(longest).up_to(RANKS)
         ranks = [1]
         while ranks[-1] < most:
             ranks.append(min(max(ranks[-1] + 1, ranks[-1] * 5 // 4), most))
@@ -217,10 +216,15 @@ class Basing(Mechanism):
         if alone:
             return Found(itemsets=Itemsets.of([(item,) for item in picked]), estimates=None, facts=facts)
         pairs: list[tuple[int, int]] = []
+        every: list[tuple[int, int]] = []
         if split.pairs:
             every = list(combinations(range(many), 2))
-            counts = engine.answer(Supports(Itemsets.of([(picked[one], picked[other]) for one, other in every])))
-            others = split.many
+            sets = Itemsets.of([(picked[one], picked[other]) for one, other in every])
+            apart = np.flatnonzero(task.antichains(sets))
+            every, sets = [every[place] for place in apart], sets.take(apart)
+        if every:
+            counts = engine.answer(Supports(sets))
+            others = min(split.many, len(every))
             if split.choosing:
                 others = self._choose_pairs(engine, task, top, counts, meter, left * split.choosing)
             chosen = meter.choose(PICK, counts, others, left * split.pairs, way)
@@ -243,9 +247,11 @@ class Basing(Mechanism):
         if not (self.mends and task.counts):
             return Fraction(0)
         cells = Cells(tuple(bases))
-        margins = self.sums(
-            bases, Noisy(np.zeros(cells.cells, np.int64), *meter.scale(cells, meter.left)), task
-        ).margins
+        margins = (
+            self.sums(bases, Noisy(np.zeros(cells.cells, np.int64), *meter.scale(cells, meter.left)), task)
+            .patterns(task)
+            .margins
+        )
         summed = float(np.median(np.sort(margins)[-top:])) / NORMAL if len(margins) else 0.0
         fresh = sqrt(meter.scale(Supports(Itemsets.singles(max(top, 1))), again)[1])
         return again if fresh < SURER * summed else Fraction(0)
@@ -276,7 +282,7 @@ class Basing(Mechanism):
         meter: Meter,
     ) -> Found:
         """Add up the cells, and keep the patterns that were asked for; count them once more with what is left."""
-        sums = self.sums(bases, noisy, task)
+        sums = self.sums(bases, noisy, task).patterns(task)
         order = np.lexsort((sums.itemsets.sizes, -sums.worth))
         if task.top is not None:
             order = order[: task.top]
@@ -333,7 +339,7 @@ def _filled(found: Found, longest: int, task: Task, meter: Meter) -> Found:
 
     Nothing is known about their counts: they are shown as 0, give or take everyone.
     """
-    universe = Universe(task.items, task.least, longest)
+    universe = task.universe(longest)
     missing = universe.up_to(task.top or 0) - len(found.itemsets)
     if missing <= 0:
         return found

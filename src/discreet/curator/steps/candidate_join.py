@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...baskets.lineage import Lineage
 from ...results.itemsets import Index, Itemsets
 
 I32 = NDArray[np.int32]
@@ -19,7 +20,7 @@ I64 = NDArray[np.int64]
 _AT_ONCE = 1 << 20
 
 
-def joined(itemsets: Itemsets, counts: I64, most: int) -> tuple[Itemsets, I64]:
+def joined(itemsets: Itemsets, counts: I64, most: int, lineage: Lineage | None = None) -> tuple[Itemsets, I64]:
     """Return the candidates with one more item than the given itemsets, and their frequency scores.
 
     Parameters
@@ -30,6 +31,8 @@ def joined(itemsets: Itemsets, counts: I64, most: int) -> tuple[Itemsets, I64]:
         Their noisy counts, 0 or more.
     most
         How many candidates there may be; the best by score stay.
+    lineage
+        Which items stand above which: no candidate has two of which one does.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def joined(itemsets: Itemsets, counts: I64, most: int) -> tuple[Itemsets, I64]:
         return rows(np.empty((0, 2), np.int32)), np.empty(0, np.int64)
     size = int(itemsets.sizes[0])
     if size == 1:
-        found, scores = _pairs(itemsets.codes, counts, most)
+        found, scores = _pairs(itemsets.codes, counts, most, lineage)
     else:
         found, scores = _wider(itemsets.codes.reshape(-1, size), counts)
     if len(scores) > most:
@@ -58,20 +61,29 @@ def rows(matrix: I32) -> Itemsets:
     return Itemsets(np.arange(many + 1, dtype=np.int64) * size, np.ascontiguousarray(matrix, np.int32).ravel())
 
 
-def _pairs(codes: I32, counts: I64, most: int) -> tuple[I32, I64]:
+def _pairs(codes: I32, counts: I64, most: int, lineage: Lineage | None) -> tuple[I32, I64]:
     """Return the pairs that can be among the best by score, without going through all of them.
 
     With the items ranked by count, the pair of ranks a < b has (a + 1) b - a (a + 1) / 2 pairs of no larger ranks,
-    itself included, and none of those scores less: where they are more than `most`, it may be left out.
+    itself included, and none of those scores less: where they are more than `most`, it may be left out. Pairs that are
+    none, as one item stands above the other, are no more than so many for each item: they are looked at beside.
+    Longer candidates have all their parts in the running, so no two of their items are such a pair.
     """
+    if lineage is not None:
+        most += len(codes) * int(lineage.depths.max())
     order = np.argsort(-counts, kind="stable")
     first = np.arange(len(codes) - 1)
     last = np.minimum((most + first * (first + 1) // 2) // (first + 1), len(codes) - 1)
     many = np.maximum(last - first, 0)
     left = np.repeat(first, many)
     right = left + 1 + _places(many)
-    pairs = np.stack((codes[order[left]], codes[order[right]]), axis=1)
-    return np.sort(pairs, axis=1), counts[order[left]] + counts[order[right]]
+    pairs = np.sort(np.stack((codes[order[left]], codes[order[right]]), axis=1), axis=1)
+    scores = counts[order[left]] + counts[order[right]]
+    if lineage is None:
+        return pairs, scores
+    every = rows(pairs)
+    apart = lineage.antichains(every.offsets, every.codes)
+    return pairs[apart], scores[apart]
 
 
 def _wider(matrix: I32, counts: I64) -> tuple[I32, I64]:

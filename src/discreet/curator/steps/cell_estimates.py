@@ -20,6 +20,7 @@ from ...baskets.core import starts
 from ...kernels.cells import supersets
 from ...privacy.meter import Noisy
 from ...results.itemsets import Itemsets
+from ..mechanism import Task
 from .basis_cover import Basis
 
 I64 = NDArray[np.int64]
@@ -42,6 +43,15 @@ class Sums:
     estimates: F64
     margins: F64
     worth: F64
+
+    def patterns(self, task: Task) -> Sums:
+        """Return those that may be patterns: a basis may hold an item and one that stands above it."""
+        if task.lineage is None:
+            return self
+        kept = np.flatnonzero(task.antichains(self.itemsets))
+        estimates, worth = self.estimates[kept], self.worth[kept]
+        same = self.worth is self.estimates
+        return Sums(self.itemsets.take(kept), estimates, self.margins[kept], estimates if same else worth)
 
     def over(self, order: I64, count: int) -> int:
         """Return how many of the itemsets, in the order of their worth, are taken to have a count or more.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import MisuseError, told
 from ...exact.query import Kth, Supports
-from ...exact.universe import MOST_BITS, Universe
+from ...exact.universe import MOST_BITS
 from ...privacy.budget import Budget, shown
 from ...privacy.meter import Meter, Way
 from ...privacy.sealed import SealedEngine
@@ -62,7 +62,7 @@ class Choosing(Mechanism):
         """Refuse a question that has fewer answers than are asked for."""
         super().check(task, budget)
         check_top(task)
-        if Universe(task.items, task.least, task.longest).bits > MOST_BITS:
+        if task.universe().bits > MOST_BITS:
             raise MisuseError(
                 told(
                     "{name} chooses among all itemsets of the items, and of {shortest:,} to {longest:,} items there "
@@ -84,7 +84,7 @@ class Choosing(Mechanism):
         """Choose among truncated counts, then count the picks."""
         shares = dict(self.plan(task))
         top = task.top or 0
-        many = Universe(task.items, task.least, task.longest).many
+        many = task.universe().many
         rate = meter.rate(top, shares["choosing the patterns"], self.choice())
         gamma = slack(self.choice(), top, many, self.doubt, rate)
         return choose_and_count(self.choice(), self.doubt, self.floor, gamma, engine, task, meter, shares)
@@ -94,7 +94,7 @@ def check_top(task: Task) -> None:
     """Refuse to pick more itemsets than there are."""
     if task.top is None:
         return
-    many = Universe(task.items, task.least, task.longest).up_to(task.top)
+    many = task.universe().up_to(task.top)
     if many < task.top:
         # What every pattern has may be a pattern too: then it is one of the top that were typed.
         more, least, longest = int(task.alone), task.least + task.fixed - task.alone, task.longest + task.fixed
@@ -124,7 +124,7 @@ def choose_and_count(
 ) -> Found:
     """Choose the top itemsets by their counts truncated gamma below the K-th, and count those chosen (E6)."""
     top = task.top or 0
-    universe = Universe(task.items, task.least, task.longest)
+    universe = task.universe()
     # The K-th count stays inside (E9). Truncated counts are maxima of counts and of a bound that is 1-sensitive, all
     # of which rise by 0 or 1 when a person is added (E1): so they are 1-sensitive and monotone.
     least = ceil(floor * gamma)

@@ -173,7 +173,8 @@ class ThresholdLevels(Mechanism):
             if size == longest:
                 break
             hopeful = level.only(np.flatnonzero(self.ceilings(level) >= situation.count))
-            sets, scores = joined(hopeful.itemsets, np.clip(hopeful.noisy.values, 0, _SCORE), self.candidates)
+            promise = np.clip(hopeful.noisy.values, 0, _SCORE)
+            sets, scores = joined(hopeful.itemsets, promise, self.candidates, task.lineage)
             if not len(sets) or size == self._deepest(situation):
                 levels = self._again(situation, levels)
                 break
