@@ -14,12 +14,12 @@ from discreet.baskets.generate_crowds import bulk_buyers
 from discreet.baskets.read import read
 from discreet.errors import MisuseError
 from discreet.exact.engine import LocalEngine
+from discreet.exact.judging import ListedPatterns, WantedPatterns, judged
 from discreet.lab.data.own_data import at_points, on_data, with_line
 from discreet.lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
 from discreet.lab.measure import regret as measure
 from discreet.lab.measure.measures import Run, measured
-from discreet.lab.measure.regret import ListedPatterns, WantedPatterns, judged
-from discreet.lab.measure.regrets import coverages, ratio_of, regret_of, rows
+from discreet.lab.measure.regrets import coverages, rows
 from discreet.lab.pages.page import write_page
 from discreet.lab.papers import experiment, experiments, of_paper
 from discreet.lab.papers.paper_regret import FITTED, MECHANISMS, REGRET
@@ -28,6 +28,7 @@ from discreet.lab.run.questions import ReleaseQuestion, every_question, some_que
 from discreet.lab.run.runner import Results, run
 from discreet.lab.run.store import Row
 from discreet.lab.run.trial import trial
+from discreet.planning.regret import ratio_of, regret_of
 from discreet.registry import mechanisms
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
+from discreet.exact.judging import ListedPatterns, WantedPatterns
 from discreet.lab.data.own_data import at_points, on_data, with_line
 from discreet.lab.data.set_aside import FOR_DEVICES
 from discreet.lab.measure.measures import Run, comparators, loaded, measured
 from discreet.lab.measure.order import best
-from discreet.lab.measure.regret import ListedPatterns, WantedPatterns
 from discreet.lab.measure.regret_devices import cumulative_rank, judged_devices, regret_devices, true_top
 from discreet.lab.measure.regrets import rows
 from discreet.lab.pages.page import write_page

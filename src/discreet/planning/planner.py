@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, isfinite
 from typing import Any, Literal
 
 import numpy as np
 
-from ..checks import UNBOUNDED, as_written, is_whole, positive, span, support
-from ..errors import DiscreetError, Message, MisuseError, named, told
+from ..checks import UNBOUNDED, as_written, span, support
+from ..errors import DiscreetError, Message, MisuseError, told
 from ..exact.universe import Universe
-from ..privacy.budget import Budget, Neighbours, Relation, exact, shown
+from ..privacy.budget import Budget, Neighbours, Relation, shown
 from ..registry import Entry, entry, mechanisms, protocols
-from ..wording import hinted, number_of
+from ..wording import hinted
 from .bounds import bounds
-from .crowd import F64, I64, MOST, ImaginedCrowd, imagine, sizes_of, zipf
+from .crowd import ImaginedCrowd, imagine
 from .forecast import Forecast, Outlook
 from .shuffle import shuffled
+from .stated import MOST_PEOPLE, at_most, known_data
 from .trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
-# What a basket is taken to hold where nothing is said about it.
-_USUAL = 5
-# The most of each that a forecast is made for.
-_ITEMS, _PEOPLE, _TOP = 1_000_000, 10**12, 10_000
+# The most patterns that a forecast is made for.
+_TOP = 10_000
 # Where shuffling is accounted for, unless a delta was given.
 _DELTA = Fraction(1, 10**8)
 # So large a share of the patterns has to be found for them to count as seen.
@@ -34,17 +33,6 @@ _SEEN = 0.8
 _EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
 # Who stands for a side where something is looked for.
 _FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Known:
-    """What was said about the data, checked."""
-
-    supports: F64
-    sizes: I64
-    chances: F64
-    words: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 @hinted
@@ -121,10 +109,10 @@ def plan(
         )
     if side not in ("curator", "local", "both"):
         raise MisuseError(told("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side))
-    known = _known(items, sizes, exponent, frequencies)
+    known = known_data(items, sizes, exponent, frequencies)
     least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
     asked = ForecastTask(
-        top=None if top is None else _at_most("top", top, _TOP),
+        top=None if top is None else at_most("top", top, _TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
         longest=None if longest == UNBOUNDED else longest,
@@ -134,7 +122,7 @@ def plan(
     _check_enough(asked, items)
     entries = _entries(names, side)
     crowd = imagine(
-        known.supports, known.sizes, known.chances, _at_most("people", 10**6 if people is None else people, _PEOPLE)
+        known.supports, known.sizes, known.chances, at_most("people", 10**6 if people is None else people, MOST_PEOPLE)
     )
     true = truth(crowd, asked)
     if not true.itemsets:
@@ -312,98 +300,6 @@ def _first(entries: list[Entry]) -> list[Entry]:
     return [one for one in chosen if one is not None]
 
 
-def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> _Known:
-    """Check what was said about the data, and turn it into supports and sizes."""
-    many = _at_most("items", items, _ITEMS)
-    words: dict[str, Any] = {}
-    notes = ["Items are imagined to have nothing to do with each other: what goes together is easier to find."]
-    typical = None if sizes is None or not _several(sizes) else _typical(sizes, many)
-    if frequencies is not None:
-        supports = _supports(frequencies, many)
-        words["frequencies"] = "as given"
-    else:
-        mean = _mean_size(sizes, many) if typical is None else float(typical.mean())
-        if sizes is None:
-            notes.append(f"Baskets are taken to have {mean:g} items each on average, as sizes were not given.")
-        power = float(exact(exponent, "exponent"))
-        if not 0 <= power <= 10:
-            raise MisuseError(
-                told("{exponent} is a number from 0 to 10, such as 1; {given} was given.", given=exponent)
-            )
-        supports = zipf(many, mean, power)
-        words["exponent"] = power
-        notes.append(f"Supports of items are taken to fall with the power {power:g} of their rank (Zipf).")
-        everywhere = int((supports >= MOST).sum())
-        if everywhere:
-            items_are = number_of(everywhere, "item is", "items are")
-            notes.append(f"So {items_are} in nearly every basket. If none is in yours, a smaller exponent is nearer.")
-    if typical is not None:
-        lengths, counts = np.unique(typical, return_counts=True)
-        law: tuple[I64, F64] = lengths, counts / counts.sum()
-        mean = float(typical.mean())
-    else:
-        mean = float(supports.sum()) if sizes is None else _mean_size(sizes, many)
-        law = sizes_of(max(mean, 1e-6), supports)
-    words["mean size"] = round(mean, 4)
-    return _Known(supports=supports, sizes=law[0], chances=law[1], words=words, notes=tuple(notes))
-
-
-def _several(sizes: Any) -> bool:
-    return isinstance(sizes, Iterable) and not isinstance(sizes, str)
-
-
-def _typical(sizes: Any, items: int) -> I64:
-    listed = list(sizes)
-    if not listed or not all(is_whole(size) and 0 <= size <= items for size in listed) or not any(listed):
-        raise MisuseError(
-            told(
-                "{sizes} is the mean size of a basket, such as 5, or a list of sizes from 0 to {many:,}, the number of "
-                "items, not all of them 0; {given!r:.80} was given.",
-                many=items,
-                given=listed,
-            )
-        )
-    return np.array(listed, np.int64)
-
-
-def _mean_size(sizes: Any, items: int) -> float:
-    if sizes is None:
-        return min(_USUAL, items / 2)
-    mean = float(exact(sizes, "sizes"))
-    if not 0 < mean < items:
-        raise MisuseError(
-            told(
-                "{sizes} is the mean size of a basket, over 0 and below {many:,}, the number of items; {given} was "
-                "given.",
-                many=items,
-                given=sizes,
-            )
-        )
-    return mean
-
-
-def _supports(frequencies: Any, items: int) -> F64:
-    listed = list(frequencies) if _several(frequencies) else None
-    numbers = listed is not None and all(
-        isinstance(one, int | float | np.number | Fraction) and not isinstance(one, bool) for one in listed
-    )
-    given = np.array(listed, np.float64) if numbers else np.empty(0)
-    if not len(given) or not np.isfinite(given).all() or given.min() < 0 or not 0 < given.max() <= 1:
-        raise MisuseError(
-            told(
-                "{frequencies} is a list of the fractions of people who hold each item, each from 0 to 1, and some "
-                "over "
-                "0; {given!r:.80} was given.",
-                given=frequencies,
-            )
-        )
-    if len(given) > items:
-        raise MisuseError(f"There are {items:,} items, but {len(given):,} frequencies were given: leave some out.")
-    supports = np.zeros(items)
-    supports[: len(given)] = np.sort(given)[::-1]
-    return supports
-
-
 def _fraction(value: Any) -> Fraction:
     """Return a fraction of people. What is said of other numbers names only what a forecast takes."""
     try:
@@ -443,16 +339,3 @@ def _check_enough(asked: ForecastTask, items: int) -> None:
                 there=there,
             )
         )
-
-
-def _at_most(name: str, value: Any, most: int) -> int:
-    if positive(name, value) > most:
-        raise MisuseError(
-            told(
-                "{option} is at most {many:,} in a forecast; {given} was given.",
-                option=named(name),
-                many=most,
-                given=value,
-            )
-        )
-    return int(value)

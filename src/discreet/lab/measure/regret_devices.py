@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import MisuseError
+from ...exact.judging import ListedPatterns, WantedPatterns, listed_patterns
 from ...local.protocol import Protocol
 from ...local.study.simulate import simulate
 from ..comparators.reference import CANDIDATES, Reference
 from ..run.questions import SimulationQuestion
 from .measures import DataKey, Numbers, Run, data_key, loaded
-from .regret import MINED, ListedPatterns, WantedPatterns, engine_of, listed_patterns, mined, seed_of, wanted_patterns
+from .regret import MINED, engine_of, mined, seed_of, wanted_patterns
 
 DEFAULT = "adept"
 """Whose regret it is: the protocol that is taken where none is named."""

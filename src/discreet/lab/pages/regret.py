@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import comb, exp, isfinite, log
 from statistics import fmean
 
-from ..measure.regrets import DEFAULTS, Regret, RegretRow, coverages, rows
+from ...planning.regret import Regret
+from ..measure.regrets import DEFAULTS, RegretRow, coverages, rows
 from ..run.questions import SimulationQuestion
 from ..run.runner import Results
 from . import regret_words
