@@ -25,6 +25,8 @@ _HOMES = {
     "Release": "publish.result",
     "release": "publish",
     "plan": "planning",
+    "compare": "planning",
+    "Comparison": "results.comparison",
     "audit": "auditing",
     "mechanisms": "registry",
     "count": "publish",
@@ -52,6 +54,7 @@ __all__ = [
     "BudgetError",
     "CardError",
     "ClusterError",
+    "Comparison",
     "Differences",
     "DiscreetError",
     "Guarantee",
@@ -67,6 +70,7 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "audit",
+    "compare",
     "count",
     "count_by",
     "diff",
@@ -103,7 +107,7 @@ if TYPE_CHECKING:
     from .exact.relations import relations
     from .local.study.outcome import Outcome
     from .local.study.simulate import simulate
-    from .planning import plan
+    from .planning import compare, plan
     from .privacy.guarantee import Guarantee
     from .privacy.ledger.ledger import Ledger
     from .publish import preview
@@ -112,6 +116,7 @@ if TYPE_CHECKING:
     from .publish.relations import release_relations
     from .publish.result import Release
     from .registry import mechanisms
+    from .results.comparison import Comparison
     from .results.differences import Differences, diff
     from .results.files import load
     from .results.patterns import Patterns

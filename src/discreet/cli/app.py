@@ -15,7 +15,8 @@ from ..kernels import background
 from ..wording import hint, printable
 from . import options as given
 from .audit import app as audit
-from .diff import app as comparing
+from .compare import app as comparing
+from .diff import app as changes
 from .general import given_to_all, options
 from .groups import ClusterReading, Reporting, Writing, grouped
 from .lab import app as lab
@@ -90,9 +91,10 @@ app.add_typer(rank)
 app.add_typer(simulation)
 app.add_typer(mechanisms)
 app.add_typer(planning)
+app.add_typer(comparing)
 app.add_typer(audit)
 app.add_typer(pages)
-app.add_typer(comparing)
+app.add_typer(changes)
 app.add_typer(serving)
 app.add_typer(study, name="study")
 app.add_typer(ledger, name="ledger")

@@ -429,6 +429,14 @@ Really = Annotated[
         "a list of items that nobody holds any of.",
     ),
 ]
+OneRow = Annotated[
+    bool,
+    typer.Option(
+        "--one-row-a-person",
+        help="Every row is the whole basket of one person, whatever stands beside the items.",
+        rich_help_panel=DATA,
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be spent, and spend nothing.", rich_help_panel=HOW)
 ]

@@ -137,9 +137,9 @@ def plan(
             top=top,
             min_support=min_support,
             lengths=lengths_of(lengths),
-            sizes=_sizes(sizes),
+            sizes=sizes_of(sizes),
             exponent=exponent,
-            frequencies=None if frequencies is None else _frequencies(frequencies),
+            frequencies=None if frequencies is None else frequencies_in(frequencies),
             side=side,
             names=names or None,
             neighbours=neighbours,
@@ -166,7 +166,8 @@ def _form(form: ForecastFormat | None, output: Path | None) -> ForecastFormat:
     return known[output.suffix.lower()]
 
 
-def _sizes(text: str | None) -> str | list[int] | None:
+def sizes_of(text: str | None) -> str | list[int] | None:
+    """Return sizes of baskets as they were typed: their mean, or several with commas between them."""
     if text is None or "," not in text:
         return text
     parts = [part.strip() for part in text.split(",")]
@@ -175,7 +176,8 @@ def _sizes(text: str | None) -> str | list[int] | None:
     return [int(part) for part in parts]
 
 
-def _frequencies(path: Path) -> list[float]:
+def frequencies_in(path: Path) -> list[float]:
+    """Return the fractions that a file lists."""
     try:
         return [float(word) for word in path.read_text().replace(",", " ").split()]
     except FileNotFoundError:

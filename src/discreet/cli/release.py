@@ -126,14 +126,7 @@ class Paying:
     ] = False
 
     really: given.Really = False
-    one_row_a_person: Annotated[
-        bool,
-        typer.Option(
-            "--one-row-a-person",
-            help="Every row is the whole basket of one person, whatever stands beside the items.",
-            rich_help_panel=_PRIVACY,
-        ),
-    ] = False
+    one_row_a_person: given.OneRow = False
 
     def baskets(self, reading: ReadingOptions, by: str | None) -> AnyBaskets:
         """Read the data; where rows might repeat a person, ask instead of guessing who is who."""
@@ -152,13 +145,10 @@ class Paying:
         """Return what a question says about its price and about what is public."""
         if self.epsilon is None:
             raise MisuseError("Say how much may be lost: --epsilon 1 is usual, less protects more.")
-        items: Any = self.items
-        if items is not None and _WHOLE.fullmatch(items) and not Path(items).exists():
-            items = int(items)
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "items": items,
+            "items": items_of(self.items),
             "people": self.people,
             "neighbours": self.neighbours,
             "really": self.really,
@@ -328,6 +318,11 @@ def _answer(baskets: AnyBaskets, jobs: Mapping[Item, Job], paying: Paying, deliv
             done = answer(baskets, jobs, **account, progress=bar, stage=bar.stage, paid=delivery.paid)
         delivery.hand_over(done)
         tell_head(account.get("ledger"))
+
+
+def items_of(text: str | None) -> str | int | None:
+    """Return the list of items as it was typed: a number where it is one, and no file has that name."""
+    return int(text) if text is not None and _WHOLE.fullmatch(text) and not Path(text).exists() else text
 
 
 def settings_of(texts: list[str] | None) -> dict[str, str]:

@@ -10,10 +10,10 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
-from ..results.promise import NOT_PRIVATE, SIMULATED
+from ..results.promise import FOR_THE_CURATOR, NOT_PRIVATE, SIMULATED
 from .colours import night, variables
 
-Standing: TypeAlias = Literal["private", "simulated", "exact"]
+Standing: TypeAlias = Literal["private", "simulated", "exact", "not private"]
 
 _STYLE = """
 * { box-sizing: border-box; }
@@ -59,6 +59,7 @@ th.number, td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
 td.words { text-align: left; white-space: normal; }
 td svg { margin-left: .8rem; vertical-align: middle; }
 thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 0; box-shadow: inset 0 -2px var(--ink); }
+.wide thead th { position: static; }
 thead button { all: unset; cursor: pointer; font-weight: 600; }
 thead button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; margin-left: .25em; }
@@ -136,7 +137,11 @@ h2::after { content: " (%(small)s)"; color: var(--alarm); }
 @media print { .standing { position: static; } }
 @page { @top-center { content: "%(said)s"; font: 700 10pt sans-serif; color: #a03030; } }
 """
-STANDINGS: dict[Standing, str] = {"simulated": SIMULATED, "exact": NOT_PRIVATE}
+STANDINGS: dict[Standing, str] = {
+    "simulated": SIMULATED,
+    "exact": NOT_PRIVATE,
+    "not private": FOR_THE_CURATOR,
+}
 
 
 def style(standing: Standing) -> str:

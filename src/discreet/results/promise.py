@@ -23,6 +23,8 @@ RELATIONS: dict[str, str] = {"add-remove": "add or remove one person", "replace"
 SIMULATED = "SIMULATED: not a private release"
 # And on a page that tells the truth about the people in the data.
 NOT_PRIVATE = "EXACT: not private"
+# And on what was tried on the data themselves, to choose by.
+FOR_THE_CURATOR = "NOT PRIVATE: for the curator's eyes"
 
 _LONGEST = 40  # characters of what should be a number, and is none
 _SHORT = 12  # characters of a number that is shown as it is

@@ -1,0 +1,256 @@
+"""`discreet compare`: trials of every mechanism on the data, for the curator's eyes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import Message, MisuseError
+from . import options as given
+from .groups import ClusterReading, Reporting, Writing, grouped
+from .numbers import whole
+from .parsing import labels, lengths_of, typed
+from .plan import frequencies_in, sizes_of
+from .progress import ProgressBar
+from .release import MaxBaskets, items_of
+from .terminal import at_terminal, console, say, say_when_compiling
+
+if TYPE_CHECKING:
+    from ..baskets.core import AnyBaskets, Item
+    from ..results.comparison import Comparison
+
+app = typer.Typer()
+
+_CROWD = "Without FILE: a made-up crowd"
+
+
+@dataclass(frozen=True)
+class Known(ClusterReading):
+    """Which data to try on, and how to read them; one seed is for that and for the trials."""
+
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="The same seed gives the same trials.  \\[default: drawn, and shown]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None
+
+
+class Rounds:
+    """Shows a bar, and after the first round what all of them will take: on a terminal alone."""
+
+    def __init__(self, runs: int) -> None:
+        self._runs, self._told = runs, False
+        self._began = time.monotonic()
+        self._bar = ProgressBar("comparing").__enter__()
+
+    def __enter__(self) -> Rounds:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.__exit__(None, None, None)
+
+    def __call__(self, name: str, share: float) -> None:
+        """Note which trial is next, and how far it all is."""
+        if not self._told and self._runs > 1 and share >= 1 / self._runs:
+            self._told = True
+            took = time.monotonic() - self._began
+            if at_terminal():
+                self._bar.__exit__(None, None, None)
+                rest = took * (1 / share - 1)
+                say(f"The first of {self._runs:,} rounds took {took:.1f} s: about {rest:.0f} s more.", err=True)
+                self._bar = ProgressBar("comparing").__enter__()
+        self._bar.stage(name)
+        self._bar(share)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\n"
+    "discreet compare sales.csv --person customer --item product --top 20 --epsilon 0.5,1\n\n"
+    "discreet compare retail.dat --min-support 0.01 --epsilon 1 --delta 1e-6 --report compared.html\n\n"
+    "discreet compare retail.dat --top 50 --crowd 5000 --mechanism bases,clipped --runs 20 -o compared.json\n\n"
+    "discreet compare --people 20000 --items 188 --sizes 6.5 --exponent 0.7 --top 20    (reads no data)"
+)
+@grouped
+def compare(
+    top: given.Top = None,
+    min_support: given.MinSupport = None,
+    min_count: given.MinCount = None,
+    lengths: given.Lengths = None,
+    contains: given.Contains = None,
+    excludes: given.Excludes = None,
+    epsilon: Annotated[
+        str,
+        typer.Option(metavar="NUMBER,…", help="What to try, with commas between them.", rich_help_panel=given.HOW),
+    ] = "0.5,1",
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The delta of each of them.", rich_help_panel=given.HOW)
+    ] = "0",
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,…",
+            help="Only these, and auto.  \\[default: all of `discreet mechanisms` that answer]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(parser=whole, metavar="N", help="How often each is run.", rich_help_panel=given.HOW)
+    ] = 10,
+    crowd: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="Try on N people drawn from the data with replacement: another size, or less to do.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|N|public",
+            help="The public list of items, as for `discreet release`.  \\[default: those of the data; with "
+            "--delta, found privately]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    people: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="The number of people, where it is public.",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
+    neighbours: given.RelationOption = "add-remove",
+    max_baskets: MaxBaskets = None,
+    one_row_a_person: given.OneRow = False,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="With --people and --items, two numbers: how many items a basket has.  \\[default: 5]",
+            rich_help_panel=_CROWD,
+            show_default=False,
+        ),
+    ] = None,
+    exponent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The supports of items fall with this power of their rank.  \\[default: 1]",
+            rich_help_panel=_CROWD,
+            show_default=False,
+        ),
+    ] = None,
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The supports of the items instead: fractions of the people, one per line.",
+            rich_help_panel=_CROWD,
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    reading: Known,
+    writing: Writing,
+    reporting: Reporting,
+) -> None:
+    """Try every mechanism on your data, and say which to take. The result is [bold]not private[/bold].
+
+    For each: what it finds, how far counts are off, whether intervals hold, and the time. It is for the eyes of whoever
+    holds the data. To choose by it is a use of the data that no ledger knows of. Without FILE no data are read, and a
+    crowd is made up from public numbers.
+    """
+    from ..planning import compare as tried
+
+    say_when_compiling()
+    if file := reading.result():
+        raise MisuseError(f"{file} holds results already: give the data they came from.")
+    reporting.check(reading, writing)
+    made_up = reading.source is None and reading.query is None
+    if made_up and reading != Known(seed=reading.seed):
+        raise MisuseError("There is no FILE, but options that say how to read one: give it, or leave them out.")
+    baskets = None if made_up else _baskets(reading, one_row_a_person)
+    public = items == "public" or (items is None and delta.strip() in ("", "0"))
+    asked: dict[str, Any] = {
+        "top": top,
+        "min_support": min_support,
+        "min_count": min_count,
+        "lengths": lengths_of(lengths),
+        "contains": _items(contains, baskets, items, public),
+        "excludes": _items(excludes, baskets, items, public),
+        "epsilon": [part.strip() for part in epsilon.split(",") if part.strip()],
+        "delta": delta,
+        "mechanisms": [name.strip() for one in mechanism for name in one.split(",")] if mechanism else None,
+        "items": items_of(items),
+        "people": people,
+        "neighbours": neighbours,
+        "max_baskets": max_baskets,
+        "crowd": crowd,
+        "sizes": sizes_of(sizes),
+        "exponent": exponent,
+        "frequencies": None if frequencies is None else frequencies_in(frequencies),
+        "runs": runs,
+        "seed": reading.seed,
+    }
+    with Rounds(runs) as rounds:
+        found = tried(baskets, **asked, progress=rounds)
+    # What those who do not answer say names what to type here, and not what to write in Python.
+    found = replace(found, refused={name: Message(why.typed, why.typed) for name, why in found.refused.items()})
+    _write(found, writing)
+    if reporting.report is not None:
+        found.save(reporting.report, title=reporting.title or _title(reading))
+        say(f"report written to {reporting.report}", err=True)
+
+
+def _baskets(reading: Known, one_row_a_person: bool) -> AnyBaskets:
+    from ..publish.question import WHOSE
+
+    reader = reading if reading.max_items is not None else replace(reading, seed=None)
+    return reader.baskets(None if one_row_a_person else WHOSE)
+
+
+def _items(texts: list[str] | None, baskets: AnyBaskets | None, items: str | None, public: bool) -> list[Item]:
+    """Return what was typed as items: as the data have them where their items are the list, else as the list has."""
+    if baskets is not None and public:
+        return labels(texts, baskets)
+    return list(texts or []) if items is None else typed(texts)
+
+
+def _write(found: Comparison, writing: Writing) -> None:
+    form, output = writing.format or "table", writing.output
+    if output is None:
+        if form == "table":
+            console().print(found)
+        else:
+            sys.stdout.buffer.write(found.as_bytes(form))
+        return
+    from ..atomic_write import written
+
+    with written(output) as stream:
+        stream.write(f"{found}\n".encode() if form == "table" else found.as_bytes(form))
+    say(f"comparison written to {output}: {found.warning}", err=True)
+
+
+def _title(reading: Known) -> str | None:
+    source = reading.source
+    if not isinstance(source, str) or source == "-" or "://" in source:
+        return None  # an address may hold a password
+    return f"Which mechanism for {Path(source).name}"

@@ -1,0 +1,372 @@
+"""Which mechanism for these data: trials of all that answer a question, side by side, for the curator's eyes.
+
+What it says depends on the data as they are, so it is **not private**, and says so first wherever it goes. Over a crowd
+that was imagined from public numbers it is about nobody, and says that instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..errors import InputError, Message, MisuseError
+from ..wording import Rendered, number_of, text_of
+from .itemsets import frames
+from .promise import FOR_THE_CURATOR, SIMULATED, shown
+from .trials import Advice, Better, Spread, Trial, Trials, percent
+from .untrusted import exact_number, parse, translated
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from rich.console import Group
+    from rich.table import Table
+
+    from .picture import Picture
+
+On: TypeAlias = Literal["data", "drawn", "imagined"]
+
+FORM = "comparison/1"
+_WIDE = 6
+_HEADS = ("", "found", " ", "off by", "hold", "interval", "seconds")
+_WARNED = (
+    "These numbers come from the data themselves. To choose a mechanism or an epsilon by them is a use of the data "
+    "that no ledger knows of."
+)
+_COSTS_NOTHING = (
+    "Nobody's data were read: the crowd was made up from the numbers given, and choosing by it costs nothing."
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(Rendered):
+    """What :func:`discreet.compare` returns: a sequence of :class:`Trials`, and **not private**.
+
+    Parameters
+    ----------
+    rows
+        The trials of each mechanism at each epsilon: by epsilon, then what finds most first.
+    advice
+        What to take at each epsilon, and how far `auto` is from the best.
+    refused
+        Why the others do not answer the question, by name.
+    asked
+        The question: plain values by name.
+    truth
+        What is true of the data: how many `people` and `items` there are, how many patterns are `wanted`, and the count
+        of the last of them.
+    on
+        What was tried on: ``"data"``, ``"drawn"`` (people drawn from the data) or ``"imagined"`` (public numbers).
+    seed
+        The same seed gives the same trials.
+    unit
+        What counts are of: people, or baskets.
+    notes
+        Sentences for the reader.
+    """
+
+    rows: tuple[Trials, ...]
+    advice: tuple[Advice, ...]
+    refused: Mapping[str, Message] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    truth: Mapping[str, int] = field(default_factory=dict)
+    on: On = "data"
+    seed: int = 0
+    unit: str = "people"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Trials]:
+        return iter(self.rows)
+
+    def __getitem__(self, place: int) -> Trials:
+        return self.rows[place]
+
+    @property
+    def private(self) -> bool:
+        """Whether it may be shown to anyone: only where no data were read."""
+        return self.on == "imagined"
+
+    @property
+    def standing(self) -> Literal["not private", "simulated"]:
+        """What a page of it says of itself."""
+        return "simulated" if self.private else "not private"
+
+    @property
+    def warning(self) -> str:
+        """What has to be known before anything else."""
+        return f"{SIMULATED}. {_COSTS_NOTHING}" if self.private else f"{FOR_THE_CURATOR}. {_WARNED}"
+
+    @property
+    def recommended(self) -> dict[Fraction, str]:
+        """The mechanism to take, by epsilon: `auto`, unless another one is better beyond the doubt of the runs."""
+        return {one.epsilon: one.recommended for one in self.advice}
+
+    @property
+    def runs(self) -> int:
+        """How many runs each has."""
+        return len(self.rows[0].runs)
+
+    @property
+    def headline(self) -> str:
+        """What was tried, in one line."""
+        many = len({row.mechanism for row in self.rows})
+        wanted = self.truth["wanted"]
+        what = f"the top {wanted:,}" if "top" in self.asked else number_of(wanted, "pattern") + " over the threshold"
+        return (
+            f"{number_of(many, 'mechanism')} tried for {what} of {self.truth['people']:,} {self.unit}, "
+            f"{number_of(self.runs, 'run')} each"
+        )
+
+    def at(self, epsilon: Any) -> tuple[Trials, ...]:
+        """Return the rows at one epsilon."""
+        wanted = exact_number(epsilon) if isinstance(epsilon, int | float | str | Fraction) else None
+        found = tuple(row for row in self.rows if row.epsilon == wanted)
+        if not found:
+            there = ", ".join(shown(one.epsilon) for one in self.advice)
+            raise MisuseError(f"There is no trial at an epsilon of {epsilon!r}; there are {there}.")
+        return found
+
+    def lines(self) -> list[str]:
+        """Return what there is to say beside the tables: the advice, who does not answer, what it rests on."""
+        said = [" ".join(one.lines()) for one in self.advice]
+        said += [f"{name} was not tried. {why}" for name, why in self.refused.items()]
+        return [*said, *self.notes]
+
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    __str__ = __repr__
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        head = [Text(self.warning, style="bold"), Text(f"\n{self.headline}.")]
+        tables = [part for one in self.advice for part in (Text(), self._table(one))]
+        return Group(*head, *tables, *(Text(f"\n{line}") for line in self.lines()))
+
+    def _table(self, one: Advice) -> Table:
+        from rich.table import Table
+
+        title = f"Epsilon {shown(one.epsilon)}"
+        table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+        for head in _HEADS:
+            table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
+        for row in self.at(one.epsilon):
+            table.add_row(*_cells(row), style="bold" if row.mechanism == one.recommended else "")
+        return table
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table, a row per mechanism and epsilon; `_spread` is the deviation from run to run."""
+        import pyarrow as pa
+
+        numbers = [row.numbers() for row in self.rows]
+        return pa.table(
+            {
+                "standing": pa.array([self.standing] * len(self), pa.large_string()),
+                "mechanism": pa.array([row.mechanism for row in self.rows], pa.large_string()),
+                "epsilon": pa.array([float(row.epsilon) for row in self.rows], pa.float64()),
+                "runs": pa.array([len(row.runs) for row in self.rows], pa.int64()),
+                **{name: pa.array([row[name] for row in numbers], pa.float64()) for name in (*numbers[0],)},
+                "chosen": pa.array([next(iter(row.chosen), None) for row in self.rows], pa.large_string()),
+                "recommended": pa.array([self.recommended[row.epsilon] == row.mechanism for row in self.rows]),
+            }
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table of :meth:`to_arrow` to whoever speaks Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table of :meth:`to_arrow` as a pandas frame."""
+        frames("pandas")
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of :meth:`to_arrow` as a polars frame."""
+        frame: pl.DataFrame = frames("polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, the warning first."""
+        return {
+            "discreet": FORM,
+            "standing": self.standing,
+            "warning": self.warning,
+            "on": self.on,
+            "asked": dict(self.asked),
+            "truth": dict(self.truth),
+            "unit": self.unit,
+            "seed": self.seed,
+            "recommended": {shown(epsilon): name for epsilon, name in self.recommended.items()},
+            "advice": [one.to_dict() for one in self.advice],
+            "trials": [row.to_dict() for row in self.rows],
+            "refused": {name: str(why) for name, why in self.refused.items()},
+            "notes": list(self.notes),
+        }
+
+    def plot(self, kind: Literal["found", "counts", "intervals"] = "found") -> Picture:
+        """Return a picture, which a notebook shows and ``.save("picture.svg")`` writes.
+
+        Parameters
+        ----------
+        kind
+            ``"found"``: which share each finds; ``"counts"``: how far counts are off; ``"intervals"``: how wide a
+            typical interval is. Whiskers are the spread over runs.
+        """
+        made: Picture = import_module("discreet.report.compared_mechanisms").comparison_picture(self, kind)
+        return made
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return a page that needs nothing else: what to take, what each finds, and what this page is."""
+        page: str = import_module("discreet.report.compared_mechanisms").comparison_page(self, title)
+        return page
+
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.csv``, ``.json`` or ``.parquet`` file, or to an ``.html`` page with a title."""
+        from .files import is_page, written
+
+        suffix = Path(path).suffix.lower()
+        if not is_page(path) and suffix not in (".csv", ".json", ".parquet"):
+            given = f"ends in {suffix}" if suffix else "has no suffix"
+            raise MisuseError(f"{path} {given}, but a comparison is kept in .csv, .json, .parquet or .html files.")
+        with written(path) as stream:
+            stream.write(self.report(title=title).encode() if is_page(path) else self.as_bytes(suffix[1:]))
+
+    def as_bytes(self, form: str) -> bytes:
+        """Return it as ``"json"``, with every run, or its table as ``"csv"`` or ``"parquet"``."""
+        import pyarrow as pa
+
+        if form == "json":
+            return (json.dumps(self.to_dict(), indent=1) + "\n").encode()
+        sink = pa.BufferOutputStream()
+        if form == "parquet":
+            from pyarrow import parquet
+
+            told = {"discreet": json.dumps({"discreet": FORM, "warning": self.warning})}
+            parquet.write_table(self.to_arrow().replace_schema_metadata(told), sink)
+        else:
+            from pyarrow import csv
+
+            csv.write_csv(self.to_arrow(), sink)
+        return bytes(sink.getvalue())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Comparison:
+        """Return a comparison that :meth:`save` or the command line wrote to a ``.json`` file."""
+        place = Path(path)
+        if place.suffix.lower() != ".json":
+            raise MisuseError(f"{place} is no .json file: of a comparison, that one alone has every run.")
+        try:
+            text = place.read_bytes()
+        except OSError as error:
+            raise InputError(f"{place} cannot be read: {error.strerror}.") from None
+        told = parse(place, text)
+        if not isinstance(told, dict) or told.get("discreet") != FORM:
+            raise InputError(f"{place} holds no comparison: discreet.load() reads other results.")
+        with translated(place, "a comparison"):
+            return cls(
+                rows=tuple(map(_trials, told["trials"])),
+                advice=tuple(map(_advice, told["advice"])),
+                refused={str(name): Message(str(why), str(why)) for name, why in told["refused"].items()},
+                asked=dict(told["asked"]),
+                truth={str(name): int(value) for name, value in told["truth"].items()},
+                on=_one_of(told["on"], "data", "drawn", "imagined"),
+                seed=int(told["seed"]),
+                unit=_one_of(told["unit"], "people", "baskets"),
+                notes=tuple(map(str, told["notes"])),
+            )
+
+
+def _one_of(value: Any, *allowed: str) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{value!r:.40} is none of {', '.join(allowed)}")
+    return value
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _trials(told: Any) -> Trials:
+    runs = tuple(
+        Trial(
+            found=float(run["found"]),
+            error=float(run["error"]),
+            listed=int(run["listed"]),
+            held=int(run["held"]),
+            margin=_number(run["margin"]),
+            seconds=float(run["seconds"]),
+            chosen=str(run["chosen"]),
+        )
+        for run in told["runs"]
+    )
+    if not runs:
+        raise ValueError("it has a mechanism without a run")
+    return Trials(mechanism=str(told["mechanism"]), epsilon=exact_number(told["epsilon"]), runs=runs)
+
+
+def _advice(told: Any) -> Advice:
+    return Advice(
+        epsilon=exact_number(told["epsilon"]),
+        recommended=str(told["recommended"]),
+        reason=_one_of(told["reason"], "level", "found", "counts", "alone", "without auto"),
+        chosen={str(name): int(many) for name, many in told["chosen"].items()},
+        best=_text(told["best"]),
+        regret=_number(told["regret"]),
+        doubt=_number(told["doubt"]),
+        nearest=_text(told["nearest"]),
+        ratio=_number(told["ratio"]),
+        better=tuple(
+            Better(
+                mechanism=str(one["mechanism"]),
+                what=_one_of(one["what"], "found", "counts"),
+                **{name: float(one[name]) for name in ("ours", "theirs", "p")},
+            )
+            for one in told["better"]
+        ),
+        found=float(told["found"]),
+        runs=int(told["runs"]),
+        runs_needed=int(told["runs_needed"]),
+    )
+
+
+def _cells(row: Trials) -> list[str]:
+    held, margin = row.held, row.margin
+    full = round(_WIDE * min(max(row.found.mean, 0.0), 1.0))
+    return [
+        row.name,
+        with_spread(row.found),
+        "█" * full + "·" * (_WIDE - full),
+        with_spread(row.error),
+        "–" if held is None else percent(held.mean),
+        "–" if margin is None else f"± {margin.mean:,.0f}",
+        seconds_text(row.seconds.mean),
+    ]
+
+
+def with_spread(spread: Spread) -> str:
+    """Return a share in percent, with its spread in points."""
+    digits = 0 if spread.mean >= 0.1 else 1 if spread.mean >= 0.01 else 2
+    return f"{percent(spread.mean)} ± {100 * spread.deviation:.{digits}f}"
+
+
+def seconds_text(value: float) -> str:
+    """Return a time with two digits at least."""
+    return f"{value:.{3 if value < 0.1 else 2 if value < 10 else 0}f}"
