@@ -3,10 +3,11 @@
     python -m benchmarks.spark                        from 10^5 to 10^7 baskets, one core and two
     python -m benchmarks.spark --people 1e8           so many
     python -m benchmarks.spark --folder DIRECTORY     keep the baskets there, as Parquet, for the next time
+    python -m benchmarks.spark --release --people 1e7 --cores 2    the release alone, three times: here and in Spark
 
-Every row is a program of its own with so many cores: it reads Parquet with one basket per row, mines at a support of
-0.5 %, and makes a release of the top 100 with `auto`. Memory is that of all its processes together, Java included, as
-sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
+Every row is a program of its own with so many cores: it reads Parquet with one basket per row, makes a release of the
+top 100 with `auto`, and mines at a support of 0.5 %. The release is the first question in its process, in every way.
+Memory is that of all its processes together, Java included, as sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
 (Li et al. 2008), which shuffles baskets by the rank of their items. "Sampled" mines a sample and counts what it has
 (Toivonen 1996). "Parts" is what discreet does, as the first question and without a release. "Events" reads a table with
 one row per person and item, whose people meet in a shuffle, and tells how many bytes that was. Nothing here is
@@ -58,8 +59,8 @@ def _write(path: Path, people: int, seed: int) -> None:
     partial.rename(path)
 
 
-def one(way: str, place: str, cores: int) -> dict[str, Any]:
-    """Run one row in this process, and return its times."""
+def one(way: str, place: str, cores: int, mined: bool = True) -> dict[str, Any]:
+    """Run one row in this process, and return its times; of a release alone where nothing is to be `mined`."""
     told: dict[str, Any] = {}
 
     def timed(name: str, work: Any) -> Any:
@@ -74,8 +75,9 @@ def one(way: str, place: str, cores: int) -> dict[str, Any]:
         import discreet
 
         baskets = timed("read", lambda: discreet.read(dataset.dataset(place).to_table(), memory="64GB"))
-        told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
         timed("release", lambda: discreet.release(baskets, top=100, epsilon=1, items="public"))
+        if mined:
+            told["patterns"] = len(timed("mine", lambda: discreet.mine(baskets, min_support=SUPPORT)))
         return told
     session = timed("start", lambda: _session(cores))
     frame = session.read.parquet(place)
@@ -109,7 +111,8 @@ def one(way: str, place: str, cores: int) -> dict[str, Any]:
         return told
     timed("release", lambda: discreet.release(replace(baskets), top=100, epsilon=1, items="public"))
     # As if nothing had been asked before: baskets keep what they found.
-    told["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
+    if mined:
+        told["patterns"] = len(timed("mine", lambda: discreet.mine(replace(baskets), min_support=SUPPORT)))
     return told
 
 
@@ -129,11 +132,12 @@ def _session(cores: int) -> Any:
     return builder.getOrCreate()
 
 
-def measured(way: str, place: Path, cores: int) -> dict[str, Any]:
+def measured(way: str, place: Path, cores: int, mined: bool = True) -> dict[str, Any]:
     """Run one row as a program of its own on so many cores, and add its peak memory."""
     import psutil
 
     typed = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--one", way, str(place), str(cores)]
+    typed += [] if mined else ["--release"]
     here = os.environ | {"DISCREET_THREADS": str(cores)}
     program = subprocess.Popen(typed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=here)
     peak, begun = 0, time.monotonic()
@@ -166,11 +170,12 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--release", action="store_true", help="the release alone, here and in Spark, three times each")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         way, place, cores = given.one
-        print(json.dumps(one(way, place, int(cores))), flush=True)
+        print(json.dumps(one(way, place, int(cores), not given.release)), flush=True)
         os._exit(0)
     with tempfile.TemporaryDirectory() as passing:
         folder = given.folder or Path(passing)
@@ -179,8 +184,8 @@ def main() -> None:
         for people in map(int, given.people):
             place = made(folder, people)
             for cores in given.cores:
-                for way in given.ways:
-                    print(row(people, cores, way, measured(way, place, cores)), flush=True)
+                for way in 3 * ["local", "spark"] if given.release else given.ways:
+                    print(row(people, cores, way, measured(way, place, cores, not given.release)), flush=True)
 
 
 def row(people: int, cores: int, way: str, found: dict[str, Any]) -> str:

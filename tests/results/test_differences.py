@@ -17,7 +17,7 @@ import discreet
 from discreet import InputError, MisuseError, Patterns, Vocabulary
 from discreet.cli.app import app
 from discreet.lab.run.trial import trial
-from discreet.report.slopes import _GAP, _apart
+from discreet.report.slopes import _GAP, apart
 
 NAMES = ["bread", "milk", "tea"]
 
@@ -169,7 +169,7 @@ class TestHandedOn:
 
 @given(st.lists(st.floats(20, 300), min_size=1, max_size=12))
 def test_labels_keep_clear_of_each_other(places):
-    found = _apart(places, 400)
+    found = apart(places, 400)
     ordered = sorted(found)
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
     order = sorted(range(len(places)), key=lambda at: (places[at], at))

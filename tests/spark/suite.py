@@ -61,7 +61,11 @@ def test_every_question(session: Any) -> None:
     assert spread.vocabulary == local.vocabulary
     assert len(spread) == len(local) == 600
     assert spread.blocks.partitions > 1
+    batch = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    session.conf.set(batch, "7000")
     alike(engine_of(local), engine_of(spread), 5)
+    assert session.conf.get(batch) == "7000"
+    session.conf.unset(batch)
     cut = Truncation(3, 99)
     alike(engine_of(local).cut(cut), engine_of(spread).cut(cut), 6, some=True)
     assert np.array_equal(local.item_counts, spread.item_counts)

@@ -31,6 +31,8 @@ _ALL = {1: 4, 2: 3, 3: 2}
 _MANY = 300
 # So many databases are drawn at random for each question.
 _DRAWN = 8
+# What stands right above some items: below them in number, above them, and two levels of it.
+_ABOVE = {1: 0, 2: 3, 0: 3}
 # So many items have 5,586,853,480 subsets of twelve.
 _CROWDED = 40
 
@@ -192,6 +194,10 @@ def questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
     parts = [words for items, words in asked if items == 3]
     capped = [{**words, "max_baskets": 2} for words in parts[:1]] + parts[1:2]
     found += [AuditQuestion(items=3, words=words, several=True) for words in capped]
+    # Items that stand above others: across levels, and in several baskets; and what they are on a level.
+    found += [AuditQuestion(items=4, words={**words, "hierarchy": _ABOVE}) for words in parts[:1]]
+    found += [AuditQuestion(items=4, words={**words, "hierarchy": _ABOVE}, several=True) for words in parts[1:2]]
+    found += [AuditQuestion(items=8, words={**words, "hierarchy": _ABOVE, "level": 1}) for words in parts[:1]]
     if not budget.pure:
         hidden = [words for items, words in asked if items == 3 and "itemsets" not in words]
         found += [AuditQuestion(items=3, words=words, listed=False) for words in hidden]

@@ -15,7 +15,7 @@ from . import options as given
 from .groups import ClusterReading, Reporting, Writing, grouped
 from .numbers import whole
 from .parsing import labels, lengths_of, typed
-from .plan import frequencies_in, sizes_of
+from .plan import frequencies_in, several_of
 from .progress import ProgressBar
 from .release import MaxBaskets, items_of
 from .terminal import at_terminal, console, say, say_when_compiling
@@ -204,7 +204,7 @@ def compare(
         "neighbours": neighbours,
         "max_baskets": max_baskets,
         "crowd": crowd,
-        "sizes": sizes_of(sizes),
+        "sizes": several_of(sizes, "sizes"),
         "exponent": exponent,
         "frequencies": None if frequencies is None else frequencies_in(frequencies),
         "runs": runs,

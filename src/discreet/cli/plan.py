@@ -28,6 +28,8 @@ _KNOWN = "What is known about the data"
     "discreet plan --people 500000 --items 2603 --min-support 0.01 --side curator    (what epsilon do I need?)\n\n"
     "discreet plan --items 2603 --min-support 0.01 --epsilon 1 --side local    (how many people do I need?)\n\n"
     "discreet plan --people 90000 --items 16000 --frequencies supports.txt --top 32 --epsilon 1 --delta 1e-6\n\n"
+    "discreet plan --people 5000 --items 3000 --baskets-each 4 --top 50 --epsilon 0.5,1,2    (receipts; what does a "
+    "budget buy?)\n\n"
     "discreet plan --people 90000 --items 500 --top 32 --epsilon 2 --name svsm --name adept --format svg -o plan.svg"
 )
 def plan(
@@ -72,7 +74,18 @@ def plan(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The supports of the items instead: fractions of the people, one per line.",
+            help="The supports of the items instead: fractions of the people, or of the baskets where people have "
+            "several, one per line.",
+            rich_help_panel=_KNOWN,
+            show_default=False,
+        ),
+    ] = None,
+    baskets_each: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|N,N,…",
+            help="How many baskets a person has, where people have several: the mean, or typical numbers with commas "
+            "between them. The person is protected.",
             rich_help_panel=_KNOWN,
             show_default=False,
         ),
@@ -83,8 +96,9 @@ def plan(
     epsilon: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER",
-            help="What may be spent: 1, 0.5, 1/3. Left out: what is needed.",
+            metavar="NUMBER|N,N,…",
+            help="What may be spent: 1, 0.5, 1/3. Several with commas between them: what each buys. Left out: what is "
+            "needed.",
             rich_help_panel=given.HOW,
             show_default=False,
         ),
@@ -92,6 +106,16 @@ def plan(
     delta: Annotated[
         str, typer.Option(metavar="NUMBER", help="The delta of a curator's release.", rich_help_panel=given.HOW)
     ] = "0",
+    max_baskets: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="How many baskets of each person take part.  \\[default: chosen with noise; 1 on devices]",
+            rich_help_panel=given.HOW,
+            show_default=False,
+        ),
+    ] = None,
     neighbours: given.RelationOption = "add-remove",
     side: Annotated[
         Side, typer.Option(help="A curator holds the baskets, or devices keep them.", rich_help_panel=given.HOW)
@@ -132,14 +156,16 @@ def plan(
         made = forecast(
             items=items,
             people=people,
-            epsilon=epsilon,
+            epsilon=_epsilons(epsilon),
             delta=delta,
             top=top,
             min_support=min_support,
             lengths=lengths_of(lengths),
-            sizes=sizes_of(sizes),
+            sizes=several_of(sizes, "sizes"),
             exponent=exponent,
             frequencies=None if frequencies is None else frequencies_in(frequencies),
+            baskets_each=several_of(baskets_each, "baskets each"),
+            max_baskets=max_baskets,
             side=side,
             names=names or None,
             neighbours=neighbours,
@@ -166,13 +192,17 @@ def _form(form: ForecastFormat | None, output: Path | None) -> ForecastFormat:
     return known[output.suffix.lower()]
 
 
-def sizes_of(text: str | None) -> str | list[int] | None:
-    """Return sizes of baskets as they were typed: their mean, or several with commas between them."""
+def _epsilons(text: str | None) -> str | list[str] | None:
+    return text if text is None or "," not in text else [part.strip() for part in text.split(",")]
+
+
+def several_of(text: str | None, what: str) -> str | list[int] | None:
+    """Return numbers as they were typed: their mean, or several with commas between them."""
     if text is None or "," not in text:
         return text
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and len(part) < 10 for part in parts):
-        raise typer.BadParameter(f"sizes are a number such as 5, or whole numbers such as 1,2,5; {text!r} was given.")
+        raise typer.BadParameter(f"{what} are a number such as 5, or whole numbers such as 1,2,5; {text!r} was given.")
     return [int(part) for part in parts]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, lgamma, log, log1p
 
+from ..baskets.core import Unit
 from ..checks import positive
 from ..errors import MisuseError
 from ..privacy.budget import exact
@@ -28,7 +29,7 @@ class Bounds:
     Parameters
     ----------
     threshold
-        The number of people a pattern must be held by.
+        The number of people, or baskets, a pattern must be held by.
     any_baskets
         The epsilon under which no algorithm is useful if baskets may be as long as they like (lemma 1, theorem 3).
     longest
@@ -36,7 +37,10 @@ class Bounds:
     short_baskets
         The same if every basket has at most so many items (theorem 6).
     enough
-        An epsilon at which counting single items with noise is useful then (theorem 5).
+        An epsilon at which counting single items with noise is useful then, for people with one basket (theorem 5).
+    unit
+        What holds a pattern: people, or baskets where a person may have several. What no algorithm can go below where
+        everybody has one basket, none can where some have more.
     """
 
     threshold: int
@@ -44,10 +48,12 @@ class Bounds:
     longest: int
     short_baskets: float
     enough: float
+    unit: Unit = "people"
 
     def in_words(self, epsilon: float, *, pure: bool = True, local: bool = False) -> str:
         """Say what the bounds mean for an epsilon, with no delta or with one, and for devices if they are meant too."""
-        people = number_of(self.threshold, "person holds", "people hold")
+        words = ("person holds", "people hold") if self.unit == "people" else ("basket holds", "baskets hold")
+        people = number_of(self.threshold, *words)
         said = (
             f"To show on any data what at least {people}, give or take {SLACK:.0%}, and be right in {1 - DOUBT:.0%} of "
             f"the cases, a pure epsilon of {self.any_baskets:.3g} is needed whatever the algorithm"
@@ -65,7 +71,7 @@ class Bounds:
         return said + (" The bounds are for a curator: devices need more still." if local else "")
 
 
-def bounds(items: int, threshold: int, longest: int) -> Bounds:
+def bounds(items: int, threshold: int, longest: int, unit: Unit = "people") -> Bounds:
     """Return what no algorithm can go below for these numbers of items, people and items a basket."""
     longest = min(longest, items)
     return Bounds(
@@ -74,6 +80,7 @@ def bounds(items: int, threshold: int, longest: int) -> Bounds:
         longest=longest,
         short_baskets=least_epsilon_of_short(items, threshold, longest),
         enough=sufficient_epsilon(items, threshold, longest),
+        unit=unit,
     )
 
 

@@ -13,19 +13,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baskets.core import Baskets, Vocabulary
+from ..baskets.core import Baskets, Vocabulary, starts
 from ..baskets.generate import from_events, numbers
 from ..exact.engine import Engine, Listed, LocalEngine
 from ..exact.query import Largest, Query, Truncation
 from ..local.device.loss import WORD
 from ..local.oracle import Answered, Oracle
 from ..local.study.conversation import Ask, Estimate
+from ..local.study.one_basket import drawn
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 # How many baskets are imagined, and how many codes of items they may hold together.
 BASKETS, CODES = 20_000, 600_000
+# Where people have several baskets, so many times as many are imagined: it is people that have to be many.
+_SEVERAL = 4
 # How many itemsets are listed: those fewer hold stand for a handful of imagined baskets, which says little.
 _LISTED = 50_000
 # Sizes are told apart by so many quantiles while popularities are fitted, in so many steps.
@@ -80,7 +83,7 @@ def sizes_of(mean: float, supports: F64) -> tuple[I64, F64]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImaginedCrowd:
-    """Imagined baskets, each of which stands for `people` over their number.
+    """Imagined baskets of imagined people, each of whom stands for many.
 
     Parameters
     ----------
@@ -95,12 +98,21 @@ class ImaginedCrowd:
 
     @property
     def scale(self) -> float:
-        """How many people a basket stands for."""
-        return self.people / len(self.baskets)
+        """How many people one of the imagined stands for."""
+        return self.people / self.baskets.people
+
+    @property
+    def counted(self) -> int:
+        """How many there are of what is counted: baskets where people have several, else people."""
+        return round(self.scale * len(self.baskets))
 
     def of(self, people: int) -> ImaginedCrowd:
         """Return the same baskets standing for another number of people."""
         return replace(self, people=people)
+
+    def answering(self, max_baskets: int) -> ImaginedCrowd:
+        """Return the baskets that devices answer for: one that each draws of its own, as in a study."""
+        return replace(self, baskets=drawn(self.baskets, 0, max_baskets)) if self.baskets.several else self
 
     def spelt(self, symbols: str, length: int) -> ImaginedCrowd:
         """Return the same baskets of texts: random ones of all these symbols, each as long as may be.
@@ -146,7 +158,9 @@ class ImaginedCrowd:
         return Estimate(ask, people, supports.astype(np.int64))
 
 
-def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0) -> ImaginedCrowd:
+def imagine(
+    supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0, each: tuple[I64, F64] | None = None
+) -> ImaginedCrowd:
     """Draw a crowd whose items have about these supports, and whose baskets about these sizes.
 
     A basket of so many items has different ones, drawn one after the other by their popularity; apart from that, items
@@ -162,14 +176,24 @@ def imagine(supports: F64, sizes: I64, chances: F64, people: int, seed: int = 0)
         How many people there are.
     seed
         Another seed draws another crowd.
+    each
+        How many baskets a person has, and how likely that is; one, unless it is given.
     """
     generator = np.random.default_rng([seed, len(supports)])
     mean = max(1.0, float(sizes @ chances))
-    many = max(100, min(BASKETS, people, int(CODES / mean)))
+    room = int(CODES / mean)
+    if each is None:
+        many = max(100, min(BASKETS, people, room))
+        owners = None
+    else:
+        persons = max(100, min(BASKETS, people, int(min(room, _SEVERAL * BASKETS) / float(each[0] @ each[1]))))
+        owners = starts(generator.choice(each[0], persons, p=each[1]))
+        many = int(owners[-1])
     lengths = np.minimum(generator.choice(sizes, many, p=chances), int((supports > 0).sum()))
     popularity = _popularity(supports, np.sort(lengths)[(2 * np.arange(_QUANTILES) + 1) * many // (2 * _QUANTILES)])
     holders, items = _drawn(popularity, lengths, generator)
-    return ImaginedCrowd(baskets=from_events(many, holders, items, numbers(len(supports))), people=people)
+    baskets = from_events(many, holders, items, numbers(len(supports)))
+    return ImaginedCrowd(baskets=baskets if owners is None else replace(baskets, owners=owners), people=people)
 
 
 def _drawn(popularity: F64, lengths: I64, generator: np.random.Generator) -> tuple[I64, I64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
@@ -27,8 +27,10 @@ Side: TypeAlias = Literal["curator", "local"]
 _LEVEL, _WIDER = 0.05, 2
 _CHOOSERS = ("auto", "adept")
 _WIDE = 6
+# What is said of people with several baskets is kept under this name.
+EACH = "mean baskets each"
 
-_HEADS = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
+HEADS: dict[Side, str] = {"curator": "A curator who holds the baskets", "local": "Devices that keep their baskets"}
 _SIDES = {"curator": "curator", "local": "devices"}
 _LOOKED = {"epsilon": "this epsilon was looked for", "people": "so many people were looked for"}
 _EACH = ("", "right", " ", "found", "off by", "visible")
@@ -47,13 +49,16 @@ class Outlook:
         Which share of what it finds is right, and which share of what is right it finds; None where patterns are named
         and only counted.
     interval
-        How far a count lies from the truth at most in 95 of 100 cases, in people. Infinite where nothing is found.
+        How far a count lies from the truth at most in 95 of 100 cases, in people. Infinite where nothing is found. A
+        curator's is in baskets where people have several: of those that take part.
     visible
         The smallest support that can be told from noise. Infinite where none can.
     complete
         Whether all patterns that were asked for are seen: then smaller supports may be visible too.
     chosen
         The mechanism that would do the work, where it chooses one.
+    max_baskets
+        How many baskets of a person would take part in a curator's release, where people have several: 0 otherwise.
     questions
         How often a curator's engine goes through the data; 0 for a protocol.
     rounds, answering, report_bytes
@@ -71,6 +76,7 @@ class Outlook:
     visible: float
     complete: bool
     chosen: str = ""
+    max_baskets: int = 0
     questions: int = 0
     rounds: int = 0
     answering: int = 0
@@ -97,6 +103,7 @@ class Outlook:
             "visible": _finite(self.visible),
             "complete": self.complete,
             "chosen": self.chosen or None,
+            "max_baskets": self.max_baskets or None,
             "questions": self.questions,
             "rounds": self.rounds,
             "answering": self.answering,
@@ -206,17 +213,26 @@ class Forecast(Rendered):
     @property
     def stands(self) -> str:
         """At which budget, with how many people, items and patterns this forecast stands."""
+        epsilon = [f"epsilon = {self.asked['epsilon']}"] if self.asked.get("epsilon") is not None else []
+        return self._stands("This forecast stands", epsilon)
+
+    @property
+    def stands_beside(self) -> str:
+        """The same beside others, which differ in epsilon alone."""
+        return self._stands("These forecasts stand", [])
+
+    def _stands(self, begins: str, told: list[str]) -> str:
         asked = self.asked
-        told = [f"epsilon = {asked['epsilon']}"] if asked.get("epsilon") is not None else []
         told += [f"delta = {asked['delta']}"] if "delta" in asked else []
-        told += [f"{asked['people']:,} people"] if asked.get("people") is not None else []
+        each = f" with about {asked[EACH]:,.3g} baskets each" if EACH in asked else ""
+        told += [f"{asked['people']:,} people{each}"] if asked.get("people") is not None else []
         told += [f"{asked['items']:,} items"] if asked.get("items") is not None else []
         told += [f"the top {asked['top']:,}"] if "top" in asked else []
         told += [f"a support of {asked['min_support']:g} or more"] if "min_support" in asked else []
         looked = f"; {_LOOKED[asked['looked for']]}" if "looked for" in asked else ""
         if self.needed and all(value is None for value in self.needed.values()):
             looked = "; that is the most that was tried"
-        return f"This forecast stands at {', '.join(told)}{looked}."
+        return f"{begins} at {', '.join(told)}{looked}."
 
     def _recommended(self) -> list[str]:
         return [
@@ -226,7 +242,9 @@ class Forecast(Rendered):
 
     def lines(self) -> list[str]:
         """Return what there is to say beside the table: the recommendation, the bounds, what it rests on."""
-        said = [*(self._found(name, value) for name, value in self.needed.items()), self.stands, *self._recommended()]
+        said = [*(self.found(name, value) for name, value in self.needed.items()), self.stands, *self._recommended()]
+        if self.units:
+            said.append(self.units)
         if not self.recommended:
             said.append("Nothing can be told from noise: more people, more epsilon or fewer patterns are needed.")
         if self.asked.get("epsilon") is not None:
@@ -237,12 +255,22 @@ class Forecast(Rendered):
             said.append(self.bounds.in_words(float(Fraction(self.asked["epsilon"])), pure=pure, local=local))
         return [*said, *self.notes]
 
+    def unit(self, side: Side) -> str:
+        """Return what counts of a side are of: a curator counts baskets where people have several, devices people."""
+        return "baskets" if side == "curator" and EACH in self.asked else "people"
+
+    @property
+    def units(self) -> str:
+        """What is counted and what is protected, where people have several baskets; nothing otherwise."""
+        return units_of(self.asked, self.outlooks)
+
     def _why(self, name: str) -> str:
         one = self[name]
         chosen = f", which would choose {one.chosen}" if one.chosen else ""
         return f"{chosen}, {one.precision:.0%} of the patterns right"
 
-    def _found(self, name: str, value: float | None) -> str:
+    def found(self, name: str, value: float | None) -> str:
+        """Say how much of what was looked for one needs."""
         what = self.asked["looked for"]
         if value is None:
             return f"No {what} that was tried is enough for {name}."
@@ -255,13 +283,13 @@ class Forecast(Rendered):
         from rich.console import Group
         from rich.text import Text
 
-        tables = [self._table(side) for side in _HEADS if any(one.side == side for one in self.outlooks)]
+        tables = [self._table(side) for side in HEADS if any(one.side == side for one in self.outlooks)]
         return Group(*tables, *(Text(f"\n{line}") for line in self.lines()))
 
-    def _table(self, side: str) -> Table:
+    def _table(self, side: Side) -> Table:
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, title=_HEADS[side], title_justify="left", title_style="bold")
+        table = Table(box=None, pad_edge=False, title=HEADS[side], title_justify="left", title_style="bold")
         for head in _COLUMNS[side]:
             table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
         for one in self.outlooks:
@@ -279,6 +307,23 @@ def _row(one: Outlook) -> list[str]:
         return [*cells, f"{one.questions:,}"]
     mixed = f"{float(one.shuffled):.3g}" if one.shuffled is not None else ""
     return [*cells, f"{one.rounds:,}", f"{one.report_bytes:,}", mixed]
+
+
+def units_of(asked: Mapping[str, Any], outlooks: Iterable[Outlook]) -> str:
+    """Say what is counted and what is protected, where people have several baskets; nothing otherwise."""
+    if EACH not in asked:
+        return ""
+    outlooks = tuple(outlooks)
+    caps = sorted({one.max_baskets for one in outlooks if one.max_baskets})
+    most, said = asked.get("max_baskets"), []
+    if caps:
+        how = "as was asked" if most is not None else "a number that would be chosen with noise"
+        many = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}"
+        said.append(f"A curator counts baskets, {many} of each person at most: {how}.")
+    if any(one.side == "local" for one in outlooks):
+        drawn = f" Those with fewer than {most:,} may draw an empty one." if most is not None and most > 1 else ""
+        said.append(f"Devices are counted as people: each answers for one of its baskets, drawn at random.{drawn}")
+    return " ".join([*said, "The unit of privacy is the person, with all their baskets."])
 
 
 def _finite(value: float) -> float | None:

@@ -14,7 +14,7 @@ from ..privacy.budget import exact
 from ..results.comparison import On
 from ..wording import number_of
 from .crowd import ScaledEngine, imagine
-from .stated import MOST_PEOPLE, at_most, known_data
+from .known import MOST_PEOPLE, Known, at_most
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +75,7 @@ def imagined_ground(people: Any, items: Any, sizes: Any, exponent: Any, frequenc
                 "is made up."
             )
         )
-    known = known_data(items, sizes, exponent, frequencies)
+    known = Known.of(items, sizes, exponent, frequencies, None)
     made = imagine(known.supports, known.sizes, known.chances, at_most("people", people, MOST_PEOPLE), seed)
     return Ground(
         baskets=made.baskets, on="imagined", items="public", people=made.people, scale=made.scale, notes=known.notes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from ..wording import hinted
 from .bounds import bounds
 from .crowd import ImaginedCrowd, imagine
 from .forecast import Forecast, Outlook
+from .forecasts import Forecasts
+from .known import MOST_PEOPLE, Known, at_most, cap_of
 from .shuffle import shuffled
-from .stated import MOST_PEOPLE, at_most, known_data
 from .trying import RUNS, CrowdTruth, ForecastTask, Tried, truth, try_mechanism, try_protocol, visible
 
 # The most patterns that a forecast is made for.
@@ -35,7 +36,11 @@ _EPSILONS, _CROWDS, _CLOSE = (0.01, 20.0), (100.0, 1e9), 1.05
 _FIRST = {"curator": ("auto",), "local": ("adept", "svsm-better", "svsm")}
 
 
-@hinted
+@overload
+def plan(*, items: int, epsilon: list[Any] | tuple[Any, ...], **question: Any) -> Forecasts: ...
+@overload
+def plan(*, items: int, epsilon: str | float | Fraction | None = None, **question: Any) -> Forecast: ...
+@hinted  # type: ignore[misc]  # the two above leave most keywords to this one
 def plan(
     *,
     items: int,
@@ -48,11 +53,13 @@ def plan(
     sizes: Any = None,
     exponent: Any = 1,
     frequencies: Iterable[float] | None = None,
+    baskets_each: Any = None,
+    max_baskets: int | None = None,
     side: Literal["curator", "local", "both"] = "both",
     names: Iterable[str] | None = None,
     neighbours: Relation = "add-remove",
     progress: Callable[[str], object] | None = None,
-) -> Forecast:
+) -> Forecast | Forecasts:
     """Say what to expect before anything is spent, for every mechanism and protocol that can answer a question.
 
     No data are read. A crowd is imagined from the numbers given here, and over it runs what would run over the real
@@ -68,7 +75,7 @@ def plan(
         How many people there are, about. Left out: how many are needed for four of five patterns to be found.
     epsilon, delta
         What may be spent: by a curator once, by a device on its one report (which has no delta). Left out: what is
-        needed.
+        needed. A list of epsilons is forecast at each of them, and a :class:`~discreet.planning.Forecasts` comes out.
     top, min_support
         Which patterns are wanted: how many, or held by which fraction of the people. One of the two.
     lengths
@@ -78,7 +85,15 @@ def plan(
     exponent
         How supports of items fall with their rank: with this power of it (Zipf). 0 makes all equally frequent.
     frequencies
-        The supports of the items instead, as fractions of the people; items without one are held by nobody.
+        The supports of the items instead, as fractions of the people; items without one are held by nobody. With
+        `baskets_each`, fractions of the baskets.
+    baskets_each
+        How many baskets a person has, where they have several (see :doc:`receipts`): the mean, or a list of numbers
+        that are typical, each as likely as the others. A curator then counts baskets, each device answers for one of
+        its own, and the unit of privacy is the person.
+    max_baskets
+        How many baskets of each person take part, as in :func:`discreet.release` and :func:`discreet.simulate`. Left
+        out, a curator has it chosen with noise, and on devices it is 1.
     side
         ``"curator"``, ``"local"`` or ``"both"``.
     names
@@ -95,6 +110,9 @@ def plan(
     >>> forecast = discreet.plan(people=50_000, items=100, epsilon=2, top=8, sizes=3, names=["svim", "count"])
     >>> [one.name for one in forecast.outlooks]
     ['svim', 'count']
+    >>> receipts = discreet.plan(people=50_000, items=100, epsilon=1, top=8, baskets_each=4, names=["auto"])
+    >>> receipts["auto"].max_baskets > 1
+    True
     """
     if (epsilon is None) and (people is None):
         raise MisuseError(told("Leave out {epsilon} or {people}, the one that is looked for, but not both."))
@@ -109,122 +127,195 @@ def plan(
         )
     if side not in ("curator", "local", "both"):
         raise MisuseError(told("{side} is 'curator', 'local' or 'both'; {given!r} was given.", given=side))
-    known = known_data(items, sizes, exponent, frequencies)
+    known = Known.of(items, sizes, exponent, frequencies, baskets_each)
     least, longest = (1, UNBOUNDED) if lengths is None else span(lengths)
+    several = isinstance(epsilon, list | tuple)
+    budgets = [Budget.of(1 if one is None else one, delta) for one in (epsilon if several else [epsilon])]
+    if not budgets:
+        raise MisuseError(told("{epsilon} is an empty list: give one epsilon, or several."))
     asked = ForecastTask(
         top=None if top is None else at_most("top", top, _TOP),
         min_support=None if min_support is None else _fraction(min_support),
         least=least,
         longest=None if longest == UNBOUNDED else longest,
-        budget=Budget.of(1 if epsilon is None else epsilon, delta),
+        budget=budgets[0],
         neighbours=Neighbours.typed(neighbours),
+        max_baskets=cap_of(max_baskets, known),
     )
     _check_enough(asked, items)
-    entries = _entries(names, side)
-    crowd = imagine(
-        known.supports, known.sizes, known.chances, at_most("people", 10**6 if people is None else people, MOST_PEOPLE)
+    planner = _Planner(
+        known=known,
+        entries=_entries(names, side),
+        crowd=imagine(
+            known.supports,
+            known.sizes,
+            known.chances,
+            at_most("people", 10**6 if people is None else people, MOST_PEOPLE),
+            each=known.each,
+        ),
+        looked_for="epsilon" if epsilon is None else "people" if people is None else "",
+        named=names is not None,
+        words={**({} if lengths is None else {"lengths": [asked.least, asked.longest]}), "side": side},
+        progress=progress,
     )
-    true = truth(crowd, asked)
+    made = [
+        planner.forecast(replace(asked, budget=budget), f" at epsilon {shown(budget.epsilon)}" if several else "")
+        for budget in sorted(set(budgets), key=lambda one: one.epsilon)
+    ]
+    return Forecasts(tuple(made)) if several else made[0]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Planner:
+    """Everything about a question but the budget: a crowd is imagined once, however many budgets are tried."""
+
+    known: Known
+    entries: list[Entry]
+    crowd: ImaginedCrowd
+    looked_for: str
+    named: bool
+    words: dict[str, Any]
+    progress: Callable[[str], object] | None
+
+    def forecast(self, asked: ForecastTask, where: str) -> Forecast:
+        """Return the forecast of one budget; where something is looked for, of what was found."""
+        stage = _Stage.of(self.crowd, asked)
+        if not stage.whole.itemsets:
+            raise MisuseError(
+                told(
+                    "Under this curve no pattern is as frequent as that: the most frequent item is held by "
+                    "{largest:.3g} of the {unit}. Ask for a smaller {min_support}, or state another curve.",
+                    largest=float(self.known.supports.max()),
+                    unit=self.crowd.baskets.unit,
+                )
+            )
+        needed: dict[str, float | int | None] = {}
+        what = self.looked_for
+        if what:
+            for one in self.entries if self.named else _first(self.entries):
+                self._tell(f"{one.name}: {what}{where}")
+                needed[one.name] = _needed(one, stage, what)
+            enough = min((value for value in needed.values() if value is not None), default=None)
+            stage = (
+                stage.with_people(int(enough or _CROWDS[1]))
+                if what == "people"
+                else stage.with_epsilon(f"{enough or _EPSILONS[1]:.4g}")
+            )
+        outlooks, refused = self._all(stage, where)
+        asked, crowd = stage.asked, stage.crowd
+        words = {
+            "people": crowd.people,
+            "items": crowd.baskets.items,
+            "epsilon": shown(asked.budget.epsilon),
+            **({} if asked.budget.pure else {"delta": shown(asked.budget.delta)}),
+            **({"top": asked.top} if asked.top is not None else {"min_support": float(asked.min_support or 0)}),
+            **self.known.words,
+            **({} if asked.max_baskets is None else {"max_baskets": asked.max_baskets}),
+            **self.words,
+            "neighbours": asked.neighbours.value,
+            **({"looked for": what} if what else {}),
+        }
+        long = int(np.quantile(crowd.baskets.sizes, 0.85))
+        return Forecast(
+            asked=words,
+            outlooks=outlooks,
+            refused=refused,
+            bounds=bounds(crowd.baskets.items, max(1, ceil(stage.whole.last)), max(1, long), crowd.baskets.unit),
+            delta=asked.budget.delta or _DELTA,
+            needed=needed,
+            notes=(*self.known.notes, *(_texts(one) for one in self.entries if _unlisted(one))),
+        )
+
+    def _all(self, stage: _Stage, where: str) -> tuple[tuple[Outlook, ...], dict[str, str]]:
+        """Return what is expected of each, the best first, and why some cannot answer."""
+        outlooks = []
+        refused: dict[str, Message] = {}
+        for one in self.entries:
+            self._tell(f"{one.name}{where}")
+            try:
+                outlooks.append(_outlook(one, _runs(one, stage), stage))
+            except DiscreetError as error:
+                refused[one.name] = error.message
+        if not outlooks:
+            why = refused.values()
+            reasons = Message(" ".join(one.python for one in why), " ".join(one.typed for one in why))
+            raise MisuseError(told("None of them can answer this question. {reasons}", reasons=reasons))
+        found = tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name)))
+        return found, {name: str(why) for name, why in refused.items()}
+
+    def _tell(self, name: str) -> None:
+        if self.progress is not None:
+            self.progress(name)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Stage:
+    """A question and a crowd: what a curator is asked about it, and what devices are, with what is true of both.
+
+    Where people have several baskets, a curator counts these, while each device answers for one of its own.
+    """
+
+    asked: ForecastTask
+    crowd: ImaginedCrowd
+    answering: ImaginedCrowd
+    whole: CrowdTruth
+    drawn: CrowdTruth
+
+    @classmethod
+    def of(cls, crowd: ImaginedCrowd, asked: ForecastTask) -> _Stage:
+        answering, whole = crowd.answering(asked.max_baskets or 1), truth(crowd, asked)
+        drawn = whole if answering is crowd else truth(answering, asked)
+        return cls(asked=asked, crowd=crowd, answering=answering, whole=whole, drawn=drawn)
+
+    def with_people(self, people: int) -> _Stage:
+        """Return the same with another number of people."""
+        return _Stage.of(self.crowd.of(people), self.asked)
+
+    def with_epsilon(self, epsilon: str) -> _Stage:
+        """Return the same with another epsilon."""
+        return replace(self, asked=replace(self.asked, budget=Budget.of(epsilon, self.asked.budget.delta)))
+
+    def true(self, one: Entry) -> CrowdTruth:
+        """Return what is true of what a mechanism or a protocol is about."""
+        return self.whole if one.what == "mechanism" else self.drawn
+
+
+def _runs(one: Entry, stage: _Stage, many: int = RUNS) -> list[Tried]:
+    true = stage.true(one)
     if not true.itemsets:
-        most = float(known.supports.max())
         raise MisuseError(
             told(
-                "Under this curve no pattern is as frequent as that: the most frequent item is held by {largest:.3g} "
-                "of "
-                "the people. Ask for a smaller {min_support}, or state another curve.",
-                largest=most,
+                "No pattern is expected in so large a part of the baskets that devices draw: ask for a smaller "
+                "{min_support} or {max_baskets}."
             )
         )
-    needed: dict[str, float | int | None] = {}
-    what = "epsilon" if epsilon is None else "people" if people is None else ""
-    if what:
-        chosen = entries if names is not None else _first(entries)
-        for one in chosen:
-            _tell(progress, f"{one.name}: {what}")
-            needed[one.name] = _needed(one, crowd, asked, what)
-        enough = min((value for value in needed.values() if value is not None), default=None)
-        if what == "people":
-            crowd = crowd.of(int(enough or _CROWDS[1]))
-        else:
-            asked = replace(asked, budget=Budget.of(f"{enough or _EPSILONS[1]:.4g}", delta))
-        true = truth(crowd, asked)
-    outlooks, refused = _all(entries, crowd, asked, true, progress)
-    words = {
-        "people": crowd.people,
-        "items": items,
-        "epsilon": shown(asked.budget.epsilon),
-        **({} if asked.budget.pure else {"delta": shown(asked.budget.delta)}),
-        **({"top": asked.top} if asked.top is not None else {"min_support": float(asked.min_support or 0)}),
-        **({} if lengths is None else {"lengths": [asked.least, asked.longest]}),
-        **known.words,
-        "side": side,
-        "neighbours": asked.neighbours.value,
-        **({"looked for": what} if what else {}),
-    }
-    long = int(np.quantile(crowd.baskets.sizes, 0.85))
-    return Forecast(
-        asked=words,
-        outlooks=outlooks,
-        refused=refused,
-        bounds=bounds(items, max(1, ceil(true.last)), max(1, long)),
-        delta=asked.budget.delta or _DELTA,
-        needed=needed,
-        notes=(*known.notes, *(_texts(one) for one in entries if _unlisted(one))),
-    )
+    seeds = range(1 if _long(one) or _unlisted(one) else many)
+    if one.what == "mechanism":
+        return [try_mechanism(one, stage.crowd, stage.asked, true, seed) for seed in seeds]
+    return [try_protocol(one, stage.answering, stage.asked, true, seed) for seed in seeds]
 
 
-def _all(
-    entries: list[Entry],
-    crowd: ImaginedCrowd,
-    asked: ForecastTask,
-    true: CrowdTruth,
-    progress: Callable[[str], object] | None,
-) -> tuple[tuple[Outlook, ...], dict[str, str]]:
-    """Return what is expected of each, the best first, and why some cannot answer."""
-    outlooks = []
-    refused: dict[str, Message] = {}
-    for one in entries:
-        _tell(progress, one.name)
-        try:
-            outlooks.append(_outlook(one, _runs(one, crowd, asked, true), asked, true))
-        except DiscreetError as error:
-            refused[one.name] = error.message
-    if not outlooks:
-        why = refused.values()
-        reasons = Message(" ".join(one.python for one in why), " ".join(one.typed for one in why))
-        raise MisuseError(told("None of them can answer this question. {reasons}", reasons=reasons))
-    found = tuple(sorted(outlooks, key=lambda one: (-one.score, one.interval, one.name)))
-    return found, {name: str(why) for name, why in refused.items()}
-
-
-def _tell(progress: Callable[[str], object] | None, name: str) -> None:
-    if progress is not None:
-        progress(name)
-
-
-def _runs(one: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true: CrowdTruth, many: int = RUNS) -> list[Tried]:
-    run = try_mechanism if one.what == "mechanism" else try_protocol
-    return [run(one, crowd, asked, true, seed) for seed in range(1 if _long(one) or _unlisted(one) else many)]
-
-
-def _outlook(one: Entry, runs: list[Tried], asked: ForecastTask, true: CrowdTruth) -> Outlook:
+def _outlook(one: Entry, runs: list[Tried], stage: _Stage) -> Outlook:
     first = runs[0]
     local = one.what == "protocol"
-    delta = asked.budget.delta or _DELTA
+    budget = stage.asked.budget
     return Outlook(
         name=one.name,
         side="local" if local else "curator",
         precision=_mean([run.precision for run in runs]),
         recall=_mean([run.recall for run in runs]),
         interval=float(np.median([run.interval for run in runs])),
-        visible=visible(runs, true),
+        visible=visible(runs, stage.true(one)),
         complete=bool(first.found) and all(all(run.found) for run in runs),
         chosen=first.chosen,
+        max_baskets=first.max_baskets,
         questions=first.questions,
         rounds=first.rounds,
         answering=first.reports,
         report_bytes=first.size,
-        shuffled=shuffled(asked.budget.epsilon, people=max(1, first.reports), delta=delta) if local else None,
+        shuffled=shuffled(budget.epsilon, people=max(1, first.reports), delta=budget.delta or _DELTA)
+        if local
+        else None,
     )
 
 
@@ -233,21 +324,17 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _needed(one: Entry, crowd: ImaginedCrowd, asked: ForecastTask, what: str) -> float | int | None:
+def _needed(one: Entry, stage: _Stage, what: str) -> float | int | None:
     """Return the smallest epsilon, or number of people, at which four of five patterns are found and stand out.
 
     By bisection on a scale of factors; the same crowd and the same noise throughout, so that more is hardly ever worse.
     """
 
     def enough(value: float) -> bool:
-        if what == "people":
-            there, question = crowd.of(round(value)), asked
-        else:
-            there, question = crowd, replace(asked, budget=Budget.of(f"{value:.6g}", asked.budget.delta))
-        true = truth(there, question)
-        outlook = _outlook(one, _runs(one, there, question, true, 1), question, true)
+        there = stage.with_people(round(value)) if what == "people" else stage.with_epsilon(f"{value:.6g}")
+        outlook = _outlook(one, _runs(one, there, 1), there)
         seen = outlook.recall is None or outlook.recall >= _SEEN
-        return seen and isfinite(outlook.interval) and outlook.interval <= true.last
+        return seen and isfinite(outlook.interval) and outlook.interval <= there.true(one).last
 
     low, high = _EPSILONS if what == "epsilon" else _CROWDS
     if not enough(high):

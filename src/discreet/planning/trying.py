@@ -53,6 +53,8 @@ class ForecastTask:
         How many items a pattern has; `longest` is None where there is no bound.
     budget, neighbours
         What may be spent, and what the curator's promise is about.
+    max_baskets
+        How many baskets of each person take part, where they have several; None has it chosen with noise.
     """
 
     top: int | None
@@ -61,6 +63,7 @@ class ForecastTask:
     longest: int | None
     budget: Budget
     neighbours: Neighbours
+    max_baskets: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,11 +75,11 @@ class CrowdTruth:
     itemsets
         The patterns.
     counts
-        How many people hold each.
+        How many people hold each; how many baskets, where people have several.
     last
         The count that makes a pattern one of them.
     people
-        How many people there are.
+        How many people, or baskets, there are.
     """
 
     itemsets: list[tuple[int, ...]]
@@ -86,7 +89,7 @@ class CrowdTruth:
 
     @classmethod
     def of(cls, patterns: Patterns, last: float, people: int) -> CrowdTruth:
-        """Return mined patterns as the truth about so many people."""
+        """Return mined patterns as the truth about so many people, or baskets."""
         scale = people / max(patterns.people, 1)
         codes, ends = patterns.codes.tolist(), patterns.offsets.tolist()
         itemsets = [tuple(sorted(codes[a:b])) for a, b in pairwise(ends)]
@@ -112,7 +115,7 @@ def truth(crowd: ImaginedCrowd, asked: ForecastTask) -> CrowdTruth:
                     many=_MOST,
                 )
             ) from None
-    return CrowdTruth.of(found, last, crowd.people)
+    return CrowdTruth.of(found, last, crowd.counted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +128,7 @@ class Tried:
         Which share of what was found is right, and which share of what is right was found; None for counts of
         patterns that are named.
     interval
-        Half of the 95 % interval of a count in the middle, in people.
+        Half of the 95 % interval of a count in the middle, in people; in baskets, where people have several.
     found
         Which of the true patterns were found, in their order.
     rounds, reports, size
@@ -135,6 +138,10 @@ class Tried:
         How often the engine was asked: 0 for a collector.
     chosen
         The mechanism that did the work, where another one chose it.
+    among
+        How many people or baskets took part, if not all did.
+    max_baskets
+        How many baskets of a person took part at most, where people have several: 0 otherwise.
     """
 
     precision: float | None
@@ -146,6 +153,8 @@ class Tried:
     size: int = 0
     questions: int = 0
     chosen: str = ""
+    among: int = 0
+    max_baskets: int = 0
 
 
 def judged(found: Sequence[tuple[int, ...]], counts: F64, true: CrowdTruth) -> tuple[float, float, tuple[bool, ...]]:
@@ -168,7 +177,7 @@ def visible(tried: Sequence[Tried], true: CrowdTruth) -> float:
     That is the smallest support of a pattern that is found in half of the runs, when the share in which patterns are
     found is smoothed to rise with their support; and no less than half an interval, so that this does not reach 0.
     """
-    interval = float(np.median([one.interval for one in tried])) / max(true.people, 1)
+    interval = float(np.median([one.interval / max(one.among or true.people, 1) for one in tried]))
     if not true.itemsets or not tried[0].found:
         return interval
     shares = np.mean([one.found for one in tried], axis=0)
@@ -199,7 +208,8 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         epsilon=asked.budget.epsilon,
         delta=asked.budget.delta,
         items="public",
-        people=crowd.people,
+        people=None if crowd.baskets.several else crowd.people,
+        max_baskets=asked.max_baskets,
         mechanism=entry.name,
     )
     # Where a person is replaced, the sensitivities and the noise are others.
@@ -212,17 +222,25 @@ def try_mechanism(entry: Entry, crowd: ImaginedCrowd, asked: ForecastTask, true:
         return ScaledEngine(inner, crowd.scale, calls)
 
     release = metered(job, meter, engine)
-    interval = interval_of(release.patterns)
-    chosen = release.chosen
+    most = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
+    run = Tried(
+        precision=None,
+        recall=None,
+        interval=interval_of(release.patterns),
+        questions=len(calls),
+        chosen=release.chosen,
+        among=release.patterns.people if most else 0,
+        max_baskets=most,
+    )
     if named:
-        return Tried(precision=None, recall=None, interval=interval, questions=len(calls), chosen=chosen)
+        return run
     found = itemsets_of(release.patterns)
     precision, recall, held = judged(found, _counts(crowd, found), true)
-    return Tried(precision=precision, recall=recall, interval=interval, found=held, questions=len(calls), chosen=chosen)
+    return replace(run, precision=precision, recall=recall, found=held)
 
 
 def interval_of(patterns: Patterns) -> float:
-    """Return half of the interval of the pattern in the middle, in people: infinite where nothing was found."""
+    """Return half of the interval of the pattern in the middle, as counts are: infinite where nothing was found."""
     if patterns.low is None or patterns.high is None or not len(patterns):
         return inf
     return float(np.median((patterns.high - patterns.low) / 2))
@@ -300,7 +318,7 @@ def _half(variance: F64, people: int) -> float:
 
 
 def _counts(crowd: ImaginedCrowd, found: list[tuple[int, ...]]) -> F64:
-    """Return how many people of a crowd hold each of these: nobody, where an item is none of the crowd's."""
+    """Return how many people or baskets of a crowd hold each of these: none, where an item is none of the crowd's."""
     counts = np.zeros(len(found))
     there = [at for at, one in enumerate(found) if max(one, default=0) < crowd.baskets.items]
     if there:

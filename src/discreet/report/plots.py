@@ -14,6 +14,7 @@ from ..results.rules import Rules
 from ..results.show import promises
 from .charts import Bar, Drawing, bars
 from .graph import GraphPicture, graph
+from .lines import Line, lines
 from .matrix import confidences, pairs
 from .mount import mounted
 from .scatter import names_of, scatter
@@ -122,3 +123,32 @@ def forecast(rows: Sequence[tuple[str, float]], *, stands: str, notes: Sequence[
         most=1.0,
     )
     return mounted([drawn], heading="What this budget buys", notes=[stands, *notes])
+
+
+def bought(
+    sides: Sequence[tuple[str, str, Sequence[tuple[str, bool, Sequence[float], Sequence[float]]]]],
+    epsilons: Sequence[float],
+    *,
+    notes: Sequence[str],
+) -> Picture:
+    """Return what each mechanism or protocol is expected to find at several budgets, and how far off counts are.
+
+    Parameters
+    ----------
+    sides
+        For a curator, for devices: a heading, what counts are of, and for each a name, whether it is the one to take,
+        which share it finds at each epsilon, and half an interval of a count.
+    epsilons
+        The budgets.
+    notes
+        Sentences that belong with it.
+    """
+    drawn = []
+    for heading, unit, rows in sides:
+        found = [Line(name, tuple(right), strong) for name, strong, right, _ in rows]
+        off = [Line(name, tuple(half), strong) for name, strong, _, half in rows]
+        drawn += [
+            lines(found, epsilons, title=f"{heading}: share found, expected", below="epsilon", share=True),
+            lines(off, epsilons, title=f"How many {unit} a count is off by, at most", below="epsilon", share=False),
+        ]
+    return mounted(drawn, heading="What a budget buys", notes=notes)

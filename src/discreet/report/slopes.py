@@ -65,8 +65,8 @@ def slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wide: i
         f'<text x="{at}" y="16" text-anchor="middle" fill="{QUIET}">{escape(clean(name, 24))}</text>'
         for at, name in zip((left, right), names, strict=True)
     ]
-    befores = _apart([down(row.before) for row in rows], high)
-    afters = _apart([down(row.after) for row in rows], high)
+    befores = apart([down(row.before) for row in rows], high)
+    afters = apart([down(row.after) for row in rows], high)
     for row, first, last in zip(rows, befores, afters, strict=True):
         colour = QUIET if not row.clear else LIFTS[2] if row.after > row.before else WARM_EDGE
         one, other = down(row.before), down(row.after)
@@ -90,12 +90,12 @@ def slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wide: i
     return Drawing(title=title, said=said, inside="".join(parts), high=high, wide=wide)
 
 
-def _apart(places: Sequence[float], high: int) -> list[float]:
+def apart(places: Sequence[float], high: int) -> list[float]:
     """Return places for labels: as near to where they belong as they can be, and a gap from each other.
 
     Examples
     --------
-    >>> _apart([100.0, 100.0, 40.0], 200)
+    >>> apart([100.0, 100.0, 40.0], 200)
     [91.0, 109.0, 40.0]
     """
     order = sorted(range(len(places)), key=lambda at: (places[at], at))

@@ -17,7 +17,7 @@ from ..baskets.lineage import recoded as recoded_lineage
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
 from ..exact.query import BasketCount, BasketsEach, Truncation
 from .blocks import TOGETHER, Block, Numbered, gathered, joined, read_blocks
-from .session import FORGOTTEN, Cluster
+from .session import FORGOTTEN, Cluster, clear_errors
 from .sums import Result, put_together, slot_here
 
 T = TypeVar("T")
@@ -241,7 +241,8 @@ def reduced(
     looked at `together`, at most, or all of a partition.
     """
     work = partial(_parts, view=view, part=part, merge=merge, together=together)
-    found = put_together(cluster, stored.frame, stored.partitions, work, merge, what)
+    with clear_errors(), cluster.few_at_a_time():
+        found = put_together(cluster, stored.frame, stored.partitions, work, merge, what)
     return reduce(merge, found.values()) if found else part(*view.of([]))
 
 

@@ -29,6 +29,8 @@ JAVA = 17
 _INSTALL = "pip install 'discreet[spark]'"
 _STEP = "discreet: "
 _DESCRIPTION = "spark.job.description"
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BLOCKS = "4"  # blocks that Python is handed at a time
 _PATIENCE = 10.0  # seconds that an address has to answer
 
 # Data frames that were kept in the cluster and that nothing knows of any more: the next step lets go of them.
@@ -68,6 +70,19 @@ class Cluster:
                 self.session.removeTag(tag)
                 if not self.connect:
                     self.session.sparkContext.setJobDescription(before)
+
+    @contextmanager
+    def few_at_a_time(self) -> Iterator[None]:
+        """Have Spark hand over blocks a few at a time: all of a partition in one batch are copied over and over.
+
+        Not for a step that gives many rows, as these would come back in such batches too.
+        """
+        before = self.session.conf.get(_BATCH)
+        self.session.conf.set(_BATCH, _BLOCKS)
+        try:
+            yield
+        finally:
+            self.session.conf.set(_BATCH, before)
 
     def collected(self, frame: Any) -> Any:
         """Return a small data frame as an Arrow table, and tell how far its tasks are meanwhile."""

@@ -1,8 +1,4 @@
-"""What is stated about data instead of reading them: how many items there are, how long baskets are, what is popular.
-
-These are public numbers or guesses, checked here and turned into supports and sizes of baskets, from which a crowd is
-imagined.
-"""
+"""What is known in public about the data, checked and made a law: supports of items, sizes of baskets, baskets each."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..baskets.capping import MOST_BASKETS
 from ..checks import is_whole, positive
 from ..errors import MisuseError, named, told
 from ..privacy.budget import exact
@@ -21,29 +18,57 @@ from .crowd import F64, I64, MOST, sizes_of, zipf
 
 # What a basket is taken to hold where nothing is said about it.
 _USUAL = 5
-# The most of each that a crowd is imagined for.
-_ITEMS, MOST_PEOPLE = 1_000_000, 10**12
+# The most of each that a crowd is imagined for, and the most baskets that somebody has in it.
+_ITEMS, MOST_PEOPLE, _EACH = 1_000_000, 10**12, 10_000
+
+_ALIKE = "Baskets of one person are imagined to have no more in common than those of two people."
+_GEOMETRIC = (
+    "How many baskets people have is taken to be geometric around the mean. Typical numbers say it better, as some "
+    "people have very many."
+)
+_EACH_TOLD = (
+    "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 "
+    "to {most:,}; {given} was given."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KnownData:
-    """What was said about the data, checked."""
+class Known:
+    """What was said about the data, checked.
+
+    Parameters
+    ----------
+    supports
+        Which fraction of the baskets holds each item.
+    sizes, chances
+        How many items a basket has, and how likely that is.
+    each
+        How many baskets a person has, and how likely that is; None where everybody has one.
+    words, notes
+        The same by name, and sentences about what was assumed.
+    """
 
     supports: F64
     sizes: I64
     chances: F64
+    each: tuple[I64, F64] | None
     words: dict[str, Any]
     notes: tuple[str, ...]
 
+    @classmethod
+    def of(cls, items: Any, sizes: Any, exponent: Any, frequencies: Any, baskets_each: Any) -> Known:
+        """Check what was said, and turn it into laws."""
+        return _known(items, sizes, exponent, frequencies, baskets_each)
 
-def known_data(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> KnownData:
-    """Check what was said about the data, and turn it into supports and sizes."""
+
+def _known(items: Any, sizes: Any, exponent: Any, frequencies: Any, baskets_each: Any) -> Known:
     many = at_most("items", items, _ITEMS)
     words: dict[str, Any] = {}
     notes = ["Items are imagined to have nothing to do with each other: what goes together is easier to find."]
+    each = None if baskets_each is None else _each(baskets_each)
     typical = None if sizes is None or not _several(sizes) else _typical(sizes, many)
     if frequencies is not None:
-        supports = _supports(frequencies, many)
+        supports = _supports(frequencies, many, "people" if each is None else "baskets")
         words["frequencies"] = "as given"
     else:
         mean = _mean_size(sizes, many) if typical is None else float(typical.mean())
@@ -69,7 +94,38 @@ def known_data(items: Any, sizes: Any, exponent: Any, frequencies: Any) -> Known
         mean = float(supports.sum()) if sizes is None else _mean_size(sizes, many)
         law = sizes_of(max(mean, 1e-6), supports)
     words["mean size"] = round(mean, 4)
-    return KnownData(supports=supports, sizes=law[0], chances=law[1], words=words, notes=tuple(notes))
+    if each is not None:
+        words["mean baskets each"] = round(float(each[0] @ each[1]), 4)
+        notes.append(_ALIKE)
+        if not _several(baskets_each):
+            notes.append(_GEOMETRIC)
+    return Known(supports=supports, sizes=law[0], chances=law[1], each=each, words=words, notes=tuple(notes))
+
+
+def _each(given: Any) -> tuple[I64, F64]:
+    """Return how many baskets people have and how likely that is, from typical numbers or from their mean."""
+    if _several(given):
+        listed = list(given)
+        if not listed or not all(is_whole(many) and 1 <= many <= _EACH for many in listed):
+            raise MisuseError(told(_EACH_TOLD, most=_EACH, given=f"{listed!r:.80}"))
+        numbers, counts = np.unique(np.array(listed, np.int64), return_counts=True)
+        return numbers, counts / counts.sum()
+    mean = float(exact(given, "baskets_each"))
+    if not 1 <= mean <= _EACH:
+        raise MisuseError(told(_EACH_TOLD, most=_EACH, given=given))
+    # Few have many: a geometric law, as that of sizes, and nobody is without a basket.
+    return sizes_of(mean, np.zeros(1))
+
+
+def cap_of(max_baskets: Any, known: Known) -> int | None:
+    """Return how many baskets of each person take part, where that was said and there are several."""
+    if max_baskets is None:
+        return None
+    if known.each is None:
+        raise MisuseError(
+            told("{max_baskets} is for people with several baskets: say how many they have, {baskets_each=4}.")
+        )
+    return at_most("max_baskets", max_baskets, MOST_BASKETS)
 
 
 def _several(sizes: Any) -> bool:
@@ -106,7 +162,7 @@ def _mean_size(sizes: Any, items: int) -> float:
     return mean
 
 
-def _supports(frequencies: Any, items: int) -> F64:
+def _supports(frequencies: Any, items: int, unit: str) -> F64:
     listed = list(frequencies) if _several(frequencies) else None
     numbers = listed is not None and all(
         isinstance(one, int | float | np.number | Fraction) and not isinstance(one, bool) for one in listed
@@ -115,9 +171,10 @@ def _supports(frequencies: Any, items: int) -> F64:
     if not len(given) or not np.isfinite(given).all() or given.min() < 0 or not 0 < given.max() <= 1:
         raise MisuseError(
             told(
-                "{frequencies} is a list of the fractions of people who hold each item, each from 0 to 1, and some "
-                "over "
-                "0; {given!r:.80} was given.",
+                "{frequencies} is a list of the fractions of {unit} {that} hold each item, each from 0 to 1, and some "
+                "over 0; {given!r:.80} was given.",
+                unit=unit,
+                that="who" if unit == "people" else "that",
                 given=frequencies,
             )
         )
@@ -129,7 +186,7 @@ def _supports(frequencies: Any, items: int) -> F64:
 
 
 def at_most(name: str, value: Any, most: int) -> int:
-    """Return a number that is no larger than a forecast takes."""
+    """Return a whole number that somebody typed, if a forecast is made for so much."""
     if positive(name, value) > most:
         raise MisuseError(
             told(
