@@ -7,11 +7,11 @@
 
 Every row is a program of its own with so many cores: it reads Parquet with one basket per row, makes a release of the
 top 100 with `auto`, and mines at a support of 0.5 %. The release is the first question in its process, in every way.
-Memory is that of all its processes together, Java included, as sampled ten times a second. MLlib gets the same files and ten minutes. "Shards" is our miner on group-dependent shards
-(Li et al. 2008), which shuffles baskets by the rank of their items. "Sampled" mines a sample and counts what it has
-(Toivonen 1996). "Parts" is what discreet does, as the first question and without a release. "Events" reads a table with
-one row per person and item, whose people meet in a shuffle, and tells how many bytes that was. Nothing here is
-asserted.
+Memory is that of all its processes together, Java included, as sampled ten times a second. MLlib gets the same files
+and ten minutes. "Shards" is our miner on group-dependent shards (Li et al. 2008), which shuffles baskets by the rank
+of their items. "Sampled" mines a sample and counts what it has (Toivonen 1996). "Parts" is what discreet does, as the
+first question and without a release. "Events" reads a table with one row per person and item, whose people meet in a
+shuffle, and tells how many bytes that was. Nothing here is asserted.
 """
 
 from __future__ import annotations

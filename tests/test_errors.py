@@ -98,6 +98,7 @@ def parameters() -> set[str]:
         discreet.release_by,
         discreet.count_by,
         discreet.plan,
+        discreet.compare,
         discreet.audit,
         discreet.Ledger.create,
         discreet.Patterns.rules,

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 # The parameters of the Python API that the command line has as options, and what they are called there.
 _SHARED = [
     "among", "anchor", "antecedent", "assume_malicious", "basket", "baskets_each", "by", "consequent", "contains",
-    "counts", "delimiter", "delta", "device", "encoding", "engine", "epsilon", "excludes", "exponent", "frequencies",
-    "hierarchy", "how", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths", "level", "limit",
-    "max_baskets", "max_items", "mechanism", "memory", "min_confidence", "min_count", "min_lift", "min_support",
-    "monotone", "most", "neighbours", "nulls", "ordered", "pair", "people", "person", "protocol", "query", "really",
-    "redundant", "runs", "same_data", "score", "screen", "seed", "segments", "sensitivity", "side", "significance", "sizes",
-    "speed", "time", "top", "who",
+    "counts", "crowd", "delimiter", "delta", "device", "encoding", "engine", "epsilon", "excludes", "exponent",
+    "frequencies", "hierarchy", "how", "item", "items", "itemsets", "kind", "labels", "least", "ledger", "lengths",
+    "level", "limit", "max_baskets", "max_items", "mechanism", "memory", "min_confidence", "min_count", "min_lift",
+    "min_support", "monotone", "most", "neighbours", "nulls", "ordered", "pair", "people", "person", "protocol",
+    "query", "really", "redundant", "runs", "same_data", "score", "screen", "seed", "segments", "sensitivity", "side",
+    "significance", "sizes", "speed", "time", "top", "who",
 ]  # fmt: skip
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SHARED} | {
     "format": "--input-format",

@@ -167,3 +167,35 @@ def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
         assert seen.evaluate("document.documentElement.scrollWidth") <= width
         browser.kept(seen, f"report-{name}-{width}")
         assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory) -> str:
+    import discreet
+    from discreet.baskets.generate import groceries
+
+    file = tmp_path_factory.mktemp("compared") / "compared.html"
+    discreet.compare(groceries(1_000, seed=7), top=10, epsilon=["0.1", "1"], runs=3, seed=7).save(file)
+    return file.as_uri()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1100, "light"), (1100, "dark")])
+def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compared, width, scheme):
+    seen, wrong = looked_at(chromium, compared, width=width, scheme=scheme)
+    assert seen.locator("body > *").first.inner_text() == "NOT PRIVATE: for the curator's eyes"
+    assert seen.locator("main h2").first.inner_text().startswith("What to take")
+    assert seen.locator(".findings li").count() == 2
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    section = seen.locator("section", has=seen.locator("#numbers"))
+    assert section.locator("tbody tr").count() == 2 * 8
+    # The heading of a table covers none of its rows.
+    tops = section.locator("table").first.evaluate(
+        "one => [one.tHead.getBoundingClientRect().bottom, one.tBodies[0].rows[0].getBoundingClientRect().top]"
+    )
+    assert tops[0] <= tops[1] + 1
+    section.get_by_role("button", name="Off by").first.click()
+    errors = section.locator("table").first.locator("tbody td:nth-child(3)")
+    values = [float(value) for value in errors.evaluate_all("all => all.map(cell => cell.dataset.v)")]
+    assert values == sorted(values, reverse=True)
+    browser.kept(seen, f"compared-{scheme}-{width}")
+    assert wrong == []

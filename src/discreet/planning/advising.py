@@ -81,8 +81,11 @@ def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[Better, ...]:
     tests: dict[tuple[str, Literal["found", "counts"]], float] = {}
     for row in rivals:
         pairs = list(zip(row.runs, ours.runs, strict=True))
-        tests[row.mechanism, "found"] = p_value([one.found - other.found - MORE for one, other in pairs])
-        tests[row.mechanism, "counts"] = p_value([log(other.error / one.error / NEARER) for one, other in pairs])
+        # Rounded: just the margin is not more than it, whatever binary fractions make of it.
+        tests[row.mechanism, "found"] = p_value([round(one.found - other.found - MORE, 9) for one, other in pairs])
+        tests[row.mechanism, "counts"] = p_value(
+            [round(log(other.error / one.error / NEARER), 9) for one, other in pairs]
+        )
     clear = {test: p for test, p in adjusted(tests).items() if p <= LEVEL}
     by_name = {row.mechanism: row for row in rivals}
     found = []

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..baskets.core import Baskets, Item
 from ..checks import is_whole, positive
-from ..errors import DiscreetError, Message, MisuseError, told
+from ..errors import DiscreetError, Message, MisuseError, named, told
 from ..exact.judging import WantedPatterns
 from ..privacy.budget import Relation, exact, shown
 from ..publish import Job, prepare
@@ -32,7 +32,6 @@ from .measuring import tried, wanted_patterns
 
 RUNS = 10
 EPSILONS = ("0.5", "1")
-_TOLD_CROWD = ("sizes", "exponent", "frequencies")
 
 Progress = Callable[[str, float], object]
 
@@ -117,10 +116,12 @@ def compare(
     if baskets is None:
         for name, value in {"person": person, "item": item, "basket": basket, "crowd": crowd}.items():
             if value is not None:
-                raise MisuseError(_no_baskets(name))
+                raise MisuseError(
+                    told("{option} is about data, and none were given: give them, or leave it out.", option=named(name))
+                )
         ground = imagined_ground(people, items, sizes, 1 if exponent is None else exponent, frequencies, drawn)
     else:
-        given = dict(zip(_TOLD_CROWD, (sizes, exponent, frequencies), strict=True))
+        given = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
         held = everyone(baskets, person=person, item=item, basket=basket)
         ground = ground_of(held, items, people, delta, crowd, drawn, given)
     question = {
@@ -195,12 +196,6 @@ def _seed(seed: Any) -> int:
     if not is_whole(seed) or seed < 0:
         raise MisuseError(told("{seed} is a whole number, 0 or more; {given!r} was given.", given=seed))
     return int(seed)
-
-
-def _no_baskets(name: str) -> Message:
-    return told(
-        "{option} is about data, and none were given: give them, or leave it out.", option=Message(name, f"--{name}")
-    )
 
 
 def _jobs(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..baskets.core import AnyBaskets, Baskets
 from ..checks import is_whole, positive
-from ..errors import Message, MisuseError, told
+from ..errors import MisuseError, named, told
 from ..exact.engine import Engine, LocalEngine, engine_of
 from ..privacy.budget import exact
 from ..results.comparison import On
@@ -45,7 +45,7 @@ def ground_of(
             raise MisuseError(
                 told(
                     "{option} says what a made-up crowd is like: leave it out, or leave the data out.",
-                    option=Message(name, f"--{name}"),
+                    option=named(name),
                 )
             )
     on: On = "data"

@@ -56,7 +56,10 @@ def wanted_patterns(job: Job, scale: float = 1.0) -> WantedPatterns:
             ) from None
     if not len(found):
         raise MisuseError(
-            told("There is no such pattern, so there is nothing to find: ask for a smaller threshold, or for others.")
+            told(
+                "Nobody in these data holds such a pattern, so there is nothing to find: ask for others, for a smaller "
+                "threshold, or give the list of items that is theirs ({items=})."
+            )
         )
     counts = {one: round(count * scale) for one, count in zip(tuples_of(found), found.counts.tolist(), strict=True)}
     above = counts if threshold else {one: count for one, count in counts.items() if count > last}

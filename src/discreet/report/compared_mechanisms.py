@@ -101,7 +101,7 @@ def _charts(found: Comparison, kind: str) -> str:
         drawn = _drawn(_bars(found.at(one.epsilon), one, kind), kind)
         parts.append(f"<h3>Epsilon {escape(shown(one.epsilon))}</h3>\n{figure(drawn, f'{kind}-{len(parts)}')}")
     said = "The line across the end of a bar is the spread over runs: one standard deviation to either side."
-    if kind == "counts":
+    if kind == "counts" and any(row.error.mean > 1 for row in found):
         said += " A bar that ends at 100 % may stand for more; the number beside it is whole."
     return f'<p class="quiet before">{_KINDS[kind][1]}. {said}</p>\n{"".join(parts)}'
 

@@ -41,9 +41,7 @@ _WARNED = (
     "These numbers come from the data themselves. To choose a mechanism or an epsilon by them is a use of the data "
     "that no ledger knows of."
 )
-_COSTS_NOTHING = (
-    "Nobody's data were read: the crowd was made up from the numbers given, and choosing by it costs nothing."
-)
+_COSTS_NOTHING = "No data were read: the crowd was made up from the numbers given. Choosing by it costs nothing."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,0 +1,330 @@
+"""Trials of mechanisms on data: what is measured, what is recommended, and that it says what it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+import strangers
+from discreet import InputError, MisuseError
+from discreet.baskets.generate import groceries, quest
+from discreet.baskets.generate_crowds import bulk_buyers, zipf
+from discreet.exact import metrics
+from discreet.exact.engine import LocalEngine
+from discreet.exact.judging import judged, listed_patterns
+from discreet.lab.run.trial import trial
+from discreet.planning.advising import LEVEL, advise
+from discreet.planning.measuring import wanted_patterns
+from discreet.planning.regret import adjusted, p_value, runs_needed
+from discreet.publish import prepare
+from discreet.results.comparison import Comparison
+from discreet.results.trials import Trial, Trials
+
+SHOP = groceries(2_000, seed=7)
+HALF = Fraction(1, 2)
+
+
+def trials(name: str, found, error=0.1, chosen="") -> Trials:
+    """Return ten runs at an epsilon of 1/2; a number stands for all of them."""
+    shares, errors = (np.broadcast_to(one, 10).tolist() for one in (found, error))
+    return Trials(
+        mechanism=name,
+        epsilon=HALF,
+        runs=tuple(
+            Trial(found=one, error=other, listed=20, held=19, margin=9.0, seconds=0.1, chosen=chosen)
+            for one, other in zip(shares, errors, strict=True)
+        ),
+    )
+
+
+class TestTests:
+    @pytest.mark.parametrize("more", [[1.0, 2.0, -0.5], [0.0, 0.0], [1.0] * 10, [-1.0, 0.3, 0.3, 0.4]])
+    def test_every_way_of_giving_signs_is_counted(self, more):
+        ways = [
+            sum(sign * one for sign, one in zip(signs, more, strict=True))
+            for signs in product((1, -1), repeat=len(more))
+        ]
+        assert p_value(more) == pytest.approx(np.mean([way >= sum(more) - 1e-9 for way in ways]))
+
+    def test_it_keeps_its_level(self):
+        # 2,000 comparisons of equals, 6 tests each: 5 of 100 at most are called clear. With just 5 of 100, more than
+        # 130 of 2,000 come once in 1,000 such tests.
+        source = np.random.default_rng(7)
+        wrong = sum(
+            min(adjusted(dict(enumerate(map(p_value, source.normal(size=(6, 10)))))).values()) <= LEVEL
+            for _ in range(2_000)
+        )
+        assert 30 < wrong <= 130
+
+    def test_many_runs_are_drawn_and_keep_it_too(self):
+        source = np.random.default_rng(8)
+        assert p_value([0.1] * 40) == pytest.approx(1 / 65_536)
+        found = [p_value(source.normal(size=20)) for _ in range(100)]
+        # Uniform: 5 of 100 below 0.05; over 13 once in 2,000.
+        assert sum(p <= 0.05 for p in found) <= 13
+
+    def test_how_many_runs_it_takes(self):
+        assert runs_needed(14, LEVEL) == 9  # 14 / 2^9 < 0.05 < 14 / 2^8
+        assert min(adjusted(dict.fromkeys(range(14), 2.0 ** (-9))).values()) <= LEVEL
+        assert min(adjusted(dict.fromkeys(range(14), 2.0 ** (-8))).values()) > LEVEL
+
+
+class TestAdvice:
+    def test_the_default_stays_where_nobody_is_clearly_better(self):
+        advice = advise([trials("auto", 0.9, chosen="clipped"), trials("bases", [0.95, 0.85] * 5)], HALF)
+        assert (advice.recommended, advice.reason, advice.agrees) == ("auto", "level", True)
+        assert advice.lines()[:2] == [
+            "At epsilon 0.5 take auto: none of the others is better beyond the doubt of the runs.",
+            "auto took clipped in 10 of 10 runs.",
+        ]
+
+    def test_who_finds_more_beyond_doubt_is_named(self):
+        advice = advise(
+            [trials("auto", 0.6, chosen="clipped"), trials("bases", [0.8, 0.9] * 5), trials("x", 0.7)], HALF
+        )
+        assert (advice.recommended, advice.reason, advice.agrees) == ("bases", "found", False)
+        assert advice.lines()[0] == ("At epsilon 0.5 take bases: it finds 85 %, auto 60 %, beyond doubt (p = 0.0039).")
+        assert (advice.best, advice.regret) == ("bases", pytest.approx(0.25))
+        assert {one.mechanism for one in advice.better} == {"bases", "x"}
+
+    def test_one_that_auto_chose_itself_agrees(self):
+        advice = advise([trials("auto", 0.8, 0.2, chosen="bases"), trials("bases", 0.8, 0.1)], HALF)
+        assert (advice.recommended, advice.reason, advice.agrees) == ("bases", "counts", True)
+        assert "So the two agree; naming it saves what auto spends on choosing." in advice.lines()
+
+    def test_counts_are_compared_among_those_that_find_as_much_alone(self):
+        advice = advise([trials("auto", 0.9, 0.2), trials("few", 0.7, 0.01), trials("other", 0.92, 0.2)], HALF)
+        assert advice.recommended == "auto"
+        assert [one.what for one in advice.better] == ["counts"]
+        assert advice.nearest == "auto"
+
+    def test_a_trifle_is_no_reason(self):
+        assert advise([trials("auto", 0.9, 0.11), trials("bases", 0.915, 0.1)], HALF).recommended == "auto"
+
+    def test_too_few_runs_are_told(self):
+        rows = [replace(one, runs=one.runs[:3]) for one in (trials("auto", 0.1), trials("bases", 0.9))]
+        advice = advise(rows, HALF)
+        assert advice.recommended == "auto"
+        assert advice.lines()[0].endswith("with 3 runs nobody can be told to be better; that takes 6 at least.")
+        assert "None finds half" not in " ".join(advice.lines())
+
+    def test_where_nobody_finds_half_that_is_told(self):
+        advice = advise([trials("auto", 0.2, 0.9), trials("bases", 0.21, 0.1)], HALF)
+        assert advice.recommended == "auto"
+        assert advice.lines()[-1].startswith("None finds half of the patterns here: 21 % at most.")
+
+    def test_alone_and_without_the_default(self):
+        assert advise([trials("auto", 0.9)], HALF).reason == "alone"
+        without = advise([trials("bases", 0.8), trials("clipped", 0.9)], HALF)
+        assert (without.recommended, without.reason) == ("clipped", "without auto")
+
+
+class TestOnData:
+    # Each takes some seconds: eight mechanisms or more with ten runs, which it takes before anybody can be told better.
+    @pytest.mark.parametrize(
+        ("baskets", "question"),
+        [
+            (groceries(20_000, seed=7), {"top": 20, "epsilon": ["0.5", 1]}),
+            (zipf(20_000, 300, seed=5), {"top": 100, "epsilon": 1}),
+            (zipf(20_000, 300, seed=5), {"min_support": "0.02", "epsilon": 1, "delta": "1e-6", "items": "public"}),
+            (quest(20_000, 500, mean_size=8, mean_pattern=4, seed=1), {"top": 20, "epsilon": 1}),
+            (bulk_buyers(), {"top": 20, "epsilon": 1, "delta": "1e-6", "items": "public"}),
+        ],
+        ids=["a shop", "independent items", "a threshold", "made of patterns", "long baskets"],
+    )
+    def test_the_recommendation_and_auto_agree(self, baskets, question):
+        found = discreet.compare(baskets, **question, seed=7)
+        for one in found.advice:
+            assert one.agrees, one.lines()
+            assert sum(one.chosen.values()) == found.runs
+
+    def test_where_another_is_better_it_is_named(self):
+        # What docs/regret.md tells of these data: clipping hides what only people with long baskets hold.
+        found = discreet.compare(bulk_buyers(), top=20, epsilon="0.1", delta="1e-6", items="public", seed=7)
+        (one,) = found.advice
+        assert (one.recommended, one.reason, one.agrees) == ("bases", "found", False)
+        assert one.regret > 0.3
+
+    def test_what_is_measured_is_what_a_release_gives(self):
+        found = discreet.compare(SHOP, top=10, epsilon=1, mechanisms=["bases"], runs=2, seed=7)
+        job = prepare(SHOP, top=10, epsilon=1, items="public")[""]
+        wanted = wanted_patterns(job)
+        made = trial(SHOP, seed=3, top=10, epsilon=1, items="public", mechanism="bases")
+        true = discreet.mine(SHOP, top=10)
+        numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), wanted, rules=False)
+        assert 1 - numbers["missed"] == pytest.approx(metrics.recall(made.patterns.to_dict(), true.to_dict()))
+        assert (wanted.many, wanted.last) == (10, true[9].count)
+        assert all(0 <= run.found <= 1 and run.listed == 10 for row in found for run in row.runs)
+
+    def test_a_threshold_is_scored_by_the_f_score(self):
+        job = prepare(SHOP, min_support="0.1", epsilon=1, items="public")[""]
+        made = trial(SHOP, seed=3, min_support="0.1", epsilon=1, items="public", mechanism="bases")
+        numbers = judged(listed_patterns(LocalEngine(SHOP), made.patterns), wanted_patterns(job), rules=False)
+        true = discreet.mine(SHOP, min_support="0.1").to_dict()
+        assert 1 - numbers["missed"] == pytest.approx(metrics.f_score(made.patterns.to_dict(), true))
+
+    def test_the_truth_has_the_same_bounds_as_the_question(self):
+        item, other = (SHOP.vocabulary.labels[place].as_py() for place in np.argsort(-SHOP.item_counts)[:2])
+        asked = {"top": 5, "lengths": (2, 3), "contains": [item], "excludes": [other]}
+        found = discreet.compare(SHOP, **asked, epsilon=8, mechanisms=["peeling"], runs=2, seed=7)
+        assert found.truth["last"] == discreet.mine(SHOP, **asked)[4].count
+        assert found[0].found.mean > 0.5
+
+    def test_the_same_seed_gives_the_same_trials(self):
+        def numbers(seed):
+            rows = discreet.compare(SHOP, top=5, epsilon=1, mechanisms=["bases"], runs=3, seed=seed)
+            return [(run.found, run.error, run.margin) for row in rows for run in row.runs]
+
+        assert numbers(7) == numbers(7) != numbers(8)
+
+    def test_items_that_are_found_privately(self):
+        found = discreet.compare(SHOP, top=5, epsilon=2, delta="1e-6", mechanisms=["threshold"], runs=2, seed=7)
+        assert {row.mechanism for row in found} == {"auto", "threshold"}
+        assert found.asked["items"] == "found privately"
+        assert found[0].found.mean > 0.5
+        assert "for a public list" not in " ".join(found.notes)
+
+    def test_intervals_of_several_baskets_hold_for_those_that_take_part(self):
+        source = np.random.default_rng(7)
+        rows = [(person, f"{person}-{basket}", f"item {item}")
+                for person in range(800) for basket in range(6) for item in source.permutation(8)[:3]]  # fmt: skip
+        table = pa.table(dict(zip(("who", "when", "what"), map(list, zip(*rows, strict=True)), strict=True)))
+        baskets = discreet.read(table, person="who", basket="when", item="what")
+        found = discreet.compare(baskets, top=5, epsilon=4, mechanisms=["bases"], max_baskets=2, runs=4, seed=7)
+        # Two of six baskets take part: the counts are a third of all, and 40 intervals are for the third. Of 40, fewer
+        # than 30 hold once in 10,000.
+        assert found.unit == "baskets"
+        assert sum(run.held for row in found for run in row.runs) >= 30
+        assert all(row.error.mean > 0.5 for row in found)
+        assert "those that took part" in found.notes[-3]
+
+    def test_people_drawn_from_the_data(self):
+        found = discreet.compare(SHOP, top=5, epsilon=1, mechanisms=["bases"], crowd=300, runs=2, seed=7)
+        assert (found.on, found.truth["people"], found.standing) == ("drawn", 300, "not private")
+
+    def test_nothing_is_read_of_a_made_up_crowd(self):
+        found = discreet.compare(
+            people=1_000_000, items=60, sizes=3, top=10, epsilon=1, mechanisms=["bases"], runs=2, seed=7
+        )
+        assert (found.on, found.private, found.standing) == ("imagined", True, "simulated")
+        assert found.truth["people"] == 1_000_000
+        assert found[0].found.mean == 1
+        assert found.warning.startswith("SIMULATED: not a private release. No data were read")
+
+    def test_mechanisms_of_other_packages_are_tried(self, tmp_path):
+        with strangers.installed(strangers.install(tmp_path)):
+            found = discreet.compare(SHOP, min_support="0.1", lengths=1, epsilon=1, runs=2, seed=7)
+            assert "plain" in {row.mechanism for row in found}
+            refused = discreet.compare(SHOP, top=5, epsilon=1, runs=1, seed=7).refused
+            assert str(refused["plain"]).startswith("plain finds patterns over a threshold")
+
+    @pytest.mark.parametrize(
+        ("code", "proof", "message"),
+        [
+            (strangers.STRANGER, False, "The mechanism plain of the package stranger-mechanisms has no proof page"),
+            (
+                strangers.STRANGER.replace("every = Itemsets", "raise KeyError('tea')\n        every = Itemsets"),
+                True,
+                "plain of the package stranger-mechanisms cannot be tried (KeyError: 'tea')",
+            ),
+        ],
+        ids=["unproven", "broken"],
+    )
+    def test_one_that_cannot_be_used_is_listed_with_the_reason(self, tmp_path, code, proof, message):
+        with strangers.installed(strangers.install(tmp_path, code, proof=proof)):
+            found = discreet.compare(SHOP, min_support="0.1", lengths=1, epsilon=1, runs=2, seed=7)
+        assert str(found.refused["plain"]).startswith(message)
+        assert "plain" not in {row.mechanism for row in found}
+        assert {row.mechanism for row in found} >= {"auto", "clipped"}
+
+
+class TestHandedOn:
+    FOUND = discreet.compare(SHOP, top=5, epsilon=["0.5", 1], mechanisms=["bases", "truncated"], runs=3, seed=7)
+
+    def test_it_says_first_that_it_is_not_private(self):
+        assert not self.FOUND.private
+        assert str(self.FOUND).startswith("NOT PRIVATE: for the curator's eyes.")
+        assert list(self.FOUND.to_dict())[:3] == ["discreet", "standing", "warning"]
+        assert self.FOUND.to_dict()["warning"].startswith("NOT PRIVATE: for the curator's eyes.")
+        assert set(self.FOUND.to_arrow()["standing"].to_pylist()) == {"not private"}
+        assert self.FOUND.to_arrow().column_names[0] == "standing"
+        page = self.FOUND.report()
+        assert page.index("NOT PRIVATE: for the curator's eyes</p>") < page.index("<h1>")
+        assert "NOT PRIVATE" in self.FOUND.plot().svg
+        assert "NOT PRIVATE" in self.FOUND._repr_html_()
+
+    def test_a_file_comes_back(self, tmp_path):
+        for suffix in ("csv", "json", "parquet", "html"):
+            self.FOUND.save(tmp_path / f"found.{suffix}")
+        again = Comparison.load(tmp_path / "found.json")
+        assert (again.rows, again.advice) == (self.FOUND.rows, self.FOUND.advice)
+        assert again.to_dict() == self.FOUND.to_dict()
+        assert (tmp_path / "found.csv").read_text().startswith('"standing","mechanism","epsilon"')
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"discreet": "patterns/1"}, "holds no comparison: discreet.load() reads other results."),
+            ({"on": "nowhere"}, "cannot be read as a comparison: 'nowhere' is none of data, drawn, imagined."),
+            ({"trials": [{"mechanism": "auto", "epsilon": "1", "runs": []}]}, "it has a mechanism without a run."),
+            ({"advice": 3}, "cannot be read as a comparison: 'int' object is not iterable."),
+        ],
+    )
+    def test_a_changed_file_is_refused(self, tmp_path, change, message):
+        place = tmp_path / "found.json"
+        place.write_text(json.dumps(self.FOUND.to_dict() | change))
+        with pytest.raises(InputError) as caught:
+            Comparison.load(place)
+        assert str(caught.value).endswith(message)
+
+    def test_rows_by_epsilon(self):
+        assert [row.mechanism for row in self.FOUND.at("0.5")] != []
+        with pytest.raises(MisuseError, match=r"There is no trial at an epsilon of 3; there are 0\.5, 1\."):
+            self.FOUND.at(3)
+
+    def test_tables_and_pictures(self):
+        assert len(self.FOUND.to_pandas()) == len(self.FOUND.to_polars()) == len(self.FOUND) == 4
+        for kind in ("found", "counts", "intervals"):
+            assert "recommended" in self.FOUND.plot(kind).svg
+        with pytest.raises(MisuseError, match="A comparison is drawn as 'found' or 'counts' or 'intervals'"):
+            self.FOUND.plot("seconds")
+        assert "truncated finds patterns over a threshold" in self.FOUND.report(title="<b>")
+        assert "<b>" not in self.FOUND.report(title="<b>")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "Say which patterns are wanted by exactly one of top"),
+        ({"top": 3, "mechanisms": "bases"}, "mechanisms is a list of names, such as ['bases', 'clipped']; 'bases' was"),
+        ({"top": 3, "mechanisms": ["svim"]}, "There is no mechanism 'svim'; there are auto, bases"),
+        ({"top": 3, "epsilon": []}, "Say what may be spent: one epsilon or several, such as 0.5 and 1."),
+        ({"top": 3, "epsilon": 0}, "epsilon"),
+        ({"top": 3, "runs": 0}, "runs is 0, but it must be a whole number, 1 or more."),
+        ({"top": 3, "seed": -1}, "seed is a whole number, 0 or more; -1 was given."),
+        ({"top": 3, "sizes": 4}, "sizes says what a made-up crowd is like: leave it out, or leave the data out."),
+        ({"min_count": 1_990}, "Nobody in these data holds such a pattern"),
+        ({"k": 3}, "There is no k: how many patterns are wanted is top=100 here."),
+    ],
+)
+def test_mistakes(asked, message):
+    with pytest.raises(MisuseError) as caught:
+        discreet.compare(SHOP, **asked)
+    assert message in str(caught.value)
+
+
+def test_mistakes_without_data():
+    with pytest.raises(MisuseError) as caught:
+        discreet.compare(top=3)
+    assert str(caught.value) == (
+        "Give the data to try on; or say how many people= and items= there are, two numbers, and a crowd is made up."
+    )
+    with pytest.raises(MisuseError, match="crowd is about data, and none were given: give them, or leave it out"):
+        discreet.compare(top=3, people=100, items=9, crowd=30)
