@@ -31,3 +31,19 @@ def rows(
     """Draw baskets as kernels take them: codes that rise."""
     row = st.frozensets(st.integers(0, items - 1), min_size=shortest, max_size=longest).map(sorted)
     return st.lists(row, min_size=least, max_size=most)
+
+
+def forests(most: int, least: int = 0) -> st.SearchStrategy[list[int]]:
+    """Draw forests of a few items: the code of the item right above each, or -1, in any order of the codes."""
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> list[int]:
+        many = draw(st.integers(least, most))
+        order = draw(st.permutations(range(many)))
+        parents = [-1] * many
+        for place, item in enumerate(order):
+            at = draw(st.integers(-1, place - 1))
+            parents[item] = order[at] if at >= 0 else -1
+        return parents
+
+    return drawn()

@@ -30,7 +30,7 @@ from discreet.cli.app import app
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts)]
 BLOCK = re.compile(
-    r"(?:^`([\w/.-]+)`:\n\n)?^```(python|pycon|console|toml|markdown)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^`([\w/.-]+)`:\n\n)?^```(python|pycon|console|toml|markdown|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 STATUS = re.compile(r"# ends with status (\d)$")
 
