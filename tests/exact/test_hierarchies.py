@@ -1,0 +1,152 @@
+"""Mining across levels against trying every itemset, with compiled kernels and plain ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet import Baskets, MisuseError, Vocabulary
+from discreet.baskets.core import starts
+from discreet.baskets.hierarchy import generalised
+from discreet.baskets.lineage import Lineage
+from discreet.exact.engine import LocalEngine
+from discreet.exact.query import Kth, Largest, Truncation
+from naive import lineage as naive
+from naive import mining
+from strategies import baskets as some_baskets
+from strategies import forests
+
+PRODUCTS = {"milk": "dairy", "cheese": "dairy", "bread": "bakery", "dairy": "food", "bakery": "food"}
+SHOP = [["milk", "bread"], ["cheese", "bread"], ["milk", "cheese", "tea"], ["tea"], ["milk", "bread", "tea"], []]
+
+
+def widened(parents, people) -> Baskets:
+    rows = [sorted(naive.widened(parents, basket)) for basket in people]
+    codes = np.array([code for row in rows for code in row], np.int32)
+    return Baskets(
+        starts([len(row) for row in rows]),
+        codes,
+        Vocabulary(range(len(parents))),
+        lineage=Lineage(np.array(parents, np.int32)),
+    )
+
+
+def within(parents, people):
+    return [frozenset(item % len(parents) for item in basket) for basket in people]
+
+
+def expected(parents, people, count, least, most, contains, excludes, kind):
+    """Return patterns as they are defined: of antichains alone, closed and maximal among these."""
+    wide = [naive.widened(parents, basket) for basket in people]
+    frequent = {
+        items: many
+        for items, many in mining.supports(wide).items()
+        if many >= count and contains <= items and not items & excludes and naive.apart(parents, items)
+    }
+    if kind == "closed":
+        frequent = {x: c for x, c in frequent.items() if not any(x < y and d == c for y, d in frequent.items())}
+    elif kind == "maximal":
+        frequent = {x: c for x, c in frequent.items() if not any(x < y for y in frequent)}
+    return mining.ordered(wide, {x: c for x, c in frequent.items() if least <= len(x) <= most})
+
+
+@pytest.mark.parametrize("compiled", ["0", "1"])
+@given(
+    forests(7, least=1),
+    some_baskets(7, most=8),
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.integers(0, 3),
+    st.sampled_from(["all", "closed", "maximal"]),
+    st.sets(st.integers(0, 6), max_size=1),
+    st.sets(st.integers(0, 6), max_size=1),
+)
+def test_patterns(compiled, parents, people, count, least, more, kind, contains, excludes):
+    people = within(parents, people)
+    contains = frozenset(item % len(parents) for item in contains)
+    excludes = frozenset(item % len(parents) for item in excludes) - contains
+    wide = widened(parents, people)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_JIT", compiled)
+        found = discreet.mine(
+            wide,
+            min_count=count,
+            lengths=(least, least + more),
+            kind=kind,
+            contains=sorted(contains),
+            excludes=sorted(excludes),
+        )
+    patterns = [(frozenset(one.items), one.count) for one in found]
+    assert patterns == expected(parents, people, count, least, least + more, contains, excludes, kind)
+
+
+@given(forests(7, least=1), some_baskets(7, most=8), st.integers(1, 12), st.integers(1, 3))
+def test_counts_of_ranks(parents, people, rank, longest):
+    people = within(parents, people)
+    engine = LocalEngine(widened(parents, people))
+    counts = sorted(
+        (many for _, many in expected(parents, people, 1, 1, longest, frozenset(), frozenset(), "all")), reverse=True
+    )
+    assert engine.total(Kth(rank, 1, longest))[0] == (counts[rank - 1] if rank <= len(counts) else 0)
+    assert engine.cut(Truncation(99, 1)).lineage == engine.lineage
+    assert engine.total(Largest(1, longest))[0] == (counts[0] if counts else 0)
+
+
+class TestShop:
+    HELD = discreet.read(SHOP)
+
+    def test_across_levels(self):
+        found = discreet.mine(self.HELD, min_count=1, hierarchy=PRODUCTS)
+        counts = {frozenset(one.items): one.count for one in found}
+        assert counts[frozenset({"dairy", "bakery"})] == 3
+        assert counts[frozenset({"food", "tea"})] == 2
+        above = {label: {label, *generalise(label)} for label in [*PRODUCTS, "food", "tea"]}
+        for items in counts:
+            assert not any(one != other and other in above[one] for one in items for other in items)
+
+    def test_one_level(self):
+        found = discreet.mine(self.HELD, min_count=2, hierarchy=PRODUCTS, level=1)
+        assert {frozenset(one.items): one.count for one in found} == {
+            frozenset({"dairy"}): 4,
+            frozenset({"bakery"}): 3,
+            frozenset({"tea"}): 3,
+            frozenset({"dairy", "bakery"}): 3,
+            frozenset({"dairy", "tea"}): 2,
+        }
+
+    def test_rules_say_nothing_that_the_hierarchy_says(self):
+        found = discreet.rules(self.HELD, min_count=1, min_confidence=0.5, hierarchy=PRODUCTS)
+        assert len(found)
+        for rule in found:
+            items = [*rule.antecedent, *rule.consequent]
+            assert not any(other in generalise(one) for one in items for other in items)
+        assert any(set(rule.antecedent) == {"cheese"} for rule in found)
+
+    def test_a_pattern_never_has_what_is_above_its_items(self):
+        with pytest.raises(MisuseError) as caught:
+            discreet.mine(self.HELD, top=3, hierarchy=PRODUCTS, contains=["milk", "food"])
+        assert (
+            str(caught.value)
+            == "contains has 'milk' and 'food', which stands above it: no pattern has both. Leave 'food' out."
+        )
+
+    def test_a_level_needs_a_hierarchy(self):
+        with pytest.raises(MisuseError, match=r"give hierarchy= too"):
+            discreet.mine(self.HELD, top=3, level=1)
+        with pytest.raises(MisuseError, match=r"0 to 2; 'aisle' was given"):
+            discreet.rules(self.HELD, min_count=1, hierarchy=PRODUCTS, level="aisle")
+
+    def test_widened_once_is_widened(self):
+        wide = generalised(self.HELD, PRODUCTS)
+        assert list(discreet.mine(wide, top=9)) == list(discreet.mine(self.HELD, top=9, hierarchy=PRODUCTS))
+
+
+def generalise(label: str) -> list[str]:
+    found = []
+    while label in PRODUCTS:
+        label = PRODUCTS[label]
+        found.append(label)
+    return found
