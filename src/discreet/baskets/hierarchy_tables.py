@@ -70,7 +70,7 @@ def _text_rows(path: Path, form: FileFormat) -> list[list[str]]:
     try:
         text = bytes(content).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"The hierarchy in {path} is not UTF-8 text.") from None
+        raise InputError(f"The hierarchy in {path} is not UTF-8 text: save it so, or give a data frame.") from None
     try:
         return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True) if any(row)]
     except csv.Error as error:

@@ -69,7 +69,7 @@ class Forest:
         alone = np.flatnonzero(~is_inner)
         alone = alone[np.argsort(parents[alone], kind="stable")]
         above, first = np.unique(parents[alone], return_index=True)
-        leaves = dict(zip(above.tolist(), np.split(alone, first[1:]), strict=True))
+        leaves = dict(zip(above.tolist(), np.split(alone, first[1:]), strict=len(alone) > 0))
         trees: dict[int, list[ItemTree]] = {}
         # The deepest first, so that what is below an item is there when it is made.
         for code in [*inner[np.argsort(-lineage.depths[inner], kind="stable")].tolist(), -1]:

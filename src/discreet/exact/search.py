@@ -103,8 +103,11 @@ def _condensed_apart(rows: RowLayout, wanted: SearchBounds, progress: Progress |
         offsets, codes, counts = search(replace(rows, prefix=nothing), every, progress)
     except LimitError:
         raise LimitError(too_many(wanted)) from None
+    # Those who hold the prefix hold what stands above it too: only what may be added counts.
+    free, held = rows.frequent(1), np.zeros_like(rows.held)
+    held[free] = rows.held[free]
     return assemble_sets(
-        Itemsets(offsets, codes), counts, held=rows.held, people=rows.people, prefix=rows.prefix, wanted=wanted
+        Itemsets(offsets, codes), counts, held=held, people=rows.people, prefix=rows.prefix, wanted=wanted
     )
 
 
