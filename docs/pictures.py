@@ -412,6 +412,14 @@ def bought() -> str:
     return plan(people=20_000, items=200, epsilon=1, top=10, names=names).plot().svg
 
 
+def compared() -> str:
+    """What each mechanism finds in a made-up shop."""
+    import discreet
+
+    names = ["bases", "clipped", "peeling", "privbasis"]
+    return discreet.compare(groceries(2_000, seed=7), top=20, epsilon=1, mechanisms=names, seed=7).plot().svg
+
+
 def report() -> str:
     """A report in short, for the first page: its bars and its graph."""
     from discreet.report.graph import GraphPicture, graph
@@ -456,7 +464,7 @@ def bar() -> str:
 PICTURES: dict[str, Callable[[], str]] = {
     one.__name__: one
     for one in (
-        neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, points, bought, report
+        neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, points, bought, compared, report
     )
 }  # fmt: skip
 

@@ -30,7 +30,7 @@ _CROWD = "Without FILE: a made-up crowd"
 
 
 @dataclass(frozen=True)
-class Known(ClusterReading):
+class TriedReading(ClusterReading):
     """Which data to try on, and how to read them; one seed is for that and for the trials."""
 
     seed: Annotated[
@@ -168,7 +168,7 @@ def compare(
         ),
     ] = None,
     *,
-    reading: Known,
+    reading: TriedReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:
@@ -185,7 +185,7 @@ def compare(
         raise MisuseError(f"{file} holds results already: give the data they came from.")
     reporting.check(reading, writing)
     made_up = reading.source is None and reading.query is None
-    if made_up and reading != Known(seed=reading.seed):
+    if made_up and reading != TriedReading(seed=reading.seed):
         raise MisuseError("There is no FILE, but options that say how to read one: give it, or leave them out.")
     baskets = None if made_up else _baskets(reading, one_row_a_person)
     public = items == "public" or (items is None and delta.strip() in ("", "0"))
@@ -220,7 +220,7 @@ def compare(
         say(f"report written to {reporting.report}", err=True)
 
 
-def _baskets(reading: Known, one_row_a_person: bool) -> AnyBaskets:
+def _baskets(reading: TriedReading, one_row_a_person: bool) -> AnyBaskets:
     from ..publish.question import WHOSE
 
     reader = reading if reading.max_items is not None else replace(reading, seed=None)
@@ -249,7 +249,7 @@ def _write(found: Comparison, writing: Writing) -> None:
     say(f"comparison written to {output}: {found.warning}", err=True)
 
 
-def _title(reading: Known) -> str | None:
+def _title(reading: TriedReading) -> str | None:
     source = reading.source
     if not isinstance(source, str) or source == "-" or "://" in source:
         return None  # an address may hold a password

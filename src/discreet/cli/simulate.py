@@ -27,7 +27,7 @@ app = typer.Typer()
 
 
 @dataclass(frozen=True)
-class Known(OrderedReading):
+class SimulatedReading(OrderedReading):
     """Which data to read, and how, with order and pairs; one seed is for that and for the reports."""
 
     seed: Annotated[
@@ -41,7 +41,7 @@ class Known(OrderedReading):
         ),
     ] = None
 
-    def seeded(self) -> Known:
+    def seeded(self) -> SimulatedReading:
         """Return this with a seed, drawn where none was given."""
         if self.seed is not None:
             return self
@@ -139,7 +139,7 @@ def simulate(
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
     *,
-    reading: Known,
+    reading: SimulatedReading,
     writing: Writing,
     reporting: Reporting,
 ) -> None:

@@ -13,7 +13,7 @@ from . import options as given
 from .groups import Writing, grouped
 from .numbers import whole
 from .serve import StoreOption
-from .simulate import Known
+from .simulate import SimulatedReading
 from .terminal import say
 
 app = typer.Typer()
@@ -61,7 +61,7 @@ def simulate(
     ] = 0,
     store: StoreOption = None,
     *,
-    reading: Known,
+    reading: SimulatedReading,
     writing: Writing,
 ) -> None:
     """Try a whole study out: the real service on this machine, and real client processes that answer with known data.

@@ -11,7 +11,7 @@ from ..errors import MisuseError
 from ..results.comparison import Comparison, seconds_text
 from ..results.picture import Picture
 from ..results.promise import shown
-from ..results.trials import Advice, Spread, Trials
+from ..results.trials import Advice, RunSpread, Trials
 from .charts import Bar, Drawing, Unit, bars, reach
 from .frame import Section, document, figure
 from .mount import mounted
@@ -21,7 +21,7 @@ from .text import clean, percent, whole
 _TITLE = "Which mechanism for these data"
 _MADE_UP = "Which mechanism for such data"
 _LABEL = 60
-_KINDS: dict[str, tuple[str, str, Unit, Callable[[Trials], Spread | None]]] = {
+_KINDS: dict[str, tuple[str, str, Unit, Callable[[Trials], RunSpread | None]]] = {
     "found": ("found", "Share of the true patterns that each finds", "share", lambda row: row.found),
     "counts": ("error", "How far counts are off, in percent of the true ones", "share", lambda row: row.error),
     "intervals": ("margin", "Half of a typical 95 % interval", "count", lambda row: row.margin),
@@ -124,7 +124,7 @@ def _tables(found: Comparison) -> str:
     return "".join(parts)
 
 
-def _column(name: str, spreads: Sequence[Spread | None], text: Callable[[float], str]) -> TableColumn:
+def _column(name: str, spreads: Sequence[RunSpread | None], text: Callable[[float], str]) -> TableColumn:
     """Return means, each with its spread where there is room for it."""
     values = [math.nan if spread is None else spread.mean for spread in spreads]
     texts = [

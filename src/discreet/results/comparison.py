@@ -18,7 +18,7 @@ from ..errors import InputError, Message, MisuseError
 from ..wording import Rendered, number_of, text_of
 from .itemsets import frames
 from .promise import FOR_THE_CURATOR, SIMULATED, shown
-from .trials import Advice, Better, Spread, Trial, Trials, percent
+from .trials import Advice, Better, RunSpread, Trial, Trials, percent
 from .untrusted import exact_number, parse, translated
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def _cells(row: Trials) -> list[str]:
     ]
 
 
-def with_spread(spread: Spread) -> str:
+def with_spread(spread: RunSpread) -> str:
     """Return a share in percent, with its spread in points."""
     digits = 0 if spread.mean >= 0.1 else 1 if spread.mean >= 0.01 else 2
     return f"{percent(spread.mean)} ± {100 * spread.deviation:.{digits}f}"

@@ -20,14 +20,14 @@ Reason: TypeAlias = Literal["level", "found", "counts", "alone", "without auto"]
 AUTO = "auto"
 
 
-class Spread(NamedTuple):
+class RunSpread(NamedTuple):
     """A number over several runs: its mean, and the standard deviation from run to run."""
 
     mean: float
     deviation: float
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread | None:
+    def of(cls, values: Iterable[float | None]) -> RunSpread | None:
         """Return the spread of the numbers that are there; None where there are none."""
         there = [value for value in values if value is not None]
         return cls(fmean(there), stdev(there) if len(there) > 1 else 0.0) if there else None
@@ -80,29 +80,29 @@ class Trials:
     runs: tuple[Trial, ...]
 
     @property
-    def found(self) -> Spread:
+    def found(self) -> RunSpread:
         """The share that was found."""
         return self._spread("found")
 
     @property
-    def error(self) -> Spread:
+    def error(self) -> RunSpread:
         """The median relative error of counts."""
         return self._spread("error")
 
     @property
-    def seconds(self) -> Spread:
+    def seconds(self) -> RunSpread:
         """The time of one release."""
         return self._spread("seconds")
 
     @property
-    def margin(self) -> Spread | None:
+    def margin(self) -> RunSpread | None:
         """Half of a typical interval; None where no run listed anything."""
-        return Spread.of(run.margin for run in self.runs)
+        return RunSpread.of(run.margin for run in self.runs)
 
     @property
-    def held(self) -> Spread | None:
+    def held(self) -> RunSpread | None:
         """The share of the intervals that hold the true count; None where there are none."""
-        return Spread.of(run.held / run.listed if run.listed else None for run in self.runs)
+        return RunSpread.of(run.held / run.listed if run.listed else None for run in self.runs)
 
     @property
     def chosen(self) -> dict[str, int]:
@@ -114,8 +114,8 @@ class Trials:
         """The mechanism, with what it chose most often."""
         return f"{self.mechanism} ({next(iter(self.chosen))})" if self.chosen else self.mechanism
 
-    def _spread(self, what: str) -> Spread:
-        spread = Spread.of(getattr(run, what) for run in self.runs)
+    def _spread(self, what: str) -> RunSpread:
+        spread = RunSpread.of(getattr(run, what) for run in self.runs)
         if spread is None:
             raise AssertionError("there is a run at least")
         return spread
@@ -134,7 +134,7 @@ class Trials:
         """Return means and deviations by name; None where there is none."""
         told: dict[str, float | None] = {}
         for name in ("found", "error", "held", "margin", "seconds"):
-            spread: Spread | None = getattr(self, name)
+            spread: RunSpread | None = getattr(self, name)
             told[name], told[f"{name}_spread"] = (None, None) if spread is None else spread
         return told
 
