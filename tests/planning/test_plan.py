@@ -150,7 +150,7 @@ def test_json_and_picture(small):
     assert told["asked"]["people"] == 40_000
     assert told["recommended"] == small.recommended
     assert {one["name"] for one in told["forecasts"]} == set(NAMES)
-    assert set(told["bounds"]) == {"threshold", "any_baskets", "longest", "short_baskets", "enough"}
+    assert set(told["bounds"]) == {"threshold", "any_baskets", "longest", "short_baskets", "enough", "unit"}
     picture = small.plot().svg
     ElementTree.fromstring(picture)
     assert "svsm (devices, counts ± " in picture

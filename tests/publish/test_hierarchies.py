@@ -60,7 +60,7 @@ def test_every_mechanism_leaves_out_what_the_hierarchy_says(name):
 def test_a_large_budget_finds_what_is_true_across_levels():
     made = simulated(epsilon=19, top=20)
     true = discreet.mine(SHOP, top=20, hierarchy=ROWS)
-    listed = {label for label in made.patterns.vocabulary}
+    listed = set(made.patterns.vocabulary)
     true_listed = {frozenset(one.items) for one in discreet.mine(
         SHOP, min_count=1, hierarchy=ROWS, lengths=(1, 2)
     ) if set(one.items) <= listed}  # fmt: skip

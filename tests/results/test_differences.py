@@ -169,7 +169,7 @@ class TestHandedOn:
 
 @given(st.lists(st.floats(20, 300), min_size=1, max_size=12))
 def test_labels_keep_clear_of_each_other(places):
-    found = apart(places, 400)
+    found = apart(places, 0, 386)
     ordered = sorted(found)
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
     order = sorted(range(len(places)), key=lambda at: (places[at], at))

@@ -38,7 +38,7 @@ class Forecasts(Rendered):
     >>> import discreet
     >>> shop = {"people": 20_000, "items": 200, "top": 10, "names": ["auto"]}
     >>> bought = discreet.plan(**shop, epsilon=["0.1", 1])
-    >>> bought["0.1"]["auto"].recall < bought[1]["auto"].recall
+    >>> bought["0.1"]["auto"].interval > bought[1]["auto"].interval
     True
     """
 
@@ -119,7 +119,16 @@ class Forecasts(Rendered):
         from rich.console import Group
         from rich.text import Text
 
-        tables = [self._table(side) for side in HEADS if self._names(side)]
+        # A title of the table itself would be broken where the table ends, which is far narrower than the line.
+        tables = [
+            part
+            for side in HEADS
+            if self._names(side)
+            for part in (
+                Text(f"{HEADS[side]}: found, and {self.forecasts[-1].unit(side)} off by", "bold"),
+                self._table(side),
+            )
+        ]
         return Group(*tables, *(Text(f"\n{line}") for line in self.lines()))
 
     def lines(self) -> list[str]:
@@ -135,8 +144,7 @@ class Forecasts(Rendered):
     def _table(self, side: Side) -> Table:
         from rich.table import Table
 
-        title = f"{HEADS[side]}: found, and {self.forecasts[-1].unit(side)} off by"
-        table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+        table = Table(box=None, pad_edge=False)
         table.add_column("epsilon")
         for forecast in self.forecasts:
             table.add_column(forecast.asked["epsilon"], justify="right", no_wrap=True)

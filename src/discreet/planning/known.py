@@ -28,7 +28,7 @@ _GEOMETRIC = (
 )
 _EACH_TOLD = (
     "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 "
-    "to {most:,}; {given} was given."
+    "to {many:,}; {given} was given."
 )
 
 
@@ -107,12 +107,12 @@ def _each(given: Any) -> tuple[I64, F64]:
     if _several(given):
         listed = list(given)
         if not listed or not all(is_whole(many) and 1 <= many <= _EACH for many in listed):
-            raise MisuseError(told(_EACH_TOLD, most=_EACH, given=f"{listed!r:.80}"))
+            raise MisuseError(told(_EACH_TOLD, many=_EACH, given=f"{listed!r:.80}"))
         numbers, counts = np.unique(np.array(listed, np.int64), return_counts=True)
         return numbers, counts / counts.sum()
     mean = float(exact(given, "baskets_each"))
     if not 1 <= mean <= _EACH:
-        raise MisuseError(told(_EACH_TOLD, most=_EACH, given=given))
+        raise MisuseError(told(_EACH_TOLD, many=_EACH, given=given))
     # Few have many: a geometric law, as that of sizes, and nobody is without a basket.
     return sizes_of(mean, np.zeros(1))
 

@@ -47,7 +47,7 @@ def lines(rows: Sequence[Line], across: Sequence[float], *, title: str, below: s
     Examples
     --------
     >>> drawn = lines([Line("auto", (0.4, 0.9))], [0.5, 1], title="Found", below="epsilon", share=True)
-    >>> drawn.said
+    >>> drawn.said.replace("\u202f", " ")
     'auto: 40 % at 0.5, 90 % at 1'
     """
     label = max((len(row.label) for row in rows), default=0)
@@ -81,7 +81,7 @@ def lines(rows: Sequence[Line], across: Sequence[float], *, title: str, below: s
     parts.append(f'<text x="{right + 22}" y="{high - 8}" fill="{QUIET}" font-size="11">{escape(below)}</text>')
     drawn = [(row, _points(row, across, share)) for row in rows]
     drawn = [(row, points) for row, points in drawn if points]
-    places = apart([y(points[-1][1]) for _, points in drawn], high)
+    places = apart([y(points[-1][1]) for _, points in drawn], _HEAD - 22, high - _FOOT - 4)
     # The strong ones come last, so that others do not cover them.
     for row, points, place in sorted(
         ((row, points, place) for (row, points), place in zip(drawn, places, strict=True)),

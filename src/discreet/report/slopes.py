@@ -65,8 +65,8 @@ def slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wide: i
         f'<text x="{at}" y="16" text-anchor="middle" fill="{QUIET}">{escape(clean(name, 24))}</text>'
         for at, name in zip((left, right), names, strict=True)
     ]
-    befores = apart([down(row.before) for row in rows], high)
-    afters = apart([down(row.after) for row in rows], high)
+    befores = apart([down(row.before) for row in rows], 0, high - _FOOT)
+    afters = apart([down(row.after) for row in rows], 0, high - _FOOT)
     for row, first, last in zip(rows, befores, afters, strict=True):
         colour = QUIET if not row.clear else LIFTS[2] if row.after > row.before else WARM_EDGE
         one, other = down(row.before), down(row.after)
@@ -90,29 +90,32 @@ def slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wide: i
     return Drawing(title=title, said=said, inside="".join(parts), high=high, wide=wide)
 
 
-def apart(places: Sequence[float], high: int) -> list[float]:
+def apart(places: Sequence[float], first: float, last: float) -> list[float]:
     """Return places for labels: as near to where they belong as they can be, and a gap from each other.
+
+    All lie from the first place to the last, where there is room for so many; otherwise they begin at the first.
 
     Examples
     --------
-    >>> apart([100.0, 100.0, 40.0], 200)
+    >>> apart([100.0, 100.0, 40.0], 0, 200)
     [91.0, 109.0, 40.0]
+    >>> apart([10.0, 10.0, 198.0], 8.0, 190.0)
+    [8.0, 26.0, 190.0]
     """
     order = sorted(range(len(places)), key=lambda at: (places[at], at))
     groups: list[list[float]] = []  # of labels that touch: where they belong
 
     def begins(group: list[float]) -> float:
-        return sum(group) / len(group) - _GAP * (len(group) - 1) / 2
+        long = _GAP * (len(group) - 1)
+        return max(first, min(sum(group) / len(group) - long / 2, last - long))
 
     for at in order:
         groups.append([places[at]])
         while len(groups) > 1 and begins(groups[-1]) < begins(groups[-2]) + _GAP * len(groups[-2]):
-            last = groups.pop()
-            groups[-1] += last
+            touching = groups.pop()
+            groups[-1] += touching
     found = [0.0] * len(places)
     slots = [begins(group) + _GAP * number for group in groups for number in range(len(group))]
-    # Labels at the two ends stay inside the drawing.
-    beyond = max(0.0, slots[-1] - (high - _FOOT)) if slots else 0.0
     for at, slot in zip(order, slots, strict=True):
-        found[at] = slot - beyond
+        found[at] = slot
     return found

@@ -1,0 +1,197 @@
+"""Several budgets in one call, and people with several baskets: what a forecast says of both units."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.errors import MisuseError
+from discreet.planning.known import Known
+from discreet.report.lines import Line, lines
+from discreet.report.slopes import apart
+from running import run
+
+SHOP = {"people": 6_000, "items": 60, "sizes": 3, "top": 8}
+NAMES = ["auto", "count", "svim"]
+
+
+@pytest.fixture(scope="module")
+def bought():
+    return discreet.plan(**SHOP, epsilon=[4, "0.1", 1, "1.0"], baskets_each=[1, 2, 6], names=NAMES)
+
+
+def test_the_smallest_epsilon_comes_first_and_none_comes_twice(bought):
+    assert [one.asked["epsilon"] for one in bought] == ["0.1", "1", "4"]
+    assert len(bought) == 3
+    assert bought["1/10"] is bought["0.1"] is bought.forecasts[0]
+
+
+def test_each_is_the_forecast_of_its_epsilon(bought):
+    alone = discreet.plan(**SHOP, epsilon=1, baskets_each=[1, 2, 6], names=NAMES)
+    assert bought[1].to_json() == alone.to_json()
+
+
+def test_an_epsilon_that_is_not_there(bought):
+    with pytest.raises(MisuseError) as told:
+        bought[3]
+    assert str(told.value) == "There is no forecast at an epsilon of 3; there are those at 0.1, 1, 4."
+
+
+def test_json_has_all_of_them(bought):
+    told = json.loads(bought.to_json())
+    assert [one["asked"]["epsilon"] for one in told["forecasts"]] == ["0.1", "1", "4"]
+    assert told["forecasts"][0] == bought["0.1"].to_dict()
+
+
+def test_both_units_are_said(bought):
+    text = " ".join(str(bought).split())
+    assert "A curator who holds the baskets: found, and baskets off by epsilon 0.1 1 4 auto" in text
+    assert "Devices that keep their baskets: found, and people off by epsilon 0.1 1 4 svim" in text
+    assert "These forecasts stand at 6,000 people with about 3 baskets each, 60 items, the top 8." in text
+    assert "Devices are counted as people: each answers for one of its baskets, drawn at random." in text
+    assert "The unit of privacy is the person, with all their baskets." in text
+    assert "Baskets of one person are imagined to have no more in common than those of two people." in text
+    assert "geometric" not in text  # typical numbers were given
+    assert bought[1].bounds.unit == "baskets"
+    assert "baskets hold" in "\n".join(bought[1].lines())
+
+
+def test_the_picture_has_a_line_for_each_that_finds_something(bought):
+    picture = bought.plot().svg
+    ElementTree.fromstring(picture)
+    for name in ("auto", "svim"):
+        assert f">{name}<" in picture
+    assert ">count<" not in picture  # it counts what is named, and finds nothing
+    assert "How many baskets a count is off by, at most" in picture
+    assert "How many people a count is off by, at most" in picture
+    assert "The unit of privacy is the person" in picture
+
+
+def test_nothing_to_draw():
+    with pytest.raises(MisuseError) as told:
+        discreet.plan(**SHOP, epsilon=[1, 2], names=["count"]).plot()
+    assert str(told.value) == "There is nothing to draw: no mechanism can be forecast for this question."
+
+
+def test_what_is_needed_by_each_budget():
+    found = discreet.plan(items=60, sizes=3, min_support=0.05, lengths=1, epsilon=[1, 4], names=["auto"])
+    assert found[1].needed["auto"] > found[4].needed["auto"]
+    needs = [line for line in found.lines() if line.startswith("Recommended at")]
+    assert needs[0].endswith(f"auto. auto needs about {found[1].needed['auto']:,} people.")
+
+
+@pytest.mark.parametrize("cap", [1, 3])
+def test_noise_grows_with_the_baskets_that_take_part(cap):
+    # Eight counts of baskets share what is left of epsilon; each has Laplace noise of scale 8 times the cap.
+    one = discreet.plan(**SHOP, epsilon=1, baskets_each=4, max_baskets=cap, names=["count"])
+    assert one["count"].max_baskets == cap
+    least = 8 * cap * np.log(20)
+    assert least <= one["count"].interval < 1.6 * least
+    assert f"A curator counts baskets, {cap} of each person at most: as was asked." in one.units
+
+
+def test_an_empty_basket_may_be_drawn_on_devices():
+    one = discreet.plan(**SHOP, epsilon=4, baskets_each=2, max_baskets=3, names=["svim"])
+    assert one.units == (
+        "Devices are counted as people: each answers for one of its baskets, drawn at random. Those with fewer than 3 "
+        "may draw an empty one. The unit of privacy is the person, with all their baskets."
+    )
+    assert one["svim"].max_baskets == 0
+
+
+def test_one_basket_each_is_the_forecast_without_the_word():
+    assert discreet.plan(**SHOP, epsilon=1, names=["count"]).units == ""
+
+
+def test_the_mean_is_what_was_said():
+    numbers, chances = Known.of(60, 3, 1, None, 4).each
+    assert numbers.min() == 1
+    assert float(numbers @ chances) == pytest.approx(4, rel=0.01)
+    typical = Known.of(60, 3, 1, None, [1, 1, 7])
+    assert [one.tolist() for one in typical.each] == [[1, 7], pytest.approx([2 / 3, 1 / 3])]
+    assert typical.words["mean baskets each"] == 3
+
+
+EACH = (
+    "baskets_each is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 to"
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"baskets_each": 0.5}, f"{EACH} 10,000; 0.5 was given."),
+        ({"baskets_each": []}, f"{EACH} 10,000; [] was given."),
+        ({"baskets_each": [0, 1]}, f"{EACH} 10,000; [0, 1] was given."),
+        ({"baskets_each": 20_000}, f"{EACH} 10,000; 20000 was given."),
+        ({"baskets_each": "some"}, "baskets_each is a number such as 1, 0.5 or 1/3; some was given."),
+        (
+            {"max_baskets": 3},
+            "max_baskets is for people with several baskets: say how many they have, baskets_each=4.",
+        ),
+        ({"max_baskets": 0, "baskets_each": 2}, "max_baskets is 0, but it must be a whole number, 1 or more."),
+        (
+            {"max_baskets": 10**9, "baskets_each": 2},
+            "max_baskets is at most 1,000,000 in a forecast; 1000000000 was given.",
+        ),
+        ({"epsilon": []}, "epsilon is an empty list: give one epsilon, or several."),
+        ({"epsilon": [1, 0]}, "epsilon must be over 0, such as 0.5 or 1; 0 was given."),
+        (
+            {"baskets_each": 2, "frequencies": [2]},
+            "frequencies is a list of the fractions of baskets that hold each item, each from 0 to 1, and some over 0; "
+            "[2] was given.",
+        ),
+    ],
+    ids=["half", "nobody", "none", "very many", "word", "one each", "no cap", "cap", "no budget", "zero", "over 1"],
+)
+def test_mistakes(changed, message):
+    with pytest.raises(MisuseError) as told:
+        discreet.plan(**(SHOP | {"epsilon": 1, "names": ["count"]} | changed))
+    assert str(told.value) == message
+
+
+def test_from_the_command_line(tmp_path):
+    asked = ["plan", "--people", "6000", "--items", "60", "--sizes", "3", "--top", "8", "--name", "auto"]
+    several = [*asked, "--baskets-each", "1,2,6", "--epsilon", "0.1, 1"]
+    made = run(*several, "--format", "json")
+    assert made.returncode == 0
+    told = json.loads(made.stdout)["forecasts"]
+    assert [one["asked"]["epsilon"] for one in told] == ["0.1", "1"]
+    assert told[0]["asked"]["mean baskets each"] == 3
+    picture = tmp_path / "plan.svg"
+    assert run(*several, "-o", str(picture)).returncode == 0
+    ElementTree.parse(picture)
+    refused = run(*asked, "--epsilon", "1", "--baskets-each", "0")
+    assert refused.returncode != 0
+    assert "--baskets-each is how many baskets a person has" in " ".join(refused.stderr.split())
+
+
+def test_lines_say_what_they_show():
+    rows = [Line("auto", (0.25, float("nan"), 1.0), strong=True), Line("<b>", (0.5, 0.5, 0.5))]
+    drawn = lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
+    assert (
+        drawn.said.replace("\u202f", " ") == "auto: 25 % at 0.5, 100 % at 2; <b>: 50 % at 0.5, 50 % at 0.51, 50 % at 2"
+    )
+    assert "<b>" not in drawn.inside
+    # The number of a place that is too near to the one before it is not drawn.
+    assert ">0.51<" not in drawn.inside
+    assert ">0.5<" in drawn.inside
+
+
+def test_lines_of_which_nothing_is_finite_are_left_out():
+    drawn = lines([Line("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
+    assert drawn.said == ""
+
+
+def test_labels_stay_inside_and_apart():
+    generator = np.random.default_rng(0)
+    for many in range(1, 11):
+        for _ in range(50):
+            places = apart(generator.uniform(0, 220, many).tolist(), 18, 180)
+            assert min(places) >= 18
+            assert max(places) <= 180
+            assert np.diff(sorted(places)).min(initial=18) >= 18 - 1e-9
