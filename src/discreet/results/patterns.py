@@ -132,7 +132,7 @@ class Patterns(Shown):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step != 1:
-                return self._take(np.arange(start, stop, step))
+                return self.take(np.arange(start, stop, step))
             stop = max(start, stop)
             return self._with(self.itemsets.cut(start, stop), slice(start, stop))
         if not -len(self) <= index < len(self):
@@ -257,7 +257,7 @@ class Patterns(Shown):
             keep &= self.supports >= fraction("min_support", min_support)
         if level is not None:
             keep &= on_level(self, level)
-        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+        return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
 
     def sort(self, by: Literal["count", "size"] = "count", descending: bool = True) -> Patterns:
         """Return the patterns by count or by size; equal ones keep their order."""
@@ -266,7 +266,7 @@ class Patterns(Shown):
         if by == "count":
             need_counts(self, 'sort("count")')
         column = self.counts if by == "count" else self.sizes
-        return self._take(np.argsort(-column if descending else column, kind="stable"))
+        return self.take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int) -> Patterns:
         """Return the `top` patterns with the largest counts."""
@@ -337,7 +337,8 @@ class Patterns(Shown):
             columns["level"] = np.array(self.levels, object)
         return columns
 
-    def _take(self, positions: Positions) -> Patterns:
+    def take(self, positions: Positions) -> Patterns:
+        """Return the patterns at some positions, in that order."""
         return self._with(self.itemsets.take(positions), positions)
 
     def _with(self, itemsets: Itemsets, kept: Positions | slice) -> Patterns:
