@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 from statistics import median
 
+import discreet
 from discreet.auditing.laws import noise
 from discreet.baskets.generate import groceries
 from discreet.lab.run.trial import trial
@@ -401,6 +402,20 @@ def together() -> str:
     return _shop().plot("graph").svg
 
 
+def levels() -> str:
+    """What goes together across levels: rings tell categories from products."""
+    below = {
+        "dairy": ["whole milk", "butter", "cream", "eggs", "plain yoghurt"],
+        "bakery": ["white bread", "wholemeal bread", "rolls", "croissants"],
+        "hot drinks": ["ground coffee", "black tea", "green tea"],
+        "vegetables": ["tomatoes", "onions", "garlic", "potatoes"],
+    }
+    known = {item: category for category, items in below.items() for item in items}
+    held = [{item for item in basket if item in known} for basket in groceries(20_000, seed=7)]
+    made = trial(discreet.read(held), seed=4, top=40, epsilon=1, hierarchy=known)
+    return made.plot("graph").svg
+
+
 def points() -> str:
     """Rules as points, by support, confidence and lift."""
     return _shop().rules(0.4).sort("confidence_low")[:12].plot("scatter").svg
@@ -464,7 +479,8 @@ def bar() -> str:
 PICTURES: dict[str, Callable[[], str]] = {
     one.__name__: one
     for one in (
-        neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, points, bought, compared, report
+        neighbours, laws, bet, sides, account, choosing, rooms, bar, found, together, levels, points, bought,
+        compared, report
     )
 }  # fmt: skip
 

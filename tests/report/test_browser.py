@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import discreet
 from clients import browser
+from discreet.baskets.hierarchy import Hierarchy
 from discreet.report.contents import contents_of
 from discreet.report.page import page
 from naive.rules import make_patterns
@@ -59,7 +61,7 @@ def looked_at(chromium, place, *, scheme="light", width=1100, script=True):
 
 
 OVERLAPPING = """() => {
-  const drawn = [...document.querySelectorAll("svg")].find(svg => svg.querySelector("polygon") && svg.clientWidth);
+  const drawn = [...document.querySelectorAll("svg")].find(svg => svg.querySelector("circle[data-n]") && svg.clientWidth);
   const parts = [...drawn.querySelectorAll("text[data-n], circle[data-n]")];
   const boxes = parts.map(part => part.getBoundingClientRect());
   const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -198,4 +200,61 @@ def test_a_comparison_fits_and_says_first_that_it_is_not_private(chromium, compa
     values = [float(value) for value in errors.evaluate_all("all => all.map(cell => cell.dataset.v)")]
     assert values == sorted(values, reverse=True)
     browser.kept(seen, f"compared-{scheme}-{width}")
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory) -> str:
+    """Return a report across levels: products below categories below departments, with long names."""
+    kinds = {name: [f"{name} of kind {letter}" for letter in "ABC"] for name in ("dairy", "bakery", "W" * 24, "tea")}
+    above = {"dairy": "food", "bakery": "food", "W" * 24: "food", "tea": "drinks"}
+    rows = [(item, category, above[category]) for category, items in kinds.items() for item in items]
+    items = [row[0] for row in rows]
+    baskets = [{items[place % 12], items[(5 * place + 3) % 12], items[(7 * place) % 11]} for place in range(400)]
+    hierarchy = Hierarchy.of(["product", "category", "department"], rows)
+    file = tmp_path_factory.mktemp("levels") / "report.html"
+    file.write_text(discreet.mine(baskets, min_count=40, hierarchy=hierarchy).report())
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+@pytest.mark.parametrize("script", [True, False])
+def test_a_report_across_levels_folds_without_a_script(chromium, shop, width, script):
+    seen, wrong = looked_at(chromium, shop, width=width, script=script)
+    listed = seen.locator("section", has=seen.locator("#all"))
+    heads = [text.split("\n")[0] for text in listed.locator("summary").all_inner_texts()]
+    assert [head.split(" ")[0] for head in heads] == ["Department", "Category", "Product", "Across"]
+    table = listed.locator("details table").first
+    assert table.is_visible()
+    listed.locator("summary").first.click()
+    assert not table.is_visible()
+    graphs = seen.locator("section", has=seen.locator("#together"))
+    one = graphs.locator("details").nth(1)
+    assert not one.locator("figure").is_visible()
+    one.locator("summary").click()
+    assert one.locator("figure").is_visible()
+    assert "dairy" in one.locator("svg:visible").inner_html()
+    assert "of kind" not in one.locator("svg:visible").inner_html()
+    if script:
+        assert seen.evaluate("document.documentElement.scrollWidth") <= width
+        number, touching, outside = seen.evaluate(OVERLAPPING)
+        assert number > 20
+        assert touching == []
+        assert outside == []
+    browser.kept(seen, f"report-levels-{width}")
+    assert wrong == []
+
+
+def test_rules_are_filtered_by_level(chromium, shop):
+    seen, wrong = looked_at(chromium, shop, scheme="dark")
+    rules = seen.locator("section", has=seen.locator("#rules"))
+    rows = rules.locator("tbody tr")
+    levels = rows.evaluate_all("all => all.map(row => row.dataset.level)")
+    assert len(set(levels)) > 1
+    chosen = levels[0]
+    rules.get_by_label("Level").select_option(chosen)
+    assert rules.locator("tbody tr:not([hidden])").count() == levels.count(chosen)
+    assert rules.get_by_role("status").inner_text().strip() == f"{levels.count(chosen)} of {len(levels)} rows"
+    rules.get_by_label("Level").select_option("All")
+    assert rules.locator("tbody tr:not([hidden])").count() == len(levels)
     assert wrong == []

@@ -12,6 +12,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
+from discreet.baskets.hierarchy import Hierarchy
 from discreet.errors import LimitError
 from discreet.privacy.budget import Budget, Charge
 from discreet.privacy.guarantee import Guarantee
@@ -359,3 +361,17 @@ def test_little_to_tell():
     seen = sound(page(tell(asked={}, summary="", settings={}, citations=[], facts={}, notes=[], when="")))
     assert not {"asked", "notes"} & set(seen.ids)
     assert "Made with discreet 0.1" in seen.text
+
+
+def test_what_is_on_one_level_is_not_folded():
+    """Names of levels are text from outside: they are escaped, and a page without levels is as it was."""
+    baskets = [{"milk", "bread"}, {"milk"}, {"bread", "tea"}]
+    rows = [("milk", "<b>dairy"), ("bread", "bakery"), ("tea", "drinks")]
+    hierarchy = Hierarchy.of(["product", "<i>category"], rows)
+    across = discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()
+    assert across.count("<details") > 3
+    assert "<i>" not in across
+    assert "<b>dairy" not in across
+    one = discreet.mine(baskets, min_count=1, hierarchy=hierarchy, level=1).report()
+    assert "<details" not in one
+    assert "<details" not in discreet.mine(baskets, min_count=1).report()

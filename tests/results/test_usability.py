@@ -52,12 +52,12 @@ MISTAKES = {
     "unknown condition": (
         lambda: RULES.where(lift=2),
         f"where() has no condition 'lift'; there are antecedent, consequent, lengths, "
-        f"min_count, significance, redundant, {MINIMUMS}.",
+        f"min_count, significance, redundant, level, {MINIMUMS}.",
     ),
     "unknown minimum": (
         lambda: RULES.where(min_gain=2),
         f"where() has no condition 'min_gain'; there are antecedent, consequent, lengths, "
-        f"min_count, significance, redundant, {MINIMUMS}.",
+        f"min_count, significance, redundant, level, {MINIMUMS}.",
     ),
     "significance in percent": (
         lambda: RULES.where(significance=5),

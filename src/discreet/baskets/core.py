@@ -23,6 +23,8 @@ from .lineage import recoded as recoded_lineage
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .hierarchy import Hierarchy
+
 Item: TypeAlias = int | str
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -226,6 +228,8 @@ class AnyBaskets(ABC):
 
     # Which items stand above which, where the baskets hold those above too: `hierarchy.generalised` makes them so.
     lineage: Lineage | None = None
+    # The hierarchy that they were made by, across levels or on one of them.
+    hierarchy: Hierarchy | None = None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -281,7 +285,13 @@ class AnyBaskets(ABC):
         """Return the baskets with a new code for each item, by the old one; those of -1 are dropped."""
 
     @abstractmethod
-    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> AnyBaskets:
+    def widened(
+        self,
+        table: ItemTable,
+        vocabulary: Vocabulary,
+        lineage: Lineage | None,
+        hierarchy: Hierarchy | None = None,
+    ) -> AnyBaskets:
         """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
 
     @abstractmethod
@@ -317,8 +327,8 @@ class Baskets(AnyBaskets):
     owners
         Whose baskets they are, where the data were read with ``basket=``: person i has the baskets from ``owners[i]``
         to before ``owners[i + 1]``. None where every basket is a person's only one.
-    lineage
-        Which items stand above which, where baskets hold those above too.
+    lineage, hierarchy
+        Which items stand above which, where baskets hold those above too; and the hierarchy that says so.
     """
 
     offsets: Offsets
@@ -330,6 +340,7 @@ class Baskets(AnyBaskets):
     segments: Segments | None = None
     owners: Offsets | None = None
     lineage: Lineage | None = None
+    hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
         # Kernels look at nothing: a code or an offset out of range would be memory of somebody else.
@@ -367,7 +378,7 @@ class Baskets(AnyBaskets):
         """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
         made = object.__new__(cls)
         vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
-        vars(made).update(sequences=None, pairs=None, merged=0, lineage=None)
+        vars(made).update(sequences=None, pairs=None, merged=0, lineage=None, hierarchy=None)
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -464,10 +475,23 @@ class Baskets(AnyBaskets):
             from ..kernels.rows import sort_rows
 
             sort_rows(offsets.copy(), codes, 0, len(self), np.empty(len(self), np.int32))
-        lineage = recoded_lineage(self.lineage, table, len(vocabulary))
-        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners, lineage=lineage)
+        return Baskets(
+            offsets,
+            codes,
+            vocabulary,
+            segments=self.segments,
+            owners=self.owners,
+            lineage=recoded_lineage(self.lineage, table, len(vocabulary)),
+            hierarchy=self.hierarchy,
+        )
 
-    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> Baskets:
+    def widened(
+        self,
+        table: ItemTable,
+        vocabulary: Vocabulary,
+        lineage: Lineage | None,
+        hierarchy: Hierarchy | None = None,
+    ) -> Baskets:
         """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
         from ..kernels.rows import close_gaps, sort_rows
 
@@ -478,7 +502,15 @@ class Baskets(AnyBaskets):
         sort_rows(offsets, codes, 0, len(self), sizes)
         close_gaps(offsets, codes, sizes)
         codes = codes[: offsets[-1]].copy()
-        return Baskets(offsets, codes, vocabulary, segments=self.segments, owners=self.owners, lineage=lineage)
+        return Baskets(
+            offsets,
+            codes,
+            vocabulary,
+            segments=self.segments,
+            owners=self.owners,
+            lineage=lineage,
+            hierarchy=hierarchy,
+        )
 
     def holding(self, codes: Codes) -> Baskets:
         """Return the baskets that hold all of these items."""
@@ -500,7 +532,15 @@ class Baskets(AnyBaskets):
         if self.owners is not None:
             whose = np.searchsorted(self.owners, kept, side="right") - 1
             owners = np.append(np.flatnonzero(np.diff(whose, prepend=-1)), len(whose))
-        return Baskets(offsets, codes, self.vocabulary, segments=segments, owners=owners, lineage=self.lineage)
+        return Baskets(
+            offsets,
+            codes,
+            self.vocabulary,
+            segments=segments,
+            owners=owners,
+            lineage=self.lineage,
+            hierarchy=self.hierarchy,
+        )
 
     def capped(self, most: int, key: int) -> Baskets:
         """Return at most so many baskets of each person, any as likely as the others."""
@@ -523,7 +563,9 @@ class Baskets(AnyBaskets):
         close_gaps(offsets, codes, sizes)
         segments = None if self.segments is None else self.segments.take(self.owners[:-1])
         codes = codes[: offsets[-1]].copy()
-        return Baskets(offsets, codes, self.vocabulary, segments=segments, lineage=self.lineage)
+        return Baskets(
+            offsets, codes, self.vocabulary, segments=segments, lineage=self.lineage, hierarchy=self.hierarchy
+        )
 
     def reduce(self, part: Callable[[Baskets], T], merge: Callable[[T, T], T]) -> T:
         """Return what `part` makes of everyone: here they are all together."""

@@ -92,6 +92,31 @@ class Hierarchy:
         named = levels if levels and len(levels) == max(heights.values()) + 1 else ()
         return cls(parents, heights, named)
 
+    @classmethod
+    def from_dict(cls, told: Any) -> Hierarchy:
+        """Return a hierarchy from the plain values of :meth:`to_dict`, which anyone may have written."""
+        try:
+            levels, heights, parents = (told[name] for name in ("levels", "heights", "parents"))
+            good = isinstance(levels, list) and 0 < len(levels) <= DEEPEST and len(set(levels)) == len(levels)
+            good = good and all(isinstance(level, str) for level in levels)
+            good = good and all(is_whole(height) and 0 <= height < len(levels) for height in heights.values())
+            # What stands above is on a higher level: so nothing stands above itself.
+            good = good and all(heights[label] < heights[above] for label, above in parents.items())
+        except (TypeError, KeyError, AttributeError):
+            good = False
+        if not good:
+            raise InputError("Its hierarchy does not say on which level each item is, and what stands above it.")
+        return cls(dict(parents), dict(heights), tuple(levels))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, as files have it."""
+        return {"levels": list(self.names), "heights": dict(self.heights), "parents": dict(self.parents)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hierarchy) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __len__(self) -> int:
         return len(self.heights)
 
@@ -102,7 +127,12 @@ class Hierarchy:
     @property
     def height(self) -> int:
         """The highest level."""
-        return max(self.heights.values())
+        return max(len(self.levels) - 1, max(self.heights.values(), default=0))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its levels are called, from the lowest to the highest."""
+        return self.levels or tuple(f"level {level}" for level in range(self.height + 1))
 
     @cached_property
     def labels(self) -> list[Item]:
@@ -129,10 +159,29 @@ class Hierarchy:
             label = above
         return label
 
+    def span(self, label: str) -> tuple[int, int]:
+        """Return the lowest and the highest level on which a label is what it is, as :meth:`at` says."""
+        above = self.parents.get(label)
+        return self.heights.get(label, 0), self.height if above is None else self.heights[above] - 1
+
+    def only(self, labels: Iterable[Item]) -> Hierarchy:
+        """Return what it says of some items: of them and of what stands above them, with all its levels."""
+        kept = sorted({one for label in map(str, labels) for one in (label, *self.above(label)) if one in self.heights})
+        parents = {label: self.parents[label] for label in kept if label in self.parents}
+        return Hierarchy(parents, {label: self.heights[label] for label in kept}, self.names)
+
+    def lineage(self, vocabulary: Vocabulary) -> Lineage | None:
+        """Return which of some items stand above which, by code; None where none does."""
+        texts = [str(label) for label in vocabulary]
+        codes = {text: code for code, text in enumerate(texts)}
+        nearest = (next((codes[above] for above in self.above(text) if above in codes), -1) for text in texts)
+        made = Lineage(np.fromiter(nearest, np.int32, len(texts)))
+        return None if made.plain else made
+
     def level(self, given: object) -> int:
         """Return the number of a level that was given by its number or its name."""
-        if isinstance(given, str) and given in self.levels:
-            return self.levels.index(given)
+        if isinstance(given, str) and given in self.names:
+            return self.names.index(given)
         number: Any = int(given) if isinstance(given, str) and given.isdecimal() and given.isascii() else given
         if is_whole(number) and 0 <= number <= self.height:
             return int(number)
@@ -152,7 +201,7 @@ class Hierarchy:
 
     def level_name(self, level: int) -> str:
         """Return what a level is called."""
-        return self.levels[level] if self.levels else f"level {level}"
+        return self.names[level]
 
 
 def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held:
@@ -180,13 +229,8 @@ def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held
     )
     vocabulary = Vocabulary([labels[place] for place in by_label])
     if at is not None:
-        return cast(Held, baskets.widened(table, vocabulary, None))
-    parents = np.full(len(held), -1, np.int32)
-    for label, code in codes.items():
-        if label in known.parents:
-            parents[code] = codes[known.parents[label]]
-    lineage = Lineage(parents)
-    return cast(Held, baskets.widened(table, vocabulary, None if lineage.plain else lineage))
+        return cast(Held, baskets.widened(table, vocabulary, None, known))
+    return cast(Held, baskets.widened(table, vocabulary, known.lineage(vocabulary), known))
 
 
 def _on_level(hierarchy: Hierarchy, label: str, level: int) -> list[str]:

@@ -108,6 +108,29 @@ class Lineage:
         good[rows[1:][mixed]] = False
         return good
 
+    def many_related(self, offsets: Offsets, codes: Codes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many of the marked items stand above or below an item of each itemset, which is an antichain."""
+        begins, ends = self.spans.reshape(2, -1)
+        rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        order = np.lexsort((begins[codes], rows))
+        rows, codes = rows[order], codes[order]
+        # Below items of an antichain lie different ones: numbers along the walk add up.
+        along = np.zeros(len(self) + 1, np.int64)
+        along[begins + 1] = marked
+        along = np.cumsum(along)
+        many = along[ends[codes]] - along[begins[codes]] - marked[codes]
+        # What stands above an item and begins before the previous one ends behind both: it was counted there.
+        before = np.full(len(codes), -1, np.int64)
+        same = rows[1:] == rows[:-1]
+        before[1:][same] = begins[codes[:-1]][same]
+        above = self.parents[codes]
+        while (above >= 0).any():
+            many += (above >= 0) & marked[above] & (begins[above] > before)
+            above = np.where(above >= 0, self.parents[above], -1)
+        found = np.zeros(len(offsets) - 1, np.int64)
+        np.add.at(found, rows, many)
+        return found
+
     def recoded(self, table: NDArray[Any], items: int) -> Lineage:
         """Return the lineage of the items that have a new code, by the old one; those of -1 are dropped.
 

@@ -123,7 +123,13 @@ def mine(
     )
     offsets, codes, counts = engine_of(held).search(wanted, allowed=allowed, prefix=prefix, progress=progress)
     return Patterns(
-        offsets=offsets, codes=codes, counts=counts, vocabulary=held.vocabulary, people=len(held), unit=held.unit
+        offsets=offsets,
+        codes=codes,
+        counts=counts,
+        vocabulary=held.vocabulary,
+        people=len(held),
+        unit=held.unit,
+        hierarchy=held.hierarchy,
     )
 
 
@@ -294,6 +300,7 @@ def _count(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> Patterns:
         vocabulary=baskets.vocabulary,
         people=len(baskets),
         unit=baskets.unit,
+        hierarchy=baskets.hierarchy,
     )
 
 

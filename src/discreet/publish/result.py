@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import MisuseError
 from ..privacy.guarantee import Guarantee
 from ..report.contents import TITLE
+from ..results.levels import told_hierarchy
 from ..results.patterns import Patterns
 
 if TYPE_CHECKING:
@@ -90,12 +91,12 @@ class Release:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
         return self.found.show(rows)
 
-    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+    def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
         """Return a picture of the patterns: ``"bars"``, ``"graph"``, ``"matrix"`` or ``"sizes"``.
 
         A notebook shows it, and ``.save("picture.svg")`` writes it; see :meth:`Patterns.plot`.
         """
-        return self.patterns.plot(kind, rows)
+        return self.patterns.plot(kind, rows, level=level)
 
     def __rich__(self) -> Group:
         return self.found.__rich__()
@@ -158,6 +159,8 @@ class Release:
         }
         if self.relations is not None:
             content["relations"] = self.relations.to_arrow().to_pylist()
+        if self.patterns.hierarchy is not None:
+            content["hierarchy"] = told_hierarchy(self.patterns)
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def save(self, path: str | PathLike[str], *, title: str = TITLE) -> None:

@@ -165,6 +165,7 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
             people=people,
             counted=False,
             unit=job.baskets.unit,
+            hierarchy=job.baskets.hierarchy,
         )
     estimates, low, high = found.estimates, found.low, found.high
     if low is None or high is None:
@@ -189,6 +190,7 @@ def _patterns(job: Job, found: Found, back: Codes, people: int, alone: tuple[flo
         low=low,
         high=high,
         unit=job.baskets.unit,
+        hierarchy=job.baskets.hierarchy,
     )
 
 

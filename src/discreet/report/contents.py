@@ -175,6 +175,8 @@ def _put(name: str, value: Any, unit: str) -> tuple[str, str]:
             return "Items in a pattern, at least", _shown(value)
         case "segment":
             return "Segment", str(value)
+        case "hierarchy":
+            return "Hierarchy", f"{_shown(value)} items, some of which stand above others"
     plain = {"contains": "Every pattern has", "excludes": "No pattern has", "items": "Items to choose from"}
     return plain.get(name, name.replace("_", " ").capitalize()), _shown(value)
 

@@ -24,6 +24,7 @@ from .text import clean, decimals, labels_of, name, percent, plain_itemset, whol
 WIDE, NARROW = 720, 350
 _ITEMS, _PAIRS, _TRIPLES = 26, 45, 8
 _NAMES = {WIDE: 24, NARROW: 17}  # columns of a label
+_RING = 3  # from a circle to the ring around it, and between two rings
 _LINE, _EDGE = 15, 6  # how high a label is, and what stays free at the sides
 _ROOMY = 2.6  # times the area of all circles and labels that a picture has
 # Lines by lift: up to which, the colour, and how it is called. Under 1 they are dashed as well.
@@ -83,6 +84,22 @@ class GraphPicture:
         parts = [max(self.single.get(code, 0), 0) / max(most, 1) for code in self.items]
         return np.array([5 + 13 * math.sqrt(part) for part in parts])
 
+    @cached_property
+    def rings(self) -> list[int]:
+        """The level of each item, as rings around its circle; none where all are on one."""
+        hierarchy = self.patterns.hierarchy
+        if hierarchy is None or not self.items:
+            return [0] * len(self.items)
+        held = self.patterns.vocabulary.take(np.array(self.items, np.int32)).to_pylist()
+        levels = [hierarchy.heights.get(str(label), 0) for label in held]
+        return levels if len(set(levels)) > 1 else [0] * len(levels)
+
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """How far each circle reaches, with its rings."""
+        reach: NDArray[np.float64] = self.radii + _RING * np.array(self.rings)
+        return reach
+
     def labels(self, most: int) -> list[str]:
         """Return the name of each item, in so many columns."""
         held = self.patterns.vocabulary.take(np.array(self.items, np.int32)).to_pylist()
@@ -116,8 +133,8 @@ def graph(picture: GraphPicture, wide: int = WIDE) -> Drawing:
     links = sorted({(min(a, b), max(a, b)) for nodes in joined for a in nodes for b in nodes if a != b})
     labels = picture.labels(_NAMES.get(wide, _NAMES[WIDE]))
     # A circle and the label below it are one box, which no other box touches.
-    half = np.maximum(picture.radii, [wide_of(label) / 2 for label in labels])
-    boxes = np.column_stack([half, picture.radii, picture.radii + _LINE])
+    half = np.maximum(picture.reach, [wide_of(label) / 2 for label in labels])
+    boxes = np.column_stack([half, picture.reach, picture.reach + _LINE])
     room = wide - 2.0 * _EDGE
     area = _ROOMY * float((2 * half * (boxes[:, 1] + boxes[:, 2])).sum())
     across = min(room, 1.35 * math.sqrt(area))
@@ -132,7 +149,7 @@ def graph(picture: GraphPicture, wide: int = WIDE) -> Drawing:
     parts += [_line(picture, place, points) for place in picture.pairs]
     parts += [_circle(picture, node, point, labels[node]) for node, point in enumerate(points)]
     parts += [
-        f'<text data-n="{node}" x="{x}" y="{y + picture.radii[node] + 12:.1f}" text-anchor="middle" {HALO}>'
+        f'<text data-n="{node}" x="{x}" y="{y + picture.reach[node] + 12:.1f}" text-anchor="middle" {HALO}>'
         f"{escape(labels[node])}</text>"
         for node, (x, y) in enumerate(points)
     ]
@@ -170,7 +187,12 @@ def _circle(picture: GraphPicture, node: int, point: Sequence[float], label: str
     count = picture.single.get(picture.items[node])
     told = "its own count is not among the patterns" if count is None else _count(count, picture.patterns.people)
     fill = PAPER if count is None else PALE
-    return (
+    rings = "".join(
+        f'<circle data-n="{node}" cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node] + _RING * ring:.1f}" '
+        f'fill="{PAPER}" stroke="{INK}" stroke-width="1.2"/>'
+        for ring in range(picture.rings[node], 0, -1)
+    )
+    return rings + (
         f'<circle data-n="{node}" cx="{point[0]}" cy="{point[1]}" r="{picture.radii[node]:.1f}" fill="{fill}" '
         f'stroke="{INK}" stroke-width="1.2"><title>{escape(label)}: {told}</title></circle>'
     )
@@ -218,6 +240,14 @@ def _legend(picture: GraphPicture, wide: int, top: int) -> tuple[str, int]:
     if len(picture.single) < len(picture.items) and picture.patterns.counted:
         mark = f'<circle cx="12" cy="-4" r="5" fill="{PAPER}" stroke="{INK}"/>'
         entries.append((mark, "own count not listed"))
+    hierarchy = picture.patterns.hierarchy
+    for level in sorted(set(picture.rings)):
+        if hierarchy is None or not any(picture.rings):
+            break
+        drawn = (
+            f'<circle cx="12" cy="-4" r="{3 + 2 * ring}" fill="none" stroke="{INK}"/>' for ring in range(level + 1)
+        )
+        entries.append(("".join(drawn), clean(hierarchy.level_name(level), _NAMES[NARROW])))
     return laid_out(entries, wide, top)
 
 

@@ -24,7 +24,9 @@ from .text import number_of, whole
 ROWS = 30
 
 
-def plot(result: Patterns | Rules, kind: str | None = None, rows: int = ROWS) -> Picture:
+def plot(
+    result: Patterns | Rules, kind: str | None = None, rows: int = ROWS, level: int | str | None = None
+) -> Picture:
     """Return a picture of patterns or rules.
 
     Parameters
@@ -36,8 +38,11 @@ def plot(result: Patterns | Rules, kind: str | None = None, rows: int = ROWS) ->
         ``"sizes"``, for rules ``"scatter"``, ``"bars"`` or ``"matrix"``, and for relations ``"matrix"`` first.
     rows
         How many bars, of those that come first.
+    level
+        The level of the hierarchy that is drawn, where it is one alone.
     """
     many = positive("rows", rows)
+    result = result if level is None else result.where(level=level)
     kinds = _pattern_kinds(result, many) if isinstance(result, Patterns) else _rule_kinds(result, many)
     chosen = next(iter(kinds)) if kind is None else kind
     if chosen not in kinds:

@@ -53,15 +53,26 @@ for (const table of document.querySelectorAll("table.sorts")) {
     line.append(label, told);
     table.before(line);
     const texts = rows.map(row => row.cells[0].textContent.toLocaleLowerCase());
-    field.addEventListener("input", () => {
+    const levels = [...new Set(rows.map(row => row.dataset.level).filter(Boolean))], chosen = make("select");
+    if (levels.length > 1) {
+      const beside = make("label", " Level ");
+      chosen.append(make("option", "All"), ...levels.map(level => make("option", level)));
+      chosen.options[0].value = "";
+      beside.append(chosen);
+      line.insertBefore(beside, told);
+    }
+    const filter = () => {
       const words = field.value.toLocaleLowerCase().split(/[\\s,]+/).filter(Boolean);
       let seen = 0;
       rows.forEach((row, at) => {
-        row.hidden = !words.every(word => texts[at].includes(word));
+        const there = !chosen.value || row.dataset.level === chosen.value;
+        row.hidden = !there || !words.every(word => texts[at].includes(word));
         seen += !row.hidden;
       });
-      told.textContent = words.length ? ` ${seen} of ${rows.length} rows` : "";
-    });
+      told.textContent = words.length || chosen.value ? ` ${seen} of ${rows.length} rows` : "";
+    };
+    field.addEventListener("input", filter);
+    chosen.addEventListener("input", filter);
   }
 }
 

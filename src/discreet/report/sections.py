@@ -9,11 +9,13 @@ from statistics import median
 import numpy as np
 
 from ..errors import LimitError
+from ..results.levels import MIXED
 from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of
 from .charts import Bar, Drawing, Unit, bars, reach
 from .contents import ReportContents
+from .folding import folded, level_words, levels_in
 from .frame import figure
 from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
@@ -173,15 +175,28 @@ def found(patterns: Patterns, charted: int, rules: Rules | None = None) -> str:
             f'<p>{number_of(len(patterns), "pattern")}, listed <a href="#all">below</a>. This release names patterns '
             "only: nothing was spent on counting them, so there are no counts, no supports and no rules.</p>\n"
         )
-    rows = bars_of(patterns[: max(0, charted)])
-    if not rows:
+    if charted < 1:
         return f'<p>{number_of(len(patterns), "pattern")}, listed <a href="#all">below</a>.</p>\n'
+    by_level = "".join(
+        folded(level_words(level), number_of(len(there), "pattern"), _drawn_bars(there, charted, f"bars-{number}"))
+        for number, (level, there) in enumerate(_by_level(patterns))
+    )
+    return f"{findings(patterns, rules)}{_drawn_bars(patterns, charted, 'bars')}{by_level}{_widths(patterns)}"
+
+
+def _by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
+    """Return what is on each level, where something is on several of them."""
+    return [(level, patterns.where(level=level)) for level in levels_in(patterns)]
+
+
+def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
+    rows = bars_of(patterns[:charted])
     share = patterns.people > 0
     unit: Unit = "share" if share else "count"
     pieces = [
         bars(
             rows[at : at + _EACH], title=_TITLES[patterns.unit][not share], unit=unit, most=reach(rows), marked=at == 0
-        ).inline(f"bars-{at}")
+        ).inline(f"{name}-{at}")
         for at in range(0, len(rows), _EACH)
     ]
     drawn = '<figure class="pieces">' + "\n".join(pieces) + "</figure>\n"
@@ -193,7 +208,7 @@ def found(patterns: Patterns, charted: int, rules: Rules | None = None) -> str:
         sure = "95" if patterns.people_within is None or not share else "90"
         whiskers = f" The line across its end is an interval for the true one, made to hold in {sure} of 100 cases."
     said = f'<p class="quiet before">{which}. The length of a bar is {long}.{whiskers}</p>\n'
-    return f"{findings(patterns, rules)}{said}{drawn}{_widths(patterns)}"
+    return f"{said}{drawn}"
 
 
 def _widths(patterns: Patterns) -> str:
@@ -277,10 +292,29 @@ def _noisy_people(patterns: Patterns) -> str:
 
 
 def together(patterns: Patterns) -> str:
-    """Return the graph of what goes together."""
+    """Return the graph of what goes together; of a hierarchy, that of each level too."""
     picture = GraphPicture.of(patterns)
     if not picture.items:
         return ""
+    levels = "".join(
+        folded(level_words(level), "alone", _drawn_graph(GraphPicture.of(there), f"graph-{number}"))
+        for number, (level, there) in enumerate(_by_level(patterns))
+        if level != MIXED
+    )
+    return _drawn_graph(picture, "graph", _explained(picture)) + levels
+
+
+def _drawn_graph(picture: GraphPicture, name: str, told: str = "") -> str:
+    if not picture.items:
+        return ""
+    if picture.left_out:
+        told += f"Not drawn for want of room: {number_of(picture.left_out, 'pair or triple', 'pairs and triples')}. "
+    return figure(graph(picture), name, told.strip(), narrow=graph(picture, NARROW))
+
+
+def _explained(picture: GraphPicture) -> str:
+    """Say what circles, lines and colours of a graph mean."""
+    patterns = picture.patterns
     was = "released" if patterns.noisy else "found"
     told = f"Two items are joined by a line where the pair was {was}"
     told += f": the thicker it is, the more {patterns.unit} hold both. " if patterns.counted else ". "
@@ -288,6 +322,8 @@ def together(patterns: Patterns) -> str:
         told += f"Three items share a shaded triangle where all three were {was} as one pattern. "
     if picture.single:
         told += f"The larger a circle, the more {patterns.unit} hold the item. "
+    if any(picture.rings):
+        told += "Every ring around a circle is a level that the item stands above. "
     if any(picture.lift(place) is not None for place in picture.pairs):
         told += (
             "Lift is how many times as often two items were found together as if neither had to do with the other. The "
@@ -295,9 +331,7 @@ def together(patterns: Patterns) -> str:
         )
         if patterns.low is not None:
             told += "All of it is drawn by the noisy counts alone; the rules below have intervals. "
-    if picture.left_out:
-        told += f"Not drawn for want of room: {number_of(picture.left_out, 'pair or triple', 'pairs and triples')}. "
-    return figure(graph(picture), "graph", told.strip(), narrow=graph(picture, NARROW))
+    return told
 
 
 def best_rules(patterns: Patterns) -> Rules | str | None:
@@ -434,7 +468,18 @@ def everything(patterns: Patterns) -> str:
         return ""
     rest = len(patterns) - _ROWS
     more = f"<p>{number_of(rest, 'more pattern')} not listed here; the saved table has them.</p>\n" if rest > 0 else ""
-    return pattern_table(patterns[:_ROWS]) + more
+    listed = patterns[:_ROWS]
+    levels = levels_in(listed)
+    if not levels:
+        return pattern_table(listed) + more
+    on = np.array(listed.levels)
+    parts = ((level, np.flatnonzero(on == level)) for level in levels)
+    tables = "".join(
+        folded(level_words(level), number_of(len(places), "pattern"), pattern_table(listed.take(places)), opened=True)
+        for level, places in parts
+    )
+    said = '<p class="before">By the lowest level on which all items of a pattern are. A heading folds its table.</p>\n'
+    return said + tables + more
 
 
 def notes(told: ReportContents) -> str:

@@ -66,10 +66,14 @@ thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; mar
 [aria-sort="ascending"] button::after { content: "↑"; color: var(--ink); }
 [aria-sort="descending"] button::after { content: "↓"; color: var(--ink); }
 .filter { margin: 0 0 .4rem; font-size: .92rem; }
-.filter input {
+.filter input, .filter select {
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--quiet); border-radius: 4px;
   padding: .15rem .4rem; max-width: 100%;
 }
+details { border-top: 1px solid var(--rule); padding: .5rem 0; }
+summary { cursor: pointer; font-weight: 600; }
+summary .quiet { font-weight: 400; }
+details > :nth-child(2) { margin-top: .7rem; }
 figure, .wide { overflow-x: auto; }
 figure svg { display: block; }
 svg[viewBox] { max-width: 100%; height: auto; }
@@ -119,6 +123,7 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   h2, h3, caption, .before { break-after: avoid; }
   figure:not(.pieces), .pieces svg, .before, tr, .promise, .figures, li { break-inside: avoid; }
   thead { display: table-header-group; }
+  details::details-content { content-visibility: visible; display: block; }
   thead th { position: static; box-shadow: none; border-bottom: 2px solid var(--ink); }
   thead button::after { content: ""; }
   figure { overflow: visible; }

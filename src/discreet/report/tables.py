@@ -15,6 +15,7 @@ from ..results.promise import cut, outwards, rounded
 from ..results.rules import Rules
 from ..results.show import p_text
 from .charts import share
+from .folding import level_words, levels_in
 from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, step_of, whole
 
 # What is left of a budget by rounding alone is less than one part of so many.
@@ -37,6 +38,7 @@ class TableColumn:
     texts: Sequence[str]
     values: Sequence[float] | None = None
     whole: Sequence[str] | None = None
+    words: bool = False
 
     def cells(self) -> list[str]:
         """Return the cells as markup; the number is in them too, for sorting."""
@@ -45,18 +47,30 @@ class TableColumn:
             value = None if self.values is None else self.values[at]
             sorts = "" if value is None else ' data-v=""' if math.isnan(value) else f' data-v="{value:.12g}"'
             full = "" if self.whole is None or self.whole[at] == text else f' title="{escape(self.whole[at])}"'
-            cells.append(f"<td{sorts}{full}>{text}</td>")
+            kind = ' class="words"' if self.words else ""
+            cells.append(f"<td{kind}{sorts}{full}>{text}</td>")
         return cells
 
 
 def table(
-    first: str, heads: Sequence[str], columns: Sequence[TableColumn], said: str = "", *, sorts: bool = True
+    first: str,
+    heads: Sequence[str],
+    columns: Sequence[TableColumn],
+    said: str = "",
+    *,
+    sorts: bool = True,
+    levels: Sequence[str] = (),
 ) -> str:
-    """Return a table with a column of markup that names the rows, and columns of numbers; a script may sort it."""
-    top = "".join(f'<th scope="col" class="number">{column.name}</th>' for column in columns)
+    """Return a table with a column of markup that names the rows, and columns of numbers; a script may sort it.
+
+    Where rows have levels, the script may show those of one.
+    """
+    kinds = ["" if column.words else ' class="number"' for column in columns]
+    top = "".join(f'<th scope="col"{kind}>{column.name}</th>' for kind, column in zip(kinds, columns, strict=True))
+    on = [f' data-level="{escape(level)}"' for level in levels] or [""] * len(heads)
     rows = "\n".join(
-        f'<tr><th scope="row">{head}</th>{"".join(cells)}</tr>'
-        for head, *cells in zip(heads, *(column.cells() for column in columns), strict=True)
+        f'<tr{level}><th scope="row">{head}</th>{"".join(cells)}</tr>'
+        for level, head, *cells in zip(on, heads, *(column.cells() for column in columns), strict=True)
     )
     caption = f"<caption>{said}</caption>\n" if said else ""
     kind = ' class="sorts"' if sorts and len(heads) > 1 else ""
@@ -160,7 +174,10 @@ def rule_table(rules: Rules, said: str) -> str:
     if rules.p_adjusted is not None:
         adjusted = rules.p_adjusted.tolist()
         columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted))
-    return table("Rule" if rules.kind == "rules" else "Relation", heads, columns, said)
+    levels = [level_words(level) for level in rules.levels] if levels_in(rules) else []
+    if levels:
+        columns.append(TableColumn("Level", [escape(level) for level in levels], words=True))
+    return table("Rule" if rules.kind == "rules" else "Relation", heads, columns, said, levels=levels)
 
 
 def _lift(value: float) -> str:

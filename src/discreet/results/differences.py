@@ -8,7 +8,7 @@ on the other, had it counted as much there. Nothing here looks at data: what two
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +35,7 @@ Change: TypeAlias = Literal["more", "less", "unclear", "new", "gone"]
 # In which order changes are told: those that noise does not explain come first.
 _ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1}
 # What a list is of: where these differ, a pattern may be on one of two lists for that alone.
-_QUESTION = ("lengths", "contains", "excludes", "items", "itemsets")
+_QUESTION = ("lengths", "contains", "excludes", "items", "itemsets", "hierarchy", "level")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,9 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     if first.unit != second.unit:
         raise MisuseError(f"One result counts {first.unit}, the other {second.unit}: they cannot be compared.")
     called = (_name(before, "before"), _name(after, "after")) if names is None else (str(names[0]), str(names[1]))
-    one, other = _bounded(first), _bounded(second)
+    # Beside categories, products that are numbers have names: those of the two lists are compared.
+    named = first.vocabulary.numeric != second.vocabulary.numeric
+    one, other = _bounded(first, named), _bounded(second, named)
     alike = _asked_alike(first, second)
     marks = (_mark(first, alike), _mark(second, alike))
     rows = [_row(items, one.get(items), other.get(items), marks) for items in {**one, **other}]
@@ -296,12 +298,14 @@ def _name(source: Any, otherwise: str) -> str:
     return Path(source).stem if isinstance(source, str | Path) else otherwise
 
 
-def _bounded(patterns: Patterns) -> dict[frozenset[Item], Bounds]:
+def _bounded(patterns: Patterns, named: bool = False) -> dict[frozenset[Item], Bounds]:
     """Return the support of each pattern with the lowest and the highest it may be."""
     supports = patterns.supports.tolist()
     ends = patterns.support_bounds
     low, high = (supports, supports) if ends is None else (end.tolist() for end in ends)
-    sets = patterns.itemsets.sets(patterns.vocabulary)
+    sets: Iterable[frozenset[Item]] = patterns.itemsets.sets(patterns.vocabulary)
+    if named:
+        sets = (frozenset(map(str, items)) for items in sets)
     return dict(zip(sets, zip(supports, low, high, strict=True), strict=True))
 
 
@@ -338,7 +342,7 @@ def _fails(patterns: Patterns) -> int:
 def _asked_alike(first: Patterns, second: Patterns) -> bool:
     one, other = ((patterns.about or {}).get("asked") for patterns in (first, second))
     if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return first.about is None and second.about is None
+        return first.about is None and second.about is None and (first.hierarchy is None) == (second.hierarchy is None)
     return all(one.get(name) == other.get(name) for name in _QUESTION)
 
 

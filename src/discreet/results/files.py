@@ -9,12 +9,13 @@
 - **JSON**: one object. `discreet` says what it holds and the version of its form: ``patterns/1``, ``rules/1``,
   ``relations/1``. Then come `people`, `guarantee`, `simulated` and all else that `about` holds. `patterns`, `rules` or
   `relations` have one line each. Relations may have `patterns` beside them: the items they are of.
+  `hierarchy` has the levels, the level of each item that occurs, and what stands above it, where there is one.
   What is infinite or undefined is null, and so are the counts of a release of patterns only (``"counted": false``).
 - **Parquet**: the table of ``to_arrow()``, with the other members of the JSON object in the file's metadata
   under the key `discreet`.
 
 Supports and measures are written for people and other programs; reading takes the counts and computes them
-anew.
+anew. So is the column `level` that results with a hierarchy have.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 
 from ..atomic_write import written
 from ..errors import InputError, MisuseError
+from .levels import told_hierarchy
 from .loading import ALL, EXACT, UNITS, Result, needed, promised_texts, within_of
 from .loading import load as read_back
 from .patterns import Patterns
@@ -86,6 +88,7 @@ def write(result: Result, stream: BinaryIO, form: Format) -> None:
         part = result[start : start + _STRIDE]
         columns = _text_columns(part)
         if form == "json":
+            columns |= _quoted(columns)
             _write_objects(columns, stream, first=start == 0)
         else:
             _write_cells(columns | _promise_columns(part, len(part), told=start == 0), stream)
@@ -105,6 +108,8 @@ def _about(result: Result) -> dict[str, Any]:
         own |= {"omitted": result.omitted, "tested": result.tested}
     elif not result.counted:
         own["counted"] = False
+    if result.hierarchy is not None:
+        own["hierarchy"] = told_hierarchy(result)
     return own | (EXACT if result.about is None else dict(result.about))
 
 
@@ -120,6 +125,15 @@ def _text_columns(part: Result) -> dict[str, Any]:
     return columns
 
 
+def _quoted(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of texts as JSON has them."""
+    import pyarrow as pa
+
+    if "level" not in columns:
+        return {}
+    return {"level": pa.array([json.dumps(level) for level in columns["level"].to_pylist()], pa.large_string())}
+
+
 def _promise_columns(result: Result, rows: int, told: bool = True) -> dict[str, Any]:
     """Return what a CSV file repeats in every row: the people, and what was promised; with all of it in the first."""
     import pyarrow as pa
@@ -128,11 +142,12 @@ def _promise_columns(result: Result, rows: int, told: bool = True) -> dict[str, 
     if result.people_within is not None:
         ends = zip(within_of(result.unit), result.people_within, strict=True)
         columns |= {name: np.full(rows, end) for name, end in ends}
-    if result.about is None:
+    if result.about is None and result.hierarchy is None:
         return columns
-    for name, value in promised_texts(result.about).items():
-        columns[name] = pa.array([value] * rows, pa.large_string())
-    columns["simulated"] = np.full(rows, bool(result.about.get("simulated")))
+    if result.about is not None:
+        for name, value in promised_texts(result.about).items():
+            columns[name] = pa.array([value] * rows, pa.large_string())
+        columns["simulated"] = np.full(rows, bool(result.about.get("simulated")))
     columns[ALL] = pa.array(
         [json.dumps(_about(result)) if told and not row else None for row in range(rows)], pa.large_string()
     )

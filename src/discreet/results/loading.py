@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
+from ..baskets.hierarchy import Hierarchy
 from ..baskets.parquet import declared
 from ..errors import InputError
 from ..temporary import passing_folder
@@ -29,7 +30,7 @@ Result: TypeAlias = Patterns | Rules
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted"}
+_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted", "hierarchy"}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 PROMISE = ("model", "neighbours", "epsilon", "delta")
 _LOSSES = ("epsilon", "delta")
@@ -267,6 +268,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         for name in (("low", "high") if kind == "patterns" else BOUNDS)
     )
     ends = None if kind == "patterns" else _ends(path, columns)
+    hierarchy = _hierarchy(path, told.get("hierarchy"))
     if (low is None) != (high is None) or (ends is not None and low is None):
         raise InputError(f"{path} has one end of its intervals and not the other: it was changed or damaged.")
     if low is not None and high is not None and bool(np.any(low > high)):
@@ -286,6 +288,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
             counted=counted,
             people_within=within,
             unit=unit,
+            hierarchy=hierarchy,
         )
     p, p_adjusted = (_bound(path, name, columns.get(name)) for name in P_VALUES)
     if (p is None) != (p_adjusted is None) or any(
@@ -311,7 +314,15 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         p=p,
         p_adjusted=p_adjusted,
         tested=told.get("tested") or 0,
+        hierarchy=hierarchy,
     )
+
+
+def _hierarchy(path: Path, told: Any) -> Hierarchy | None:
+    try:
+        return None if told is None else Hierarchy.from_dict(told)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _ends(path: Path, columns: Mapping[str, Any]) -> tuple[Ends, Ends, Ends] | None:

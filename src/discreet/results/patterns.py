@@ -19,6 +19,7 @@ from ..checks import fraction, positive, span
 from ..errors import MisuseError
 from ..wording import hinted
 from .itemsets import Index, Itemsets, Mask, Positions, chosen, frames, same_labels
+from .levels import on_level, told_hierarchy
 from .measures import shares
 from .shown import Shown
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from ..baskets.hierarchy import Hierarchy
     from .rules import Rules
 
 
@@ -68,6 +70,8 @@ class Patterns(Shown):
     unit
         What counts are of: ``"people"``, or ``"baskets"`` where a person may have several. `people` and
         `people_within` are then the number of baskets.
+    hierarchy
+        Which items stand below which, where they were found with one. `levels` then has the level of each pattern.
 
     Examples
     --------
@@ -98,6 +102,7 @@ class Patterns(Shown):
     counted: bool = True
     people_within: tuple[int, int] | None = None
     unit: Unit = "people"
+    hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
         # A count that slips into a release of patterns only would be a leak, so it is refused and not just hidden.
@@ -127,7 +132,7 @@ class Patterns(Shown):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step != 1:
-                return self._take(np.arange(start, stop, step))
+                return self.take(np.arange(start, stop, step))
             stop = max(start, stop)
             return self._with(self.itemsets.cut(start, stop), slice(start, stop))
         if not -len(self) <= index < len(self):
@@ -148,6 +153,7 @@ class Patterns(Shown):
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
             and same_labels(self.itemsets, self.vocabulary, other.itemsets, other.vocabulary)
+            and told_hierarchy(self) == told_hierarchy(other)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -156,6 +162,11 @@ class Patterns(Shown):
     def itemsets(self) -> Itemsets:
         """The itemsets alone."""
         return Itemsets(self.offsets, self.codes)
+
+    @property
+    def sides(self) -> tuple[Itemsets, ...]:
+        """The itemsets that each row has: one."""
+        return (self.itemsets,)
 
     @cached_property
     def supports(self) -> NDArray[np.float64]:
@@ -214,6 +225,7 @@ class Patterns(Shown):
         excludes: Item | Iterable[Item] = (),
         min_count: int | None = None,
         min_support: float | None = None,
+        level: int | str | None = None,
     ) -> Patterns:
         """Return the patterns that meet all conditions, in the same order.
 
@@ -227,6 +239,9 @@ class Patterns(Shown):
             An item, or several of which none may be in the pattern.
         min_count, min_support
             The smallest count, or the smallest fraction of the people.
+        level
+            A level of the hierarchy that they were found with, by its name or number: patterns of items that stand for
+            themselves there. ``"mixed"`` for those that are on no one level.
         """
         wanted = chosen(contains, self.vocabulary, "contains")
         keep: Mask = self.itemsets.holding(wanted) == len(wanted)
@@ -240,7 +255,9 @@ class Patterns(Shown):
         if min_support is not None:
             need_counts(self, "where(min_support=...)")
             keep &= self.supports >= fraction("min_support", min_support)
-        return self if bool(keep.all()) else self._take(np.flatnonzero(keep))
+        if level is not None:
+            keep &= on_level(self, level)
+        return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
 
     def sort(self, by: Literal["count", "size"] = "count", descending: bool = True) -> Patterns:
         """Return the patterns by count or by size; equal ones keep their order."""
@@ -249,7 +266,7 @@ class Patterns(Shown):
         if by == "count":
             need_counts(self, 'sort("count")')
         column = self.counts if by == "count" else self.sizes
-        return self._take(np.argsort(-column if descending else column, kind="stable"))
+        return self.take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int) -> Patterns:
         """Return the `top` patterns with the largest counts."""
@@ -288,7 +305,7 @@ class Patterns(Shown):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `items` (lists), `count`, `support`.
 
-        Where private, `low` and `high` follow, and `support_low`, `support_high`.
+        Where private, `low` and `high` follow, and `support_low`, `support_high`. With a hierarchy, `level` is last.
         """
         import pyarrow as pa
 
@@ -316,9 +333,12 @@ class Patterns(Shown):
                 columns[name] = bound
         if self.support_bounds is not None:
             columns["support_low"], columns["support_high"] = self.support_bounds
+        if self.hierarchy is not None:
+            columns["level"] = np.array(self.levels, object)
         return columns
 
-    def _take(self, positions: Positions) -> Patterns:
+    def take(self, positions: Positions) -> Patterns:
+        """Return the patterns at some positions, in that order."""
         return self._with(self.itemsets.take(positions), positions)
 
     def _with(self, itemsets: Itemsets, kept: Positions | slice) -> Patterns:
@@ -334,6 +354,7 @@ class Patterns(Shown):
             counted=self.counted,
             people_within=self.people_within,
             unit=self.unit,
+            hierarchy=self.hierarchy,
         )
 
 

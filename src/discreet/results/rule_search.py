@@ -17,7 +17,7 @@ from .itemsets import Positions
 from .measures import within
 from .patterns import Patterns, need_counts
 from .rules import Rules, ends_at, number
-from .significance import MOST_PEOPLE, adjusted, family, p_values, worst_p_values
+from .significance import MOST_PEOPLE, adjusted, family, p_values, related_pairs, worst_p_values
 
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
@@ -91,7 +91,11 @@ def rules(
         ends = ends_at(((patterns.low, patterns.high),) * 3, left, right, whole)
     people = patterns.people_within or (patterns.people,) * 2
     low, high = (None, None) if ends is None else within("confidence", people, *ends)
-    tested = family(patterns.sizes, 1 if consequents == "one" else int(patterns.sizes.max(initial=0)))
+    lineage = None if patterns.hierarchy is None else patterns.hierarchy.lineage(patterns.vocabulary)
+    largest = 1 if consequents == "one" else int(patterns.sizes.max(initial=0))
+    tested = family(patterns.sizes, largest)
+    if lineage is not None:
+        tested -= related_pairs(patterns.itemsets, largest, lineage)
     p = None
     if max(patterns.people, *people) > MOST_PEOPLE:
         pass
@@ -117,6 +121,7 @@ def rules(
         p=p,
         p_adjusted=None if p is None else adjusted(p, tested),
         tested=0 if p is None else tested,
+        hierarchy=patterns.hierarchy,
     )
     return found.where(significance=significance, redundant=redundant)
 

@@ -19,6 +19,7 @@ from ..baskets.core import Item, Unit, Vocabulary
 from ..checks import fraction, positive, span, switch
 from ..errors import MisuseError, named, told
 from .itemsets import Itemsets, Mask, Positions, chosen, frames, same_labels
+from .levels import on_level, told_hierarchy
 from .measures import MEASURES, Ends, measure, within
 from .patterns import same_bounds
 from .shown import Shown
@@ -26,6 +27,8 @@ from .shown import Shown
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from ..baskets.hierarchy import Hierarchy
 
 # Measures whose formulas make sense whatever noise did to the counts.
 _UNBOUNDED = ("lift", "leverage")
@@ -83,6 +86,8 @@ class Rules(Shown):
         nothing was tested: relations, and rules of files of earlier versions.
     tested
         How many rules were tested, at most: those that could have been found, whatever their confidence.
+    hierarchy
+        Which items stand below which, as in :class:`Patterns`.
     """
 
     antecedents: Itemsets
@@ -103,6 +108,7 @@ class Rules(Shown):
     p: NDArray[np.float64] | None = None
     p_adjusted: NDArray[np.float64] | None = None
     tested: int = 0
+    hierarchy: Hierarchy | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -140,9 +146,15 @@ class Rules(Shown):
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTS.values())
             and same_labels(self.antecedents, self.vocabulary, other.antecedents, other.vocabulary)
             and same_labels(self.consequents, self.vocabulary, other.consequents, other.vocabulary)
+            and told_hierarchy(self) == told_hierarchy(other)
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def sides(self) -> tuple[Itemsets, ...]:
+        """The itemsets that each row has: antecedent and consequent."""
+        return self.antecedents, self.consequents
 
     @cached_property
     def _measures(self) -> dict[str, NDArray[np.float64]]:
@@ -196,6 +208,7 @@ class Rules(Shown):
         min_count: int = 0,
         significance: float | None = None,
         redundant: bool = True,
+        level: int | str | None = None,
         **minimums: float,
     ) -> Rules:
         """Return the rules that meet all conditions, in the same order.
@@ -213,7 +226,11 @@ class Rules(Shown):
             The level, such as 0.05: rules with an adjusted p-value of at most this.
         redundant
             False leaves out rules that are no better than a more general one among these, or than the share of all
-            people who hold the consequent. Where the counts are private, those of which the intervals say so.
+            people who hold the consequent. More general is one with a part of the antecedent, or with items in it that
+            stand above. Where the counts are private, those of which the intervals say so.
+        level
+            A level of the hierarchy that they were found with: rules of items that stand for themselves there.
+            ``"mixed"`` for those that are on no one level.
         minimums
             The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
         """
@@ -230,13 +247,15 @@ class Rules(Shown):
             least, most = span(lengths)
             sizes = self.antecedents.sizes + self.consequents.sizes
             keep &= (sizes >= least) & (sizes <= most)
+        if level is not None:
+            keep &= on_level(self, level)
         for name, minimum in minimums.items():
             if name.removeprefix("min_") not in MEASURES or not name.startswith("min_"):
                 known = ", ".join(f"min_{known}" for known in MEASURES)
                 raise MisuseError(
                     told(
                         "where() has no condition {name!r}; there are {antecedent}, {consequent}, {lengths}, "
-                        "{min_count}, {significance}, {redundant}, {known}.",
+                        "{min_count}, {significance}, {redundant}, {level}, {known}.",
                         name=name,
                         known=known,
                     )
@@ -262,7 +281,8 @@ class Rules(Shown):
         lift = self.measure("lift") if lifts is None else lifts[1]
         if self.noisy and (bounds is None or lifts is None):
             raise MisuseError(told("{redundant=False} needs intervals, which these rules do not have."))
-        return redundant(self.antecedents, self.consequents, len(self.vocabulary), reached, sure, lift <= 1)
+        lineage = None if self.hierarchy is None else self.hierarchy.lineage(self.vocabulary)
+        return redundant(self.antecedents, self.consequents, len(self.vocabulary), reached, sure, lift <= 1, lineage)
 
     def sort(self, by: str = "confidence", descending: bool = True) -> Rules:
         """Return the rules by `count` or a measure; equal ones keep their order, undefined ones come last.
@@ -289,7 +309,8 @@ class Rules(Shown):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `antecedent`, `consequent` (lists), three counts, the ten measures, p-values.
 
-        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts.
+        Where private, the ends of intervals follow: of the confidence, the support, the lift and the counts. With a
+        hierarchy, `level` is last.
         """
         import pyarrow as pa
 
@@ -299,7 +320,7 @@ class Rules(Shown):
         }
         columns |= {name: getattr(self, attribute) for name, attribute in COUNTS.items()}
         columns |= {name: self.measure(name) for name in MEASURES}
-        return pa.table(columns | self._p_values() | self._bounds())
+        return pa.table(columns | self._p_values() | self._bounds() | self._levels())
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with the columns of mlxtend's rules, then `cosine`, `count` and the p-values.
@@ -334,8 +355,12 @@ class Rules(Shown):
             }
             | self._p_values()
             | self._bounds()
+            | self._levels()
         )
         return frame
+
+    def _levels(self) -> dict[str, NDArray[Any]]:
+        return {} if self.hierarchy is None else {"level": np.array(self.levels, object)}
 
     def _p_values(self) -> dict[str, NDArray[np.float64]]:
         columns = zip(P_VALUES, (self.p, self.p_adjusted), strict=True)
@@ -370,6 +395,7 @@ class Rules(Shown):
             p=None if self.p is None else self.p[positions],
             p_adjusted=None if self.p_adjusted is None else self.p_adjusted[positions],
             tested=self.tested,
+            hierarchy=self.hierarchy,
             **{name: getattr(self, name)[positions] for name in COUNTS.values()},
         )
 

@@ -206,6 +206,9 @@ def _cells(result: Patterns | Rules, rows: int) -> tuple[list[str], list[list[st
             if bound is not None:
                 names.append(name)
                 columns.append(_ends(bound, 0, to_whole))
+        if len(set(result.levels)) > 1:
+            names.append("level")
+            columns.append([printable(level) for level in first.levels])
     else:
         sides = zip(_item_texts(first.antecedents, first), _item_texts(first.consequents, first), strict=True)
         names = [first.kind.removesuffix("s"), "count", "support", "confidence"]

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from .itemsets import frames
+import numpy as np
+
+from .itemsets import Itemsets, frames
+from .levels import MIXED, spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    import numpy as np
     import polars as pl
     import pyarrow as pa
     from numpy.typing import NDArray
     from rich.console import Group
 
+    from ..baskets.core import Vocabulary
+    from ..baskets.hierarchy import Hierarchy
     from .patterns import Patterns
     from .picture import Picture
     from .rules import Rules
@@ -33,6 +38,22 @@ class Shown(ABC):
 
     low: NDArray[np.float64] | None
     about: Mapping[str, Any] | None
+    vocabulary: Vocabulary
+    hierarchy: Hierarchy | None
+
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[Itemsets, ...]:
+        """The itemsets that each row has."""
+
+    @cached_property
+    def levels(self) -> tuple[str, ...]:
+        """The level of each: the lowest on which all its items are, or ``"mixed"``; nothing without a hierarchy."""
+        if self.hierarchy is None:
+            return ()
+        low, high = spans(self.hierarchy, self.vocabulary, *self.sides)
+        names = (*self.hierarchy.names, MIXED)
+        return tuple(names[level] for level in np.where(low > high, -1, low).tolist())
 
     @property
     def noisy(self) -> bool:
@@ -78,7 +99,7 @@ class Shown(ABC):
         page: str = _drawing("page").page(told)
         return page
 
-    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+    def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
         """Return a picture, which a notebook shows and ``.save("picture.svg")`` writes.
 
         Parameters
@@ -89,6 +110,8 @@ class Shown(ABC):
             or ``"matrix"``. The first by default; for relations the matrix.
         rows
             How many bars, of those that come first.
+        level
+            A level of the hierarchy that they were found with: only what is on it is drawn, as by ``where(level=)``.
 
         Examples
         --------
@@ -97,7 +120,7 @@ class Shown(ABC):
         >>> picture.title
         'Items that were found together'
         """
-        made: Picture = _drawing("plots").plot(self, kind, rows)
+        made: Picture = _drawing("plots").plot(self, kind, rows, level)
         return made
 
     def show(self, rows: int = 30) -> View:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .itemsets import Mask
+from ..baskets.lineage import Lineage
+from .itemsets import Itemsets, Mask
 from .measures import Ends
 
 Column = NDArray[np.float64]
@@ -99,7 +100,8 @@ def family(sizes: NDArray[np.int64], largest: int) -> int:
     """Return how many rules can be tested at most, by how many items the patterns have.
 
     They are the pairs of different patterns that have together no more items than the longest, and `largest` or fewer
-    on the right. That the two may not have an item in common would make them fewer.
+    on the right. That the two may not have an item in common would make them fewer. With a hierarchy, so do items that
+    stand above others: :func:`related_pairs` says how many.
 
     Examples
     --------
@@ -113,6 +115,23 @@ def family(sizes: NDArray[np.int64], largest: int) -> int:
         for right in range(1, min(largest, longest - 1) + 1)
         for left in range(1, longest - right + 1)
     )
+
+
+def related_pairs(itemsets: Itemsets, largest: int, lineage: Lineage) -> int:
+    """Return how many pairs of a family are no rules, as an item of one side stands above one of the other.
+
+    Counted are pairs with one item on a side, which are nearly all; the rest is tested for nothing, which is safe.
+    """
+    sizes = itemsets.sizes
+    longest = int(sizes.max(initial=0))
+    if not largest or longest < 2:
+        return 0
+    alone = np.zeros(len(lineage), np.bool_)
+    alone[itemsets.codes[itemsets.offsets[:-1][sizes == 1]]] = True
+    related = lineage.many_related(itemsets.offsets, itemsets.codes, alone)
+    # One item on the right and any on the left; then, where several may be on the right, the other way round.
+    found = int(related[(sizes >= 1) & (sizes < longest)].sum())
+    return found + int(related[(sizes > 1) & (sizes < longest) & (sizes <= largest)].sum())
 
 
 def _tails(n: Column, a: Column, c: Column, b: Column) -> Column:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Item, ItemTable, Vocabulary
+from ..baskets.hierarchy import Hierarchy
 from ..baskets.lineage import Lineage
 from ..baskets.lineage import recoded as recoded_lineage
 from ..exact.engine import ExactEngine, LocalEngine, RemoteBaskets
@@ -131,6 +132,7 @@ class SparkBaskets(RemoteBaskets):
     merged: int = 0
     several: bool = False
     lineage: Lineage | None = None
+    hierarchy: Hierarchy | None = None
 
     def __len__(self) -> int:
         return self._many
@@ -191,10 +193,17 @@ class SparkBaskets(RemoteBaskets):
         lineage = recoded_lineage(self.lineage, table, len(vocabulary))
         return replace(self, vocabulary=vocabulary, view=self.view.then(step), lineage=lineage)
 
-    def widened(self, table: ItemTable, vocabulary: Vocabulary, lineage: Lineage | None) -> SparkBaskets:
+    def widened(
+        self,
+        table: ItemTable,
+        vocabulary: Vocabulary,
+        lineage: Lineage | None,
+        hierarchy: Hierarchy | None = None,
+    ) -> SparkBaskets:
         """Return the baskets with several codes for each item, or one that others have too: a set all the same."""
         step = partial(widen, table=table, items=len(vocabulary), lineage=lineage)
-        return replace(self, vocabulary=vocabulary, view=self.view.then(step), lineage=lineage)
+        view = self.view.then(step)
+        return replace(self, vocabulary=vocabulary, view=view, lineage=lineage, hierarchy=hierarchy)
 
     def holding(self, codes: Codes) -> SparkBaskets:
         """Return the baskets that hold all of these items."""

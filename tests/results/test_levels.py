@@ -1,0 +1,211 @@
+"""Results of hierarchies: levels of patterns and rules, files, and rules across levels against brute force."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet.baskets.hierarchy import Hierarchy
+from discreet.errors import InputError, MisuseError
+from discreet.results import redundancy
+
+PRODUCTS = [
+    ("milk", "dairy", "food"),
+    ("cheese", "dairy", "food"),
+    ("bread", "bakery", "food"),
+    ("rolls", "bakery", "food"),
+    ("tea", "hot drinks", "drinks"),
+]
+HIERARCHY = Hierarchy.of(["product", "category", "department"], PRODUCTS)
+BASKETS = [
+    {"milk", "bread"},
+    {"milk", "rolls", "tea"},
+    {"cheese", "bread"},
+    {"cheese", "tea", "loose"},
+    {"bread", "tea", "loose"},
+    {"milk", "cheese", "bread", "tea"},
+    {"rolls"},
+]
+baskets_of_products = st.lists(
+    st.frozensets(st.sampled_from(["milk", "cheese", "bread", "rolls", "tea", "loose"])), min_size=1, max_size=12
+)
+
+
+def sets(patterns):
+    return {pattern.items: pattern.count for pattern in patterns}
+
+
+def above(label):
+    return {label, *HIERARCHY.above(label)}
+
+
+class TestLevels:
+    @given(baskets_of_products)
+    def test_of_a_level_are_just_those_that_are_mined_there(self, baskets):
+        across = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY)
+        for level, name in enumerate(HIERARCHY.names):
+            there = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY, level=level)
+            assert sets(across.where(level=level)) == sets(across.where(level=name)) == sets(there)
+
+    def test_each_pattern_has_the_lowest_level_of_all_its_items(self):
+        across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
+        levels = dict(zip((pattern.items for pattern in across), across.levels, strict=True))
+        assert levels[frozenset({"milk", "bread"})] == "product"
+        assert levels[frozenset({"dairy", "bakery"})] == "category"
+        assert levels[frozenset({"dairy", "tea"})] == "mixed"
+        # An item without anything above it stands for itself on every level.
+        assert levels[frozenset({"loose"})] == "product"
+        assert levels[frozenset({"loose", "dairy"})] == "category"
+        assert across.to_arrow()["level"].to_pylist() == list(across.levels)
+        assert list(across.to_pandas()["level"]) == list(across.levels)
+        assert set(across.where(level="mixed").levels) == {"mixed"}
+
+    def test_levels_without_names_have_numbers(self):
+        pairs = {"milk": "dairy", "dairy": "food", "bread": "food"}
+        across = discreet.mine([{"milk", "bread"}], min_count=1, hierarchy=pairs)
+        assert set(across.levels) == {"level 0", "level 1", "level 2"}
+        assert sets(across.where(level="level 1")) == sets(across.where(level=1))
+
+    def test_without_a_hierarchy_there_are_none(self):
+        plain = discreet.mine(BASKETS, min_count=1)
+        assert plain.levels == ()
+        assert "level" not in plain.to_arrow().column_names
+        with pytest.raises(MisuseError) as error:
+            plain.where(level="category")
+        assert str(error.value) == (
+            "level is a level of a hierarchy, and these were found without one: give hierarchy= there."
+        )
+        with pytest.raises(MisuseError, match="0 to 2 \\(product, category, department\\); 'shelf' was given"):
+            discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY).where(level="shelf")
+
+    def test_numbers_for_items(self):
+        across = discreet.mine([{1, 2}, {1}], min_count=1, hierarchy={1: 10, 2: 10})
+        assert dict(zip((tuple(p.items) for p in across), across.levels, strict=True))[(10,)] == "level 1"
+
+
+class TestFiles:
+    @pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+    def test_come_back(self, tmp_path, form):
+        across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
+        for number, result in enumerate([across, across[3:5], across.rules(0), across.where(level="category")]):
+            result.save(tmp_path / f"{number}.{form}")
+            again = discreet.load(tmp_path / f"{number}.{form}")
+            assert again == result
+            assert again.levels == result.levels
+            assert again.where(level="mixed") == result.where(level="mixed")
+        assert discreet.load(tmp_path / f"2.{form}").where(redundant=False) == across.rules(0, redundant=False)
+
+    def test_only_what_occurs_and_what_stands_above_it(self, tmp_path):
+        across = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY)
+        across.where(contains="tea", lengths=1).save(tmp_path / "tea.json")
+        told = json.loads((tmp_path / "tea.json").read_text())
+        assert told["hierarchy"] == {
+            "levels": ["product", "category", "department"],
+            "heights": {"drinks": 2, "hot drinks": 1, "tea": 0},
+            "parents": {"hot drinks": "drinks", "tea": "hot drinks"},
+        }
+        assert told["patterns"][0]["level"] == "product"
+
+    def test_a_release(self, tmp_path):
+        release = discreet.release(BASKETS * 50, top=12, epsilon=20, hierarchy=HIERARCHY)
+        release.save(tmp_path / "release.json")
+        again = discreet.Release.load(tmp_path / "release.json")
+        assert again.patterns == release.patterns
+        assert again.digest() == release.digest()
+        assert again.patterns.levels == release.patterns.levels
+        assert again.rules(0, redundant=False) == release.rules(0, redundant=False)
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            3,
+            {},
+            {"levels": [], "heights": {}, "parents": {}},
+            {"levels": ["a", "a"], "heights": {}, "parents": {}},
+            {"levels": ["a"], "heights": {"x": 1}, "parents": {}},
+            {"levels": ["a", "b"], "heights": {"x": 0, "y": 0}, "parents": {"x": "y"}},
+            {"levels": ["a", "b"], "heights": {"x": 0}, "parents": {"x": "y"}},
+            {"levels": ["a", "b"], "heights": {"x": 0, "y": 1}, "parents": {"x": "y", "y": "x"}},
+            {"levels": ["a", "b"], "heights": [1], "parents": {}},
+        ],
+    )
+    def test_damaged(self, tmp_path, changed):
+        path = tmp_path / "patterns.json"
+        discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY).save(path)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "hierarchy": changed}))
+        with pytest.raises(InputError) as error:
+            discreet.load(path)
+        assert str(error.value) == (
+            f"{path}: Its hierarchy does not say on which level each item is, and what stands above it."
+        )
+
+    def test_differences_across_levels(self):
+        numbers = [{1, 2}, {1}, {3}]
+        before = discreet.mine(numbers, min_count=1)
+        after = discreet.mine(numbers, min_count=1, hierarchy={"1": "one", "2": "one"})
+        found = {tuple(sorted(map(str, row.items))): row.change for row in discreet.diff(before, after)}
+        assert found[("1",)] == "unclear"
+        assert found[("one",)] == "new"
+        assert found[("1", "2")] == "unclear"
+
+
+class TestRules:
+    @given(baskets_of_products, st.sampled_from([0.0, 0.5]), st.sampled_from([0, 4096]))
+    def test_redundant_by_brute_force(self, baskets, min_confidence, looked_up):
+        made = discreet.mine(baskets, min_count=1, hierarchy=HIERARCHY).rules(min_confidence)
+        rows = list(made)
+        wanted = []
+        for rule in rows:
+            useless = rule.lift <= 1
+            for other in rows:
+                covered = all(any(item in above(held) for held in rule.antecedent) for item in other.antecedent)
+                same = other.consequent == rule.consequent and other.antecedent != rule.antecedent
+                useless |= same and covered and other.confidence >= rule.confidence
+            if not useless:
+                wanted.append((rule.antecedent, rule.consequent))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(redundancy, "_LOOKED_UP", looked_up)
+            kept = made.where(redundant=False)
+        assert [(rule.antecedent, rule.consequent) for rule in kept] == wanted
+
+    def test_with_noise_only_what_the_intervals_say(self):
+        release = discreet.release(BASKETS * 200, top=30, epsilon=20, hierarchy=HIERARCHY)
+        made = release.rules(0)
+        highest = made.bounds("lift")[1]
+        rows = list(made)
+        wanted = []
+        for rule, lift in zip(rows, highest, strict=True):
+            useless = lift <= 1
+            for other in rows:
+                covered = all(any(item in above(held) for held in rule.antecedent) for item in other.antecedent)
+                same = other.consequent == rule.consequent and other.antecedent != rule.antecedent
+                useless |= same and covered and other.low >= rule.high
+            wanted.append(not useless)
+        assert len(made.where(redundant=False)) == sum(wanted) < len(made)
+
+    @given(baskets_of_products, st.sampled_from(["any", "one"]))
+    def test_tested_are_pairs_without_an_item_above_another(self, baskets, consequents):
+        patterns = discreet.mine(baskets, min_count=1, lengths=(1, 3), hierarchy=HIERARCHY)
+        made = patterns.rules(0, consequents=consequents)
+        longest = int(patterns.sizes.max(initial=0))
+        tested = 0
+        for one, other in product([pattern.items for pattern in patterns], repeat=2):
+            fits = one != other and len(one) + len(other) <= longest and (consequents == "any" or len(other) == 1)
+            related = any(a != b and (a in above(b) or b in above(a)) for a in one for b in other)
+            tested += fits and not related
+        assert made.tested == tested
+        assert len(made) + made.omitted <= tested
+        for rule in made:
+            assert not any(a in above(b) or b in above(a) for a in rule.antecedent for b in rule.consequent)
+
+    def test_levels_of_rules(self):
+        made = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY).rules(0)
+        there = discreet.mine(BASKETS, min_count=1, hierarchy=HIERARCHY, level="category").rules(0)
+        pairs = {(rule.antecedent, rule.consequent) for rule in made.where(level="category")}
+        assert pairs == {(rule.antecedent, rule.consequent) for rule in there}
+        assert made.to_arrow()["level"].to_pylist() == list(made.levels)
+        assert np.isin(made.where(level="mixed").levels, ["mixed"]).all()
