@@ -199,6 +199,13 @@ class Hierarchy:
         """Say that the hierarchy is public, for the guarantee."""
         return f"which of {len(self):,} items stand above others, as declared"
 
+    def recorded(self, level: Any) -> dict[str, Any]:
+        """Return what is written down with a result that was asked for with this hierarchy."""
+        words: dict[str, Any] = {"hierarchy": len(self)}
+        if level is not None:
+            words["level"] = self.level_name(self.level(level))
+        return words
+
     def level_name(self, level: int) -> str:
         """Return what a level is called."""
         return self.names[level]

@@ -7,6 +7,7 @@ that sense is here, and nothing about labels, levels or files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,12 @@ class Lineage:
         for code in codes.tolist():
             related |= (begins < ends[code]) & (begins[code] < ends)
         return related
+
+    def among(self, codes: Sequence[int]) -> NDArray[np.bool_]:
+        """Say of every two of these items whether one is the other or stands above it."""
+        begins, ends = self.spans.reshape(2, -1)[:, np.asarray(codes, np.int64)]
+        met: NDArray[np.bool_] = (begins[:, None] < ends) & (begins < ends[:, None])
+        return met
 
     def antichains(self, offsets: Offsets, codes: Codes) -> NDArray[np.bool_]:
         """Say of each itemset whether none of its items stands above another."""

@@ -88,6 +88,7 @@ class Transcript:
     "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 4 --least 2 --score\n\n"
     "discreet simulate retail.dat --protocol svim --set candidates=3 --top 20 --epsilon 1 -o found.json\n\n"
     "discreet simulate sales.csv --person customer --basket receipt --item product --top 32 --epsilon 4\n\n"
+    "discreet simulate sales.csv --person customer --item product --top 32 --epsilon 1 --hierarchy products.csv\n\n"
     "discreet simulate clicks.csv --person user --item page --time at --protocol pairs --set how=after --top 32 "
     "--epsilon 4"
 )
@@ -135,6 +136,8 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    hierarchy: given.HierarchyFile = None,
+    level: given.LevelOption = None,
     device: DeviceOption = None,
     settings: given.Settings = None,
     score: Annotated[bool, typer.Option("--score", help="Compare with the truth.", rich_help_panel=given.OUT)] = False,
@@ -160,7 +163,7 @@ def simulate(
     plan = protocol_of(protocol, settings_of(settings))
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
-    reporting.check(reading, writing)
+    reporting.check(reading, writing, hierarchy)
     seeded = reading.seeded()
     baskets = (seeded if reading.max_items is not None else replace(seeded, seed=None)).baskets()
     table = writing.format == "table"
@@ -177,6 +180,8 @@ def simulate(
             screen=screen,
             assume_malicious=assume_malicious or 0,
             max_baskets=max_baskets,
+            hierarchy=hierarchy,
+            level=level,
             device=device,
             progress=lines.progress,
             transcript=lines.heard,

@@ -27,6 +27,8 @@ class Protocol(ABC):
     reports: ClassVar[int] = 1
     # Whether it finds out what the items are: people hold texts, and there is no list of them.
     unlisted: ClassVar[bool] = False
+    # Whether it knows of items that stand above others, and asks about no itemset with an item and one above it.
+    across: ClassVar[bool] = False
     # What the promise takes for public knowledge.
     public: ClassVar[tuple[str, ...]] = ("the items",)
     # The setting of protocols that split the people: how many of them go to each part, as fractions.

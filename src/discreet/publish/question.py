@@ -149,7 +149,7 @@ def prepare(
         recorded_question=_recorded(
             top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets, cap
         )
-        | _recorded_hierarchy(known, level),
+        | ({} if known is None else known.recorded(level)),
         settings=settings_of(how),
         max_baskets=cap,
     )
@@ -304,16 +304,6 @@ def _recorded(
         words["max_baskets"] = max_baskets
     words["items"] = "found privately" if finding or items is None else len(vocabulary)
     return {name: _plain(value) for name, value in words.items()}
-
-
-def _recorded_hierarchy(known: Hierarchy | None, level: Any) -> dict[str, Any]:
-    """Return what was said about which items stand above others."""
-    if known is None:
-        return {}
-    words: dict[str, Any] = {"hierarchy": len(known)}
-    if level is not None:
-        words["level"] = known.level_name(known.level(level))
-    return words
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...baskets.lineage import Lineage
 from .beliefs import Belief, Evidence, ItemLaw, Values, as_measured, log_scaled
 from .priors import LARGER, PAIRS, Guessed, TwoPart, fitted
 
@@ -133,10 +134,19 @@ def items_of(law: ItemLaw | None, known: Evidence, many: int, numbers: NDArray[n
     return PatternLevel.of([(int(item),) for item in sets], law.believed(of_best) if law else as_measured(of_best))
 
 
-def pairs_of(items: PatternLevel, measured: Measured, most: int = MOST_POOL) -> PatternLevel:
-    """Return all pairs of the first `most` items, each guessed as if they had nothing to do with each other."""
+def pairs_of(
+    items: PatternLevel, measured: Measured, most: int = MOST_POOL, lineage: Lineage | None = None
+) -> PatternLevel:
+    """Return all pairs of the first `most` items, each guessed as if they had nothing to do with each other.
+
+    Where items stand above others, an item and one above it are no pair: nor are they in any larger set, as all parts
+    of one are there.
+    """
     first, second = np.triu_indices(min(len(items.sets), most), 1)
     numbers = np.array([one for (one,) in items.sets], np.int64)
+    if lineage is not None:
+        apart = ~lineage.among(numbers[:most].tolist())[first, second]
+        first, second = first[apart], second[apart]
     low, high = np.minimum(numbers[first], numbers[second]), np.maximum(numbers[first], numbers[second])
     sets: list[Itemset] = list(zip(low.tolist(), high.tolist(), strict=True))
     means = np.maximum(items.means, _LEAST)
@@ -217,6 +227,8 @@ class PatternBeliefs:
         How many items a pattern has at most.
     prior, merged
         As for `Measured`, and of items too.
+    lineage
+        Which items stand above which, where some do.
     """
 
     def __init__(
@@ -230,6 +242,7 @@ class PatternBeliefs:
         largest: int,
         prior: bool = True,
         merged: bool = True,
+        lineage: Lineage | None = None,
     ) -> None:
         # One estimate has as much noise as another, so the largest stay the largest whatever the law says of them.
         self.numbers = np.sort(np.argsort(-items.values, kind="stable")[:MOST_KEPT])
@@ -237,7 +250,7 @@ class PatternBeliefs:
         self.heard_of_others = float((1 / items.noise).sum() - (1 / kept.noise).sum())
         self.items = lowered(kept, _too_much(kept, doubt, follows), follows)
         self.doubt, self.follows = doubt, follows
-        self.top, self.least, self.largest = top, least, largest
+        self.top, self.least, self.largest, self.lineage = top, least, largest, lineage
         self.law = ItemLaw.learnt(items) if prior else None
         self.measured = Measured(prior=prior, merged=merged)
         self.look()
@@ -256,7 +269,8 @@ class PatternBeliefs:
         many = max(POOL, FOR_EACH * self.top)
         self.levels = [items_of(self.law, self.items, max(self.top, min(many, MOST_ITEMS)), self.numbers)]
         if self.largest > 1 and len(self.levels[0].sets) > 1:
-            self.levels.append(pairs_of(self.levels[0], self.measured, min(many, MOST_POOL)))
+            pairs = pairs_of(self.levels[0], self.measured, min(many, MOST_POOL), self.lineage)
+            self.levels += [pairs] if pairs.sets else []
         self.threshold = _threshold(self.levels[self.least - 1 :], self.top, _LEAST_THRESHOLD)
         while 2 <= len(self.levels) < self.largest:
             level = larger_of(self.levels, self.levels[-1].belief.over(self.threshold), self.measured)

@@ -103,12 +103,13 @@ class Tree:
             for parent, own in parents:
                 _agree(parent, own, least, printed)
 
-    def mine(self, most: int, largest: int) -> list[Mined]:
+    def mine(self, most: int, largest: int, related: NDArray[np.bool_] | None = None) -> list[Mined]:
         """Return the `most` frequent sets of two to `largest` ranks.
 
         A set is held by those whose path has its last member at some node and the others above it: counts of nodes
         add up. Sets grow from their last member upwards, as FP-growth does it, and only where the sum is large enough.
-        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large.
+        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large. No set
+        has two ranks that are `related`, as an item is to one above it; paths do, as everyone on one holds both.
         """
         nodes = [node for level in self.levels[1:] for node in level.values()]
         if not nodes:
@@ -124,6 +125,8 @@ class Tree:
 
         def grow(ranks: Path, rows: NDArray[np.int64]) -> None:
             for rank in range(ranks[0] - 1, -1, -1):
+                if related is not None and related[rank, list(ranks)].any():
+                    continue
                 kept = rows[held[rows, rank]]
                 total = float(value[kept].sum())
                 if total <= 0 or (len(best) == most and total <= best[0][0]):

@@ -101,6 +101,7 @@ class Adept(Protocol):
     robust: bool = True
 
     name: ClassVar[str] = "adept"
+    across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent itemsets: asks again where it is uncertain what is among the top"
     citation: ClassVar[str] = "ours; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel), Ye, Barg 2018"
 
@@ -138,6 +139,7 @@ class Adept(Protocol):
             largest=largest,
             prior=self.prior,
             merged=self.merged,
+            lineage=wanted.lineage,
         )
         facts = told.facts("items")
         for number, (share, chance) in enumerate(zip(later, CHANCES, strict=True), 2):

@@ -84,6 +84,7 @@ class FPTree(Protocol):
     robust: bool = True
 
     name: ClassVar[str] = "fp-tree"
+    across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent itemsets, by a prefix tree that is learnt level by level"
     citation: ClassVar[str] = "Chen, Wang (LDP-FPMiner)"
 
@@ -152,7 +153,8 @@ class FPTree(Protocol):
             tree.add(paths, self._level(answer, tree.guesses(paths)), answer.values[:-1], answer.variance[:-1])
         if self.inference != "none":
             tree.infer(self.inference_rounds, float(exact(self.theta, "theta")), printed=self.inference == "printed")
-        mined = tree.mine(self.paths * wanted.top, longest(wanted.top, wanted.least))
+        related = None if wanted.lineage is None else wanted.lineage.among(singles)
+        mined = tree.mine(self.paths * wanted.top, longest(wanted.top, wanted.least), related)
         return learnt.joined(self._weighed(mined, tree, sizes, height), facts)
 
     def _level(self, answer: Estimate, guesses: NDArray[np.float64]) -> NDArray[np.float64]:

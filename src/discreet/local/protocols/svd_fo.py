@@ -50,6 +50,7 @@ class SVDFO(Protocol):
     means: str = "hm"
 
     name: ClassVar[str] = "svd-fo"
+    across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent items of a long list, folded into a square"
     citation: ClassVar[str] = "Dong, Zhang, Jia, Ling, Yang, Luo, Fu 2024, section 6.2 (SVD-FO)"
 

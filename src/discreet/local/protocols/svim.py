@@ -67,6 +67,7 @@ class SVIM(Protocol):
     robust: bool = False
 
     name: ClassVar[str] = "svim"
+    across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent items: prune, learn sizes, estimate, correct"
     citation: ClassVar[str] = "Wang, Li, Jha 2018, section V-A"
 

@@ -55,6 +55,7 @@ class SVSM(Protocol):
     robust: bool = False
 
     name: ClassVar[str] = "svsm"
+    across: ClassVar[bool] = True
     summary: ClassVar[str] = "the most frequent itemsets: items by svim, a guess at their sets, and estimates of those"
     citation: ClassVar[str] = "Wang, Li, Jha 2018, section V-B"
 
@@ -96,7 +97,8 @@ class SVSM(Protocol):
         singles = tuple(items.of[place] for place in found)
         values, variance = items.values[found], items.variance[found]
         facts = {"item padding": items.pad, "item correction": items.correction}
-        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, largest) if last else []
+        lineage = None if wanted.lineage is None else wanted.lineage.among([item for (item,) in singles])
+        guesses = guessed(np.clip(values, 0, None), self.candidates * wanted.top, largest, lineage) if last else []
         if not guesses:
             note = _NO_GUESS if last else _TOO_FEW
             return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(note,))
@@ -164,12 +166,15 @@ def longest(top: int, least: int) -> int:
     return max(size, least)
 
 
-def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[int, ...]]:
+def guessed(
+    values: NDArray[np.float64], many: int, largest: int, related: NDArray[np.bool_] | None = None
+) -> list[tuple[int, ...]]:
     """Return the sets of ranks, of two to `largest`, with the largest products of values scaled to 0.9 at most.
 
     Items nobody seems to hold are in no guess, and estimates below 0 count as 0 (A11). Sets are found from the largest
     product down: each follows from one with a larger product by moving its last member on, or by adding the next. There
-    are fewer of them where one question has no room for all.
+    are fewer of them where one question has no room for all. No two members of a set are `related`, as an item is to one
+    that stands above it: where the last one is, it is moved on, and nothing is added to it.
     """
     order = [int(rank) for rank in np.argsort(-values, kind="stable") if values[rank] > 0]
     if len(order) < 2:
@@ -180,14 +185,15 @@ def guessed(values: NDArray[np.float64], many: int, largest: int) -> list[tuple[
     room = MOST_NUMBERS - 1
     while heap and len(found) < many:
         places = heappop(heap)[1]
-        if len(places) > 1:
+        mixed = related is not None and any(related[order[places[-1]], order[place]] for place in places[:-1])
+        if len(places) > 1 and not mixed:
             room -= len(places) + 2  # in a question: its items, itself, and one size more
             if room < 0:
                 break
             found.append(tuple(order[place] for place in places))
         after = places[-1] + 1
         if after < len(order):
-            for further in ((*places[:-1], after), (*places, after))[: 1 + (len(places) < largest)]:
+            for further in ((*places[:-1], after), (*places, after))[: 1 + (len(places) < largest and not mixed)]:
                 heappush(heap, (-prod(scaled[place] for place in further), further))
     return found
 

@@ -17,6 +17,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...baskets.lineage import Lineage
 from ...errors import InputError, MisuseError
 from ...privacy.budget import Charge, Neighbours
 from ...privacy.guarantee import Guarantee
@@ -180,12 +181,16 @@ class Wanted:
         What one person's one report may give away.
     least
         The fewest items of a pattern: 1, or 2 to leave single items out.
+    lineage
+        Which items stand above which, where devices answer for those above too: no pattern has an item and one above
+        it.
     """
 
     items: int
     top: int
     epsilon: Fraction
     least: int = 1
+    lineage: Lineage | None = None
 
     def __post_init__(self) -> None:
         if self.top > MOST_PATTERNS:

@@ -275,6 +275,7 @@ def concluded(
     simulated: bool,
     rounds: Sequence[Round] = (),
     malicious: Fraction = Fraction(0),
+    public: Sequence[str] = (),
 ) -> Outcome:
     """Return the outcome of a conversation that has ended, with what is to be said about it.
 
@@ -294,6 +295,8 @@ def concluded(
         The lines of the rounds, where more is known of them than what was heard: what screening said.
     malicious
         Which part of the reports of each round may be made up: intervals hold whatever is in those.
+    public
+        What the promise takes for public knowledge beside what the protocol says.
     """
     if learnt.texts is not None:
         vocabulary = Vocabulary(learnt.texts)
@@ -323,7 +326,7 @@ def concluded(
     return Outcome(
         patterns=best,
         learnt=everything,
-        guarantee=promised([one.ask for one in heard], plan.public),
+        guarantee=promised([one.ask for one in heard], (*plan.public, *public)),
         protocol=plan.name,
         asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), **asked},
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]

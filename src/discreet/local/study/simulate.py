@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...baskets.capping import checked_cap
 from ...baskets.core import Baskets, on_this_machine, starts
+from ...baskets.hierarchy import Hierarchy
 from ...checks import part, positive
 from ...errors import InputError, MisuseError, told
 from ...exact.relations import checked_how
@@ -30,6 +31,7 @@ from ..oracle import Answered, Counts, Oracle, ReportColumns
 from ..oracle_steps.on_card import Device, drawn_on_card, using
 from ..protocol import Protocol
 from .conversation import Ask, Estimate, Learnt, Wanted, converse
+from .levels import on_levels
 from .one_basket import drawn, said, true_patterns
 from .outcome import Outcome, Round, concluded, told_with
 from .screening import Screened, screened
@@ -144,6 +146,8 @@ def simulate(
     screen: bool = True,
     assume_malicious: Any = 0,
     max_baskets: int | None = None,
+    hierarchy: Any = None,
+    level: Any = None,
     settings: Mapping[str, Any] | None = None,
     device: Device | None = None,
     progress: Callable[[str, float], object] | None = None,
@@ -182,6 +186,9 @@ def simulate(
         Where a person may have several baskets: up to how many of them a person counts for more than who has one. A
         device with fewer than so many draws an empty basket for those that are missing. 1, unless you say otherwise:
         everybody counts the same.
+    hierarchy, level
+        Which items stand above which, as for :func:`discreet.mine`: each device adds what stands above the items of
+        its basket, or puts what they are on one level in their place, before it answers. See :doc:`/hierarchies`.
     settings
         Settings of the protocol by name.
     device
@@ -210,9 +217,17 @@ def simulate(
             "with what is still to be read."
         )
     plan: Protocol = protocol_of(protocol, settings)
+    known = None if hierarchy is None else Hierarchy.read(hierarchy)
+    baskets = on_levels(baskets, known, level, plan)
     malicious = part("assume_malicious", assume_malicious)
     listed = 0 if plan.unlisted else baskets.items  # how many different texts there are is nobody's to know
-    wanted = Wanted(items=listed, top=positive("top", top), epsilon=_epsilon(epsilon), least=_least(least))
+    wanted = Wanted(
+        items=listed,
+        top=positive("top", top),
+        epsilon=_epsilon(epsilon),
+        least=_least(least),
+        lineage=baskets.lineage,
+    )
     if speed not in ("person", "aggregated"):
         raise MisuseError(told("{speed} is 'person' or 'aggregated'; {given!r} was given.", given=speed))
     if not baskets.items:
@@ -249,10 +264,12 @@ def simulate(
         baskets.vocabulary,
         len(held),
         asked={"seed": seed, "speed": speed, "screen": screen and speed == "person"}
-        | ({"max_baskets": most} if baskets.several else {}),
+        | ({"max_baskets": most} if baskets.several else {})
+        | ({} if known is None else known.recorded(level)),
         simulated=True,
         rounds=rounds,
         malicious=malicious,
+        public=() if known is None else (known.fact(),),
     )
     compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
     if compared:
