@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.errors import MisuseError
 from discreet.planning.known import Known
-from discreet.report.lines import Line, lines
+from discreet.report.lines import DrawnLine, lines
 from discreet.report.slopes import apart
 from running import run
 
@@ -171,7 +171,7 @@ def test_from_the_command_line(tmp_path):
 
 
 def test_lines_say_what_they_show():
-    rows = [Line("auto", (0.25, float("nan"), 1.0), strong=True), Line("<b>", (0.5, 0.5, 0.5))]
+    rows = [DrawnLine("auto", (0.25, float("nan"), 1.0), strong=True), DrawnLine("<b>", (0.5, 0.5, 0.5))]
     drawn = lines(rows, [0.5, 0.51, 2], title="Found", below="epsilon", share=True)
     assert (
         drawn.said.replace("\u202f", " ") == "auto: 25 % at 0.5, 100 % at 2; <b>: 50 % at 0.5, 50 % at 0.51, 50 % at 2"
@@ -183,7 +183,7 @@ def test_lines_say_what_they_show():
 
 
 def test_lines_of_which_nothing_is_finite_are_left_out():
-    drawn = lines([Line("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
+    drawn = lines([DrawnLine("auto", (float("inf"),))], [1], title="Off", below="epsilon", share=False)
     assert drawn.said == ""
 
 

@@ -61,7 +61,8 @@ def looked_at(chromium, place, *, scheme="light", width=1100, script=True):
 
 
 OVERLAPPING = """() => {
-  const drawn = [...document.querySelectorAll("svg")].find(svg => svg.querySelector("circle[data-n]") && svg.clientWidth);
+  const shown = [...document.querySelectorAll("svg")].filter(svg => svg.clientWidth);
+  const drawn = shown.find(svg => svg.querySelector("circle[data-n]"));
   const parts = [...drawn.querySelectorAll("text[data-n], circle[data-n]")];
   const boxes = parts.map(part => part.getBoundingClientRect());
   const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;

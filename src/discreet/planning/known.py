@@ -26,10 +26,6 @@ _GEOMETRIC = (
     "How many baskets people have is taken to be geometric around the mean. Typical numbers say it better, as some "
     "people have very many."
 )
-_EACH_TOLD = (
-    "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 "
-    "to {many:,}; {given} was given."
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,14 +103,25 @@ def _each(given: Any) -> tuple[I64, F64]:
     if _several(given):
         listed = list(given)
         if not listed or not all(is_whole(many) and 1 <= many <= _EACH for many in listed):
-            raise MisuseError(told(_EACH_TOLD, many=_EACH, given=f"{listed!r:.80}"))
+            raise _not_each(f"{listed!r:.80}")
         numbers, counts = np.unique(np.array(listed, np.int64), return_counts=True)
         return numbers, counts / counts.sum()
     mean = float(exact(given, "baskets_each"))
     if not 1 <= mean <= _EACH:
-        raise MisuseError(told(_EACH_TOLD, many=_EACH, given=given))
+        raise _not_each(given)
     # Few have many: a geometric law, as that of sizes, and nobody is without a basket.
     return sizes_of(mean, np.zeros(1))
+
+
+def _not_each(given: Any) -> MisuseError:
+    return MisuseError(
+        told(
+            "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 "
+            "to {many:,}; {given} was given.",
+            many=_EACH,
+            given=given,
+        )
+    )
 
 
 def cap_of(max_baskets: Any, known: Known) -> int | None:

@@ -22,7 +22,7 @@ _LEFT, _CLEAR = 58, 34
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """One line: its label, its value at each place (nothing is drawn where that is not finite), whether it matters."""
 
     label: str
@@ -30,7 +30,7 @@ class Line:
     strong: bool = False
 
 
-def lines(rows: Sequence[Line], across: Sequence[float], *, title: str, below: str, share: bool) -> Drawing:
+def lines(rows: Sequence[DrawnLine], across: Sequence[float], *, title: str, below: str, share: bool) -> Drawing:
     """Return lines from left to right.
 
     Parameters
@@ -46,7 +46,7 @@ def lines(rows: Sequence[Line], across: Sequence[float], *, title: str, below: s
 
     Examples
     --------
-    >>> drawn = lines([Line("auto", (0.4, 0.9))], [0.5, 1], title="Found", below="epsilon", share=True)
+    >>> drawn = lines([DrawnLine("auto", (0.4, 0.9))], [0.5, 1], title="Found", below="epsilon", share=True)
     >>> drawn.said.replace("\u202f", " ")
     'auto: 40 % at 0.5, 90 % at 1'
     """
@@ -108,7 +108,7 @@ def lines(rows: Sequence[Line], across: Sequence[float], *, title: str, below: s
     return Drawing(title=title, said=told, inside="".join(parts), high=high, wide=WIDE)
 
 
-def _points(row: Line, across: Sequence[float], share: bool) -> list[tuple[float, float]]:
+def _points(row: DrawnLine, across: Sequence[float], share: bool) -> list[tuple[float, float]]:
     pairs = zip(across, row.values, strict=True)
     return [(value, there) for value, there in pairs if math.isfinite(there) and (share or there > 0)]
 

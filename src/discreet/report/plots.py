@@ -14,7 +14,7 @@ from ..results.rules import Rules
 from ..results.show import promises
 from .charts import Bar, Drawing, bars
 from .graph import GraphPicture, graph
-from .lines import Line, lines
+from .lines import DrawnLine, lines
 from .matrix import confidences, pairs
 from .mount import mounted
 from .scatter import names_of, scatter
@@ -150,8 +150,8 @@ def bought(
     """
     drawn = []
     for heading, unit, rows in sides:
-        found = [Line(name, tuple(right), strong) for name, strong, right, _ in rows]
-        off = [Line(name, tuple(half), strong) for name, strong, _, half in rows]
+        found = [DrawnLine(name, tuple(right), strong) for name, strong, right, _ in rows]
+        off = [DrawnLine(name, tuple(half), strong) for name, strong, _, half in rows]
         drawn += [
             lines(found, epsilons, title=f"{heading}: share found, expected", below="epsilon", share=True),
             lines(off, epsilons, title=f"How many {unit} a count is off by, at most", below="epsilon", share=False),

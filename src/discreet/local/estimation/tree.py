@@ -108,8 +108,8 @@ class Tree:
 
         A set is held by those whose path has its last member at some node and the others above it: counts of nodes
         add up. Sets grow from their last member upwards, as FP-growth does it, and only where the sum is large enough.
-        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large. No set
-        has two ranks that are `related`, as an item is to one above it; paths do, as everyone on one holds both.
+        Nodes of 0 count too: what was heard of them may be below 0, and without it those sums would be too large.
+        No set has two ranks that are `related`, as an item is to one above it; paths do, as everyone on one holds both.
         """
         nodes = [node for level in self.levels[1:] for node in level.values()]
         if not nodes:

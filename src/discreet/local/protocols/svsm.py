@@ -173,8 +173,8 @@ def guessed(
 
     Items nobody seems to hold are in no guess, and estimates below 0 count as 0 (A11). Sets are found from the largest
     product down: each follows from one with a larger product by moving its last member on, or by adding the next. There
-    are fewer of them where one question has no room for all. No two members of a set are `related`, as an item is to one
-    that stands above it: where the last one is, it is moved on, and nothing is added to it.
+    are fewer of them where one question has no room for all. No two members of a set are `related`, as an item is to
+    one that stands above it: where the last one is, it is moved on, and nothing is added to it.
     """
     order = [int(rank) for rank in np.argsort(-values, kind="stable") if values[rank] > 0]
     if len(order) < 2:
