@@ -49,7 +49,14 @@ def drawn(baskets: Baskets, seed: int, max_baskets: int = 1) -> Baskets:
     rows = np.where(places < many, baskets.owners[:-1] + places, len(baskets))
     offsets, codes = take_rows(np.append(baskets.offsets, baskets.offsets[-1]), rows, baskets.codes)
     segments = None if baskets.segments is None else baskets.segments.take(baskets.owners[:-1])
-    return Baskets(offsets, codes, baskets.vocabulary, segments=segments)
+    return Baskets(
+        offsets,
+        codes,
+        baskets.vocabulary,
+        segments=segments,
+        lineage=baskets.lineage,
+        hierarchy=baskets.hierarchy,
+    )
 
 
 def expected(baskets: Baskets, patterns: Patterns, max_baskets: int = 1) -> NDArray[np.float64]:

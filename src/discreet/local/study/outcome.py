@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
+    from ...baskets.hierarchy import Hierarchy
     from ...results.picture import Picture
     from ...results.rules import Rules
     from ...results.shown import View
@@ -131,9 +132,9 @@ class Outcome:
         """Return the first rows as a table, as :meth:`Patterns.show` does."""
         return self.found.show(rows)
 
-    def plot(self, kind: str | None = None, rows: int = 30) -> Picture:
+    def plot(self, kind: str | None = None, rows: int = 30, *, level: int | str | None = None) -> Picture:
         """Return a picture of what was found: of patterns as :meth:`Patterns.plot`, of relations as of rules."""
-        return self.found.plot(kind, rows)
+        return self.found.plot(kind, rows, level=level)
 
     def __rich__(self) -> Group:
         return self.found.__rich__()
@@ -275,7 +276,7 @@ def concluded(
     simulated: bool,
     rounds: Sequence[Round] = (),
     malicious: Fraction = Fraction(0),
-    public: Sequence[str] = (),
+    hierarchy: Hierarchy | None = None,
 ) -> Outcome:
     """Return the outcome of a conversation that has ended, with what is to be said about it.
 
@@ -295,19 +296,21 @@ def concluded(
         The lines of the rounds, where more is known of them than what was heard: what screening said.
     malicious
         Which part of the reports of each round may be made up: intervals hold whatever is in those.
-    public
-        What the promise takes for public knowledge beside what the protocol says.
+    hierarchy
+        Which items stand above which, where devices mapped their baskets by it: it is public, and the result knows it.
     """
     if learnt.texts is not None:
         vocabulary = Vocabulary(learnt.texts)
     liars = LiarBounds(heard, malicious, learnt.texts) if malicious else None
-    everything = as_patterns(learnt, vocabulary, people, liars)
-    notes, related, found = list(learnt.notes), None, "patterns"
+    everything = replace(as_patterns(learnt, vocabulary, people, liars), hierarchy=hierarchy)
+    related: Rules | None = None
+    notes, found = list(learnt.notes), "patterns"
     if learnt.related is None:
         best = everything.where(lengths=(wanted.least, None))[: wanted.top]
         many = len(best)
     else:
-        best, related, found = everything, as_rules(learnt.related, vocabulary, people, liars), "relations"
+        related = replace(as_rules(learnt.related, vocabulary, people, liars), hierarchy=hierarchy)
+        best, found = everything, "relations"
         many = len(related)
     if many < wanted.top:
         notes.append(f"{wanted.top:,} {found} were wanted and {many:,} were estimated.")
@@ -326,7 +329,9 @@ def concluded(
     return Outcome(
         patterns=best,
         learnt=everything,
-        guarantee=promised([one.ask for one in heard], (*plan.public, *public)),
+        guarantee=promised(
+            [one.ask for one in heard], plan.public if hierarchy is None else (*plan.public, hierarchy.fact())
+        ),
         protocol=plan.name,
         asked={"top": wanted.top, "least": wanted.least, "epsilon": str(wanted.epsilon), **asked},
         settings={one.name: getattr(plan, one.name) for one in fields(plan)},  # type: ignore[arg-type]

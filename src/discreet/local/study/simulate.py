@@ -269,7 +269,7 @@ def simulate(
         simulated=True,
         rounds=rounds,
         malicious=malicious,
-        public=() if known is None else (known.fact(),),
+        hierarchy=known,
     )
     compared = sorted({one.ask.oracle.name for one in heard if not one.ask.oracle.live})
     if compared:
