@@ -6,8 +6,8 @@ item on, then begins with one of these (or with nothing) and one item more, wher
 *border*. Baskets that hold a border meet in one task, cut down to what may follow, and are mined there by our own
 miner. They are fewer people than parts can tell: no task has to hold more, whatever the data.
 
-Where items stand above others, no pattern has two such items. So a border has none, and what follows it is neither above
-nor below any item of it.
+Where items stand above others, no pattern has two such items. So a border has none, and what follows it is neither
+above nor below any item of it.
 """
 
 from __future__ import annotations
