@@ -116,8 +116,8 @@ def _each(given: Any) -> tuple[I64, F64]:
 def _not_each(given: Any) -> MisuseError:
     return MisuseError(
         told(
-            "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each from 1 "
-            "to {many:,}; {given} was given.",
+            "{baskets_each} is how many baskets a person has: the mean, such as 4, or a list of typical numbers, each "
+            "from 1 to {many:,}; {given} was given.",
             many=_EACH,
             given=given,
         )
