@@ -58,6 +58,10 @@ def test_where_an_item_is_dropped_the_next_above_takes_its_place(parents, data):
         nearest = next((above for above in naive.above(parents, item) if above in kept), None)
         assert found.parents[code] == (-1 if nearest is None else kept.index(nearest))
     assert (recoded(made(parents), table, len(kept)) is None) == bool((found.parents < 0).all())
+    some = np.array(sorted(kept), np.int32)
+    places = np.full(len(parents), -1, np.int32)
+    places[some] = np.arange(len(some), dtype=np.int32)
+    assert made(parents).only(some) == recoded(made(parents), places, len(some))
 
 
 def test_spans_of_some_items_are_laid_out_as_kernels_take_them():

@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import hierarchy_checks
 import numpy as np
 import psutil
 import pyarrow as pa
@@ -482,7 +483,7 @@ def main(kind: str, only: list[str]) -> None:
     reading._SMALL = 40
     session = session_of(kind)
     wrong: dict[str, str] = {}
-    checks = CHECKS | reading_checks.CHECKS | receipt_checks.CHECKS | report_checks.CHECKS
+    checks = CHECKS | reading_checks.CHECKS | receipt_checks.CHECKS | hierarchy_checks.CHECKS | report_checks.CHECKS
     for name, (function, kinds) in checks.items():
         if kind not in kinds or (only and name not in only):
             continue

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from csr import csr
 from discreet.baskets.core import Baskets
+from discreet.baskets.lineage import Lineage
 from discreet.errors import LimitError
 from discreet.exact.engine import LocalEngine
 from discreet.exact.search import SearchBounds
@@ -23,6 +24,7 @@ from discreet.spark import borders
 from discreet.spark.baskets import BlockView, _parts, _without_copies
 from discreet.spark.blocks import Block, Numbered, written
 from naive import projecting as naive
+from strategies import forests
 
 ITEMS = 8
 ROWS = st.lists(st.sets(st.integers(0, ITEMS - 1)).map(sorted), max_size=25)
@@ -69,9 +71,9 @@ class Alone:
         return frame.toArrow()
 
 
-def held_by(rows):
+def held_by(rows, lineage=None):
     offsets, codes = csr(rows)
-    return Baskets.trusted(offsets, codes.astype(np.int32), Numbered(ITEMS))
+    return Baskets.trusted(offsets, codes.astype(np.int32), Numbered(ITEMS), lineage=lineage)
 
 
 def searched(baskets, count, most):
@@ -95,14 +97,18 @@ def remote(baskets, rows_a_block=4):
         item_counts=baskets.item_counts,
         cluster=Alone(),
         survey=SimpleNamespace(lengths=lengths),
-        view=BlockView(items=ITEMS),
+        view=BlockView(items=ITEMS, lineage=baskets.lineage),
+        lineage=baskets.lineage,
         blocks=SimpleNamespace(frame=frame, partitions=1),
     )
 
 
-@given(ROWS, st.integers(1, 6), st.integers(1, 12), st.integers(2, 4))
-def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, count, more, most):
-    baskets = held_by(rows)
+FORESTS = st.none() | forests(ITEMS).map(lambda above: above + [-1] * (ITEMS - len(above)))
+
+
+@given(ROWS, FORESTS, st.integers(1, 6), st.integers(1, 12), st.integers(2, 4))
+def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, count, more, most):
+    baskets = held_by(rows, None if above is None else Lineage(np.array(above, np.int32)))
     known, counts = searched(baskets, count + more, most)
     expected = as_dict(*searched(baskets, count, most))
     wanted = SearchBounds(count=count, least=1, most=most, limit=10**6)

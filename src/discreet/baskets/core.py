@@ -374,11 +374,12 @@ class Baskets(AnyBaskets):
         vocabulary: Vocabulary,
         segments: Segments | None = None,
         owners: Offsets | None = None,
+        lineage: Lineage | None = None,
     ) -> Baskets:
         """Return baskets of arrays that were looked at before: as they left other baskets, and no others."""
         made = object.__new__(cls)
         vars(made).update(offsets=offsets, codes=codes, vocabulary=vocabulary, segments=segments, owners=owners)
-        vars(made).update(sequences=None, pairs=None, merged=0, lineage=None, hierarchy=None)
+        vars(made).update(sequences=None, pairs=None, merged=0, lineage=lineage, hierarchy=None)
         return made
 
     def __eq__(self, other: object) -> bool:

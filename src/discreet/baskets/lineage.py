@@ -156,6 +156,32 @@ class Lineage:
         parents[table[kept]] = above[kept]
         return Lineage(parents)
 
+    def only(self, codes: Codes) -> Lineage | None:
+        """Return the lineage of some items, given by rising codes, by their places; none where it would be plain.
+
+        As :meth:`recoded`, without a look at all the others: of a few items there are many lineages to make.
+        """
+        above = self.parents[codes]
+        while True:
+            places = np.searchsorted(codes, above)
+            missing = (above >= 0) & (codes[np.minimum(places, len(codes) - 1)] != above) if len(codes) else above > 0
+            if not missing.any():
+                break
+            above = np.where(missing, self.parents[above], above)
+        made = Lineage(np.where(above >= 0, places, -1).astype(np.int32))
+        return None if made.plain else made
+
+    def apart(self, offsets: Offsets, codes: Codes, rows: NDArray[Any], others: Codes) -> NDArray[np.bool_]:
+        """Say of some items whether each stands neither above nor below any item of an itemset, given by its row."""
+        begins, ends = self.spans.reshape(2, -1)
+        sizes = np.diff(offsets)
+        good = np.ones(len(others), np.bool_)
+        for place in range(int(sizes.max(initial=0))):
+            there = np.flatnonzero(sizes[rows] > place)
+            one, other = codes[offsets[rows[there]] + place], others[there]
+            good[there[(begins[one] < ends[other]) & (begins[other] < ends[one])]] = False
+        return good
+
     @cached_property
     def plain(self) -> bool:
         """Whether no item stands above another."""

@@ -96,6 +96,7 @@ def prepare(
         must, without = ([str(item) for item in typed] for typed in (must, without))
         vocabulary = names(held.vocabulary, [*must, *without])
     over = generalised(onto(held, vocabulary), known, level)
+    over.check()  # with what stands above their items they are larger
     vocabulary = over.vocabulary
     if not (isinstance(items, str) and items == "public"):
         # How typed items are read depends on the list alone, and so does whether they are right.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
+from math import prod
 from typing import Any, TypeAlias, TypeVar
 from weakref import finalize
 
@@ -55,6 +56,7 @@ class BlockView:
     """What blocks are taken for: over so many items and segments, cut or not, and then changed in steps.
 
     With `several` people may have several baskets. `identities` are those of the labels, where cutting goes by them.
+    `lineage` is that of the items in the blocks, where they hold what stands above too.
     """
 
     items: int
@@ -62,6 +64,7 @@ class BlockView:
     several: bool = False
     identities: NDArray[np.uint64] | None = None
     cut: Truncation | None = None
+    lineage: Lineage | None = None
     steps: tuple[Callable[[Baskets], Baskets], ...] = ()
 
     def then(self, step: Callable[[Baskets], Baskets]) -> BlockView:
@@ -70,12 +73,24 @@ class BlockView:
 
     def of(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
         """Return the baskets of some blocks as they are taken."""
-        baskets, copies = joined(blocks, Numbered(self.items, self.identities), self.segments, self.several)
+        numbered = Numbered(self.items, self.identities)
+        baskets, copies = joined(blocks, numbered, self.segments, self.several, self.lineage)
         if self.cut is not None:
             baskets, copies = LocalEngine(baskets, copies).cut(self.cut).baskets, None
         for step in self.steps:
             baskets = step(baskets)
         return baskets, copies
+
+    def parts(self, batches: Iterable[Any], together: int | None) -> Iterator[tuple[Baskets, Copies]]:
+        """Yield the baskets of a partition as they are taken: so many as may be looked at together, or all."""
+        most = None if together is None else together // self.widest
+        return (self.of(some) for some in gathered(read_blocks(batches, self.items), most))
+
+    @property
+    def widest(self) -> int:
+        """How many codes there may be for each that lies in the blocks, once what stands above it is there."""
+        tables = (step.keywords["table"] for step in self.steps if isinstance(step, partial) and step.func is widen)
+        return prod(max(1, int(np.diff(table.offsets).max(initial=1))) for table in tables)
 
 
 def recode(baskets: Baskets, table: Codes, items: int) -> Baskets:
@@ -168,7 +183,8 @@ class SparkBaskets(RemoteBaskets):
     @cached_property
     def survey(self) -> Survey:
         """What most questions begin with, in one pass: how large baskets are, how many hold each item, and a sample."""
-        share = max(1, -(-self.blocks.baskets // _SAMPLED), -(-self.blocks.codes // _SAMPLED_CODES))
+        codes = self.blocks.codes * self.view.widest
+        share = max(1, -(-self.blocks.baskets // _SAMPLED), -(-codes // _SAMPLED_CODES))
         most = _SAMPLED_CODES // max(1, self.blocks.partitions)
         part = partial(_surveyed, share=share, most=most)
         return reduced(self.cluster, self.blocks, self.view, part, _surveyed_together, "counting items")
@@ -263,7 +279,7 @@ def _parts(
     together: int | None,
 ) -> Iterator[Result]:
     """Run in an executor: one result a partition, and none where nobody is in it."""
-    results = (part(*view.of(some)) for some in gathered(read_blocks(batches, view.items), together))
+    results = (part(*some) for some in view.parts(batches, together))
     for first in results:
         yield slot_here(), reduce(merge, results, first)
 

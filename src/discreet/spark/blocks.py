@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, Offsets, Segments, Vocabulary, starts
+from ..baskets.lineage import Lineage
 from ..results.itemsets import Itemsets
 
 # Columns of a data frame of blocks.
@@ -144,7 +145,7 @@ def as_column(offsets: Offsets, codes: Codes) -> Any:
 
 
 def joined(
-    blocks: list[Block], vocabulary: Vocabulary, segments: int, several: bool
+    blocks: list[Block], vocabulary: Vocabulary, segments: int, several: bool, lineage: Lineage | None = None
 ) -> tuple[Baskets, NDArray[np.int32] | None]:
     """Put blocks together: the baskets of their people, who may have `several`, and copies where there are any."""
     sizes = _end_to_end([block.sizes for block in blocks])
@@ -156,7 +157,7 @@ def joined(
         # Blocks of short baskets have no copies, and need none: nothing is cut from them.
         copies = _end_to_end([block.copies if len(block.copies) else np.zeros_like(block.sizes) for block in blocks])
     owners = starts(_end_to_end([block.each for block in blocks])) if several else None
-    return Baskets.trusted(starts(sizes), codes, vocabulary, beside, owners), copies
+    return Baskets.trusted(starts(sizes), codes, vocabulary, beside, owners, lineage), copies
 
 
 def _end_to_end(arrays: list[NDArray[Any]]) -> NDArray[np.int32]:

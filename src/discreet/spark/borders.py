@@ -5,20 +5,24 @@ looked at together. So what many people hold is found in parts first. A pattern 
 item on, then begins with one of these (or with nothing) and one item more, where it passes to fewer people: its
 *border*. Baskets that hold a border meet in one task, cut down to what may follow, and are mined there by our own
 miner. They are fewer people than parts can tell: no task has to hold more, whatever the data.
+
+Where items stand above others, no pattern has two such items. So a border has none, and what follows it is neither
+above nor below any item of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Baskets, Codes, starts
+from ..baskets.lineage import Lineage, recoded
 from ..errors import LimitError
 from ..exact.engine import LocalEngine
 from ..exact.rows import by_count, ranks_of
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from .baskets import SparkBaskets
 
 I64 = NDArray[np.int64]
+# Nodes and last items, where what is kept of each row ends, and that.
+Borders: TypeAlias = tuple[I64, I64, Codes]
 
 _NOTHING = np.empty(0, np.int32)
 _PROJECTED = "border bigint, held binary"
@@ -82,14 +88,16 @@ def beyond_borders(baskets: SparkBaskets, known: Itemsets, wanted: SearchBounds)
     `wanted.limit` are found.
     """
     held, cluster = baskets.item_counts, baskets.cluster
-    if wanted.count <= 1:
+    if wanted.count <= 1 and baskets.lineage is None:  # where items stand above others, not every subset counts
         _check_longest(int(baskets.survey.lengths.max(initial=0)), wanted)
     labels = by_count(held, np.flatnonzero(held >= max(wanted.count, 1)))
     ranks = ranks_of(labels, len(held))
     ranked = Itemsets.of(np.sort(ranks[row]) for row in np.split(known.codes, known.offsets[1:-1]) if len(row))
     tree = _Tree.of(ranked)
-    cut = partial(_projected, view=baskets.view, ranks=ranks, tree=tree.arrays, most=wanted.most)
-    mine = partial(_mined, wanted=wanted, sizes=tree.sizes, items=len(labels))
+    lineage = recoded(baskets.lineage, ranks, len(labels))
+    apart = None if lineage is None else partial(_apart, lineage=lineage, begun=tree.patterns)
+    cut = partial(_projected, view=baskets.view, ranks=ranks, tree=tree.arrays, most=wanted.most, apart=apart)
+    mine = partial(_mined, wanted=wanted, sizes=tree.sizes, items=len(labels), lineage=lineage)
     tasks = 4 * max(cluster.parallelism, baskets.blocks.partitions)
     with cluster.step("mining what few people hold"):
         met = baskets.blocks.frame.mapInArrow(cluster.guarded(partial(cut, items=len(labels))), _PROJECTED)
@@ -130,8 +138,25 @@ def _beside(*several: Itemsets) -> Itemsets:
     return Itemsets(offsets, codes)
 
 
+def _apart(border: I64, ends: I64, kept: Codes, lineage: Lineage, begun: Itemsets) -> Borders:
+    """Leave of borders, and of what lies beyond them, what has no item above another."""
+    last = Itemsets(np.arange(len(border) + 1), border[:, 1].astype(np.int32))
+    patterns = _beside(begun.take(border[:, 0]), last)
+    good = lineage.antichains(patterns.offsets, patterns.codes)
+    rows = np.repeat(np.arange(len(border)), np.diff(ends))
+    free = good[rows] & lineage.apart(patterns.offsets, patterns.codes, rows, kept)
+    sizes = np.bincount(rows[free], minlength=len(border))
+    return border[good], starts(sizes[good]), kept[free]
+
+
 def _projected(
-    batches: Iterable[Any], view: BlockView, ranks: Codes, tree: tuple[I64, Codes, Codes], most: int, items: int
+    batches: Iterable[Any],
+    view: BlockView,
+    ranks: Codes,
+    tree: tuple[I64, Codes, Codes],
+    most: int,
+    items: int,
+    apart: Callable[[I64, I64, Codes], Borders] | None,
 ) -> Iterator[Any]:
     """Run in an executor: what baskets hold beyond each border, a row each."""
     import pyarrow as pa
@@ -144,11 +169,16 @@ def _projected(
         border, ends = np.empty((_BORDERS, 2), np.int64), np.empty(_BORDERS + 1, np.int64)
         kept = np.empty(max(_CODES, longest), np.int32)
         while many := project(baskets.offsets, baskets.codes, tree, most, state, path, border, ends, kept):
-            keys = pa.array(border[:many, 0] * items + border[:many, 1])
-            yield pa.RecordBatch.from_arrays([keys, as_column(ends[: many + 1], kept)], names=["border", "held"])
+            at, places, beyond = border[:many], ends[: many + 1], kept[: ends[many]]
+            if apart is not None:
+                at, places, beyond = apart(at, places, beyond)
+            keys = pa.array(at[:, 0] * items + at[:, 1])
+            yield pa.RecordBatch.from_arrays([keys, as_column(places, beyond)], names=["border", "held"])
 
 
-def _mined(batches: Iterable[Any], wanted: SearchBounds, sizes: Codes, items: int) -> Iterator[Any]:
+def _mined(
+    batches: Iterable[Any], wanted: SearchBounds, sizes: Codes, items: int, lineage: Lineage | None
+) -> Iterator[Any]:
     """Run in an executor: what enough people hold beyond each border, who come one after the other."""
     import pyarrow as pa
 
@@ -157,7 +187,7 @@ def _mined(batches: Iterable[Any], wanted: SearchBounds, sizes: Codes, items: in
     for border, chunks in _groups(batches, wanted.count):
         rows = as_itemsets(pa.chunked_array(chunks))
         try:
-            offsets, codes, counts = _mined_here(rows, wanted, wanted.most - int(sizes[border // items]) - 1)
+            offsets, codes, counts = _mined_here(rows, wanted, wanted.most - int(sizes[border // items]) - 1, lineage)
             left -= len(counts) + 1
         except LimitError:
             left = -1
@@ -170,12 +200,13 @@ def _mined(batches: Iterable[Any], wanted: SearchBounds, sizes: Codes, items: in
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _mined_here(rows: Itemsets, wanted: SearchBounds, most: int) -> tuple[I64, Codes, I64]:
+def _mined_here(rows: Itemsets, wanted: SearchBounds, most: int, lineage: Lineage | None) -> tuple[I64, Codes, I64]:
     if most < 1 or not len(rows.codes):
         return np.zeros(1, np.int64), _NOTHING, np.empty(0, np.int64)
     # As few items as these people hold: an engine goes through all that there are.
     there, codes = np.unique(rows.codes, return_inverse=True)
-    held = Baskets.trusted(rows.offsets, codes.astype(np.int32), Numbered(len(there)))
+    among = None if lineage is None else lineage.only(there)
+    held = Baskets.trusted(rows.offsets, codes.astype(np.int32), Numbered(len(there)), lineage=among)
     bounds = SearchBounds(count=wanted.count, least=1, most=most, limit=wanted.limit)
     offsets, found, counts = LocalEngine(held).search(bounds, prefix=_NOTHING)
     return offsets, there[found].astype(np.int32), counts

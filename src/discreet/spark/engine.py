@@ -36,6 +36,7 @@ class SparkEngine(ExactEngine):
     def __init__(self, baskets: SparkBaskets) -> None:
         super().__init__(baskets.items)
         self.baskets = baskets
+        self.lineage = baskets.lineage
         self._miner = Miner(baskets)
         self._numbered = lru_cache(maxsize=1)(self._with_copies)
 
@@ -93,8 +94,9 @@ class SparkEngine(ExactEngine):
         identities = held.vocabulary.identities
         # Twice as many partitions may hold somebody, as short and long baskets lie apart.
         many = len(held)
-        again = replace(stored, frame=frame, partitions=2 * stored.partitions, people=many, baskets=many)
-        return again.kept(), BlockView(items=self.items, identities=identities)
+        codes = stored.codes * view.widest
+        again = replace(stored, frame=frame, partitions=2 * stored.partitions, people=many, baskets=many, codes=codes)
+        return again.kept(), BlockView(items=self.items, identities=identities, lineage=held.lineage)
 
 
 def _named(query: Query) -> str:

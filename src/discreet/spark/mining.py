@@ -32,7 +32,7 @@ from ..exact.query import Supports
 from ..exact.search import FoundArrays, Progress, SearchBounds, assemble_sets, too_many
 from ..results.itemsets import Itemsets
 from .baskets import BlockView, Copies, SparkBaskets, reduced
-from .blocks import TOGETHER, as_column, as_itemsets, gathered, read_blocks
+from .blocks import TOGETHER, as_column, as_itemsets
 from .borders import beyond_borders
 from .sums import AT_ONCE
 
@@ -287,8 +287,13 @@ class Miner:
     @property
     def _needed(self) -> int:
         """Of how many parts none is larger than may be looked at together."""
+        return max(1, -(-self._size // self.together))
+
+    @property
+    def _size(self) -> int:
+        """How many codes and baskets have to be looked at, at most."""
         stored = self.baskets.blocks
-        return max(1, -(-(stored.codes + stored.baskets) // self.together))
+        return stored.codes * self.baskets.view.widest + stored.baskets
 
     @property
     def _apart(self) -> bool:
@@ -328,13 +333,13 @@ class Miner:
         """Some of the people, no more than the driver holds easily, and which share of all they are."""
         held = self.baskets
         sizes, codes = held.survey.sizes, held.survey.codes
-        sample = Baskets(starts(sizes), codes, held.vocabulary)
+        sample = Baskets(starts(sizes), codes, held.vocabulary, lineage=held.lineage)
         return LocalEngine(sample), len(sizes) / max(1, len(held))
 
     def _in_one_part(self, part: Any, what: str) -> Any:
         """Let one task look at everyone."""
         held = self.baskets
-        if held.blocks.codes + held.blocks.baskets >= np.iinfo(np.int32).max:
+        if self._size >= np.iinfo(np.int32).max:
             raise LimitError("All baskets would have to be looked at together, and they are too many for that.")
         with held.cluster.step(what):
             stored = replace(held.blocks, frame=held.blocks.frame.coalesce(1), partitions=1)
@@ -472,8 +477,7 @@ def _mine_part(
     import pyarrow as pa
 
     schema = pa.schema([("items", pa.binary()), ("over", pa.int64())])
-    for blocks in gathered(read_blocks(batches, view.items), together):
-        baskets, _ = view.of(blocks)
+    for baskets, _ in view.parts(batches, together):
         below = -(-wanted.count * len(baskets) // max(people, 1)) - 1 if len(baskets) else 0
         below = max(below, 0)
         found = replace(wanted, count=below + 1, limit=min(_ROOM * wanted.limit, LARGEST))
