@@ -23,7 +23,7 @@ JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java
 
 
 @JAVA
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", ["cluster", "connect"])
 def test_spark_answers_as_this_machine_does(kind: str) -> None:
     there = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"}
