@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.baskets.core import starts
 from discreet.errors import InputError
 from discreet.results import redundancy
 from discreet.results.significance import LEAST, adjusted, family, p_values, worst_p_values
@@ -147,6 +148,67 @@ class TestManyRules:
         people = [set(np.flatnonzero(row).tolist()) for row in held]
         found = discreet.rules(people, min_count=10, min_confidence=0, significance=0.05)
         assert {(*rule.antecedent, *rule.consequent) for rule in found} == {(0, 1), (1, 0)}
+
+
+def receipts(held, each) -> discreet.Baskets:
+    """Return baskets of people, of whom each has so many that hold the same."""
+    rows = [np.flatnonzero(row) for row, many in zip(held, each, strict=True) for _ in range(many)]
+    codes = np.concatenate(rows).astype(np.int32)
+    items = discreet.Vocabulary(range(held.shape[1]))
+    return discreet.Baskets(starts([len(row) for row in rows]), codes, items, owners=starts(each))
+
+
+class TestReceipts:
+    def test_a_p_value_is_valid_where_people_repeat_themselves(self):
+        """Two items that have nothing to do with each other, and people who hold the same in up to thirty baskets.
+
+        A p-value is at most 0.05 in at most 5 % of data sets. Over 33 of 400 would be so with a probability below
+        0.3 %, and the seed is fixed. Taking baskets for independent, it is more than a fifth of them.
+        """
+        draws = np.random.default_rng(24)
+        alarms = naively = 0
+        for _ in range(400):
+            each = 1 + draws.integers(30, size=200)
+            held = receipts(draws.random((200, 2)) < 0.4, each)
+            (rule,) = discreet.rules(held, min_count=1, min_confidence=0, antecedent=0)
+            alarms += rule.p <= 0.05
+            naively += p_values(len(held), *(np.array([n]) for n in (*held.item_counts, rule.count)))[0] <= 0.05
+        assert alarms <= 33
+        assert naively > 80
+
+    def test_nor_do_equal_people_draw_alike(self):
+        # Two kinds of people, each with one basket of every kind: in a drawn one nothing goes with anything. Drawn by
+        # what a person holds, all of a kind would draw the same. A chance of 1e-6, and the seed is fixed.
+        every = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, bool)
+        rows = np.concatenate([every] * 100 + [every[:4]] * 200)
+        held = receipts(rows, np.ones(len(rows), int))
+        several = discreet.Baskets(held.offsets, held.codes, held.vocabulary, owners=starts([8] * 100 + [4] * 200))
+        (rule,) = discreet.rules(several, min_count=1, min_confidence=0, antecedent=0)
+        assert rule.p > 1e-6
+
+    def test_what_is_associated_is_found_and_who_was_counted_is_said(self):
+        draws = np.random.default_rng(25)
+        sides = draws.random((300, 2)) < 0.3
+        sides[:, 1] |= sides[:, 0] & (draws.random(300) < 0.6)
+        held = receipts(sides, 1 + draws.integers(9, size=300))
+        found = discreet.rules(held, min_count=5, min_confidence=0, significance=0.05)
+        # Everybody holds the same in all baskets, so whichever is drawn, this is what there is.
+        left, right, both = sides[:, 0].sum(), sides[:, 1].sum(), sides.all(1).sum()
+        assert found.p.tolist() == pytest.approx([p_values(300, *(np.array([n]) for n in (left, right, both)))[0]] * 2)
+        assert found == discreet.rules(held, min_count=5, min_confidence=0, significance=0.05)
+        assert found.unit == "baskets"
+        assert str(found.show()).splitlines()[1] == "p-values are over people: one basket of each, drawn at random"
+
+    def test_among_patterns_alone_there_is_none(self):
+        held = receipts(np.ones((3, 2), bool), [2, 2, 2])
+        found = discreet.mine(held, min_count=1).rules()
+        assert (found.p, found.p_adjusted, found.tested) == (None, None, 0)
+        with pytest.raises(discreet.MisuseError) as caught:
+            found.where(significance=0.05)
+        assert str(caught.value) == (
+            "where(significance=...) needs p-values, which these rules do not have: baskets of one person are not "
+            "independent. Find them with discreet.rules in the baskets themselves."
+        )
 
 
 class TestPrivate:

@@ -1,4 +1,4 @@
-"""More people, or fewer, drawn from those there are: data of any size with the patterns of the given ones."""
+"""More people, or fewer, drawn from those there are; or one basket of each of them."""
 
 from __future__ import annotations
 
@@ -48,3 +48,27 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     offsets, codes = take_rows(baskets.offsets, drawn, baskets.codes)
     segments = None if baskets.segments is None else baskets.segments.take(drawn)
     return Baskets(offsets, codes, baskets.vocabulary, sequences, pairs, segments=segments, owners=owners)
+
+
+def one_each(baskets: Baskets, seed: int = 0) -> Baskets:
+    """Draw one basket of each person, any as likely as the others.
+
+    Everybody draws apart from all others, unlike with :meth:`Baskets.capped`, where equal people keep equal baskets: so
+    the baskets that are drawn are as independent of each other as the people are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from discreet import read
+    >>> table = pa.table({"who": [1, 1, 2], "bill": [1, 2, 1], "what": ["tea", "milk", "jam"]})
+    >>> drawn = one_each(read(table, person="who", basket="bill", item="what"), seed=7)
+    >>> drawn.people, drawn.several
+    (2, False)
+    """
+    if baskets.owners is None:
+        return baskets
+    source = np.random.default_rng(*seeds(seed, 1))
+    rows = baskets.owners[:-1] + source.integers(np.diff(baskets.owners))
+    offsets, codes = take_rows(baskets.offsets, rows, baskets.codes)
+    segments = None if baskets.segments is None else baskets.segments.take(rows)
+    return Baskets(offsets, codes, baskets.vocabulary, segments=segments)

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..baskets.core import starts
+from ..baskets.core import Baskets, starts
 from ..baskets.hierarchy import check_apart, generalised
+from ..baskets.resample import one_each
 from ..checks import UNBOUNDED, is_whole, positive, several, span, support
 from ..errors import MisuseError, named, told
 from ..results.itemsets import Itemsets
 from ..results.patterns import Patterns
+from ..results.rule_search import OneEach
+from ..results.rule_search import rules as rules_among
 from ..wording import hinted
 from .engine import engine_of
 from .query import Supports
 from .search import Kind, Progress, SearchBounds
 
 if TYPE_CHECKING:
-    from ..baskets.core import AnyBaskets, Baskets, Codes, Item
+    from ..baskets.core import AnyBaskets, Codes, Item
     from ..results.rules import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
@@ -183,22 +186,14 @@ def rules(
     >>> [(sorted(r.antecedent), sorted(r.consequent), r.confidence) for r in discreet.rules(baskets, min_support=0.5)]
     [(['milk'], ['tea'], 1.0), (['tea'], ['milk'], 0.6666666666666666)]
     """
+    from ..baskets.read import read
+
     threshold_of_rules(min_support, min_count)
     # Shorter patterns are needed to measure the longer ones.
     most = None if lengths is None else (1, None if span(lengths)[1] == UNBOUNDED else span(lengths)[1])
-    patterns = mine(
-        baskets,
-        person=person,
-        item=item,
-        min_support=min_support,
-        min_count=min_count,
-        lengths=most,
-        hierarchy=hierarchy,
-        level=level,
-        limit=limit,
-        progress=progress,
-    )
-    found = patterns.rules(min_confidence=min_confidence, min_lift=min_lift, limit=limit)
+    held = generalised(read(baskets, person=person, item=item), hierarchy, level)
+    patterns = mine(held, min_support=min_support, min_count=min_count, lengths=most, limit=limit, progress=progress)
+    found = rules_among(patterns, min_confidence, min_lift=min_lift, limit=limit, one_each=_one_each(held))
     return found.where(
         antecedent=antecedent,
         consequent=consequent,
@@ -206,6 +201,17 @@ def rules(
         significance=significance,
         redundant=redundant,
     )
+
+
+def _one_each(held: AnyBaskets) -> OneEach | None:
+    """Return one basket of each person, where people have several; in a cluster none is drawn.
+
+    The seed is fixed, so that the same data have the same p-values, and nobody looks for the draw they like.
+    """
+    if not held.several or not isinstance(held, Baskets):
+        return None
+    drawn = one_each(held, seed=0)
+    return OneEach(people=len(drawn), count=lambda itemsets: engine_of(drawn).answer(Supports(itemsets)))
 
 
 def threshold_of_rules(min_support: object, min_count: object) -> None:

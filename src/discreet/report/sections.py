@@ -390,10 +390,16 @@ def _sure(rules: Rules) -> str:
 def _tested(rules: Rules) -> str:
     """Say what the p-values of rules mean, where they have some."""
     if rules.p_adjusted is None:
+        if rules.unit == "baskets" and rules.kind == "rules":
+            return " There are no p-values: they would take baskets for independent, and those of one person are not."
         return ""
+    over, who = "", rules.unit
+    if rules.unit == "baskets":
+        over = ", found in one basket of each person, drawn at random, as baskets of one person are not independent,"
+        who = "people"
     told = (
-        " The last column is the p-value of Fisher's exact test, adjusted for "
-        f"{number_of(rules.tested, 'rule')} that could have been found. A small one says that so many {rules.unit} "
+        f" The last column is the p-value of Fisher's exact test{over or ','} adjusted for "
+        f"{number_of(rules.tested, 'rule')} that could have been found. A small one says that so many {who} "
         "would hardly hold both sides if these had nothing to do with each other."
     )
     if rules.low is not None:

@@ -7,13 +7,16 @@ kernel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import fraction, positive
 from ..errors import LimitError, Message, MisuseError, told
-from .itemsets import Positions
+from .itemsets import Itemsets, Positions
 from .measures import within
 from .patterns import Patterns, need_counts
 from .rules import Rules, ends_at, number
@@ -21,6 +24,24 @@ from .significance import MOST_PEOPLE, adjusted, family, p_values, related_pairs
 
 # Patterns searched by one thread at a time, between two looks at the limit.
 _STRIDE = 16_384
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneEach:
+    """One basket of each person, drawn at random, to test rules on where people have several.
+
+    Baskets of one person are no independent draws, and people are: so counts of baskets have no p-value, and these do.
+
+    Parameters
+    ----------
+    people
+        How many there are.
+    count
+        How many of their drawn baskets hold each of some itemsets.
+    """
+
+    people: int
+    count: Callable[[Itemsets], NDArray[np.int64]]
 
 
 def rules(
@@ -32,6 +53,7 @@ def rules(
     significance: float | None = None,
     redundant: bool = True,
     limit: int = 10_000_000,
+    one_each: OneEach | None = None,
 ) -> Rules:
     """Return the association rules among patterns: the largest confidence first, then the largest support.
 
@@ -42,7 +64,8 @@ def rules(
     Rules of private patterns have an interval for their confidence, from those of the two counts. An antecedent
     with a noisy count of 0 or less gives no rule, and a confidence over 1 is cut to 1.
 
-    Every rule has a p-value, and one that is adjusted for how many rules were tested: see :doc:`/significance`.
+    Every rule has a p-value, and one that is adjusted for how many rules were tested: see :doc:`/significance`. Where
+    baskets are counted it is found in one basket of each person, and without these (`one_each`) there is none.
 
     Privacy: costs nothing more than the patterns did, as only they are looked at.
 
@@ -61,6 +84,8 @@ def rules(
         ones are kept.
     limit
         How many rules may be found, those left out included, before a `LimitError` stops the search.
+    one_each
+        One basket of each person, where baskets are counted and are at hand.
 
     Examples
     --------
@@ -99,6 +124,8 @@ def rules(
     p = None
     if max(patterns.people, *people) > MOST_PEOPLE:
         pass
+    elif patterns.unit == "baskets":
+        p = None if one_each is None else _over_people(patterns.itemsets, one_each, left, right, whole)
     elif ends is not None:
         p = worst_p_values(people, *ends)
     elif not patterns.noisy:
@@ -124,6 +151,15 @@ def rules(
         hierarchy=patterns.hierarchy,
     )
     return found.where(significance=significance, redundant=redundant)
+
+
+def _over_people(
+    itemsets: Itemsets, one_each: OneEach, left: Positions, right: Positions, whole: Positions
+) -> NDArray[np.float64]:
+    """Return the p-values of rules in one basket of each person, where each side and both are counted anew."""
+    needed, places = np.unique(np.concatenate((left, right, whole)), return_inverse=True)
+    counts = one_each.count(itemsets.take(needed))[places]
+    return p_values(one_each.people, *np.split(counts, 3))
 
 
 def _search(

@@ -82,8 +82,9 @@ class Rules(Shown):
         What they are called: ``"relations"`` where they were found as such, and not among patterns.
     p, p_adjusted
         The p-value of each rule by Fisher's exact test, and what is left of it among all rules that were tested
-        (Benjamini and Hochberg). Where the counts are private, it is the largest that their intervals allow. None where
-        nothing was tested: relations, and rules of files of earlier versions.
+        (Benjamini and Hochberg). Where the counts are private, it is the largest that their intervals allow. Where
+        baskets are counted, it is found in one basket of each person. None where nothing was tested: relations, rules
+        among patterns whose counts are of baskets, and rules of files of earlier versions.
     tested
         How many rules were tested, at most: those that could have been found, whatever their confidence.
     hierarchy
@@ -266,7 +267,13 @@ class Rules(Shown):
     def _tested(self, call: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two columns of p-values; without them, refuse what needs them."""
         if self.p is None or self.p_adjusted is None:
-            why = "relations are not tested" if self.kind == "relations" else "find them anew among their patterns"
+            why = "find them anew among their patterns"
+            if self.kind == "relations":
+                why = "relations are not tested"
+            elif self.unit == "baskets":
+                why = (
+                    "baskets of one person are not independent. Find them with discreet.rules in the baskets themselves"
+                )
             raise MisuseError(f"{call} needs p-values, which these {self.kind} do not have: {why}.")
         return self.p, self.p_adjusted
 

@@ -42,6 +42,10 @@ UNITS: dict[Unit, tuple[str, str]] = {"people": ("person", "people"), "baskets":
 _SMALL_P, _LEAST_P = Decimal("0.001"), 1e-9  # smaller ones are written as 2.2e-5; and not at all
 
 
+# What stands on rules over receipts: counts are of baskets there, and p-values are not.
+OVER_PEOPLE = "p-values are over people: one basket of each, drawn at random"
+
+
 def headline(result: Patterns | Rules) -> str:
     """Return one line that says what there is."""
     word = "pattern" if isinstance(result, Patterns) else result.kind.removesuffix("s")
@@ -83,6 +87,8 @@ def promises(result: Patterns | Rules) -> list[str]:
         lines.append(printable(line(promised)))
     if about.get("simulated"):
         lines.append(SIMULATED)
+    if isinstance(result, Rules) and result.unit == "baskets" and result.p is not None:
+        lines.append(OVER_PEOPLE)
     return lines
 
 
