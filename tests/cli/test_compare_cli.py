@@ -58,7 +58,8 @@ def test_without_data(folder):
     assert done.stdout.startswith("SIMULATED: not a private release. No data were read")
 
 
-def test_a_terminal_is_told_what_it_takes(folder):
+def test_a_terminal_is_told_what_it_takes(folder, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)  # whose log is no place for it, terminal or not
     done = run(folder, *READ, *QUICK, terminal=True)
     assert "The first of 2 rounds took" in done.stderr
 

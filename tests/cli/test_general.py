@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -115,3 +116,27 @@ def test_from_paying_on_there_is_no_limit(
     before = run("mine", "a.dat", "--top", "1", "--timeout", "500", cwd=folder)
     assert before.returncode == 0
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+COMPARE = ["compare", "a.dat", "--top", "1", "--runs", "1", "--mechanism", "truncated"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        (["count", "--help"], None),
+        (["mechanisms"], None),
+        (["mine", "a.dat", "--min-count", "1", "--report", "page.html"], "page.html"),
+        ([*COMPARE, "--report", "page.html"], "page.html"),
+    ],
+)
+def test_whoever_reads_may_have_seen_enough(folder: Path, arguments: list[str], made: str | None) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(
+        [DISCREET, *arguments], cwd=folder, env=plain(), stdout=writes, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writes)
+    assert "discreet:" not in done.stderr.replace("discreet: a.dat", "")
+    assert "Traceback" not in done.stderr
+    assert made is None or (folder / made).exists()

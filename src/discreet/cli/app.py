@@ -71,6 +71,8 @@ class _Commands(TyperGroup):
                 raise
             raise typer.BadParameter(ours.typed, ctx=where) from None
         except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # whoever read the help has seen enough
+                raise
             # No command of ours exits like this. With status 0 it would look as if all had been done.
             raise DiscreetError(exited(end)) from end
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from ..errors import MisuseError
 from .options import Format as Chosen
+from .run import unheard
 from .terminal import console, say
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def emit(result: Patterns | Rules, form: Chosen, output: Path | None) -> None:
             write(result, sys.stdout.buffer, form)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        unheard()  # whoever read our output has seen enough
 
 
 def _word(result: Patterns | Rules) -> str:

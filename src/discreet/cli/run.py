@@ -113,5 +113,11 @@ def _let_go() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
+        unheard()
+
+
+def unheard() -> None:
+    """Write to nobody from now on: Python would complain of a closed standard output once more when it ends."""
+    if sys.stdout is not None:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..wording import hook, printable
+from .run import unheard
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +55,12 @@ def console(*, stderr: bool = False, highlight: bool = False) -> Console:
     """Return a console for tables."""
     from rich.console import Console
 
-    made = Console(highlight=highlight, stderr=stderr)
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            """Go on in silence: whoever read has seen enough, and there may be files to write yet."""
+            self.quiet = True
+            unheard()
+
+    made = Ours(highlight=highlight, stderr=stderr)
     made.push_render_hook(hook())
     return made
