@@ -219,6 +219,20 @@ def test_answers_are_the_same_where_columns_do_not_fit(query, monkeypatch):
     assert engine(people).answer(query).tolist() == before.tolist()
 
 
+@given(strategies.baskets(9, 40), st.lists(st.integers(0, 35), min_size=11, max_size=40))
+def test_many_pairs_are_counted_at_once(people, asked):
+    pairs = [frozenset(pair) for pair in combinations(range(9), 2)]
+    sets, held = column([pairs[place] for place in asked]), column(people)
+    counted = []
+    kernel = search.counting.count_pairs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_WORDS", -1)
+        patch.setattr(search.counting, "count_pairs", lambda *given: (counted.append(given), kernel(*given)))
+        found = LocalEngine(Baskets(held.offsets, held.codes, Vocabulary(range(9)))).total(Supports(sets))
+    assert found.tolist() == [sum(pairs[place] <= basket for basket in people) for place in asked]
+    assert counted or not all(any(code in basket for basket in people) for code in range(9))
+
+
 @pytest.mark.parametrize("longest", [1, 2, 3, 4])
 def test_candidates_in_cut_baskets_are_counted_as_in_rows_that_were_cut(longest):
     generator = np.random.default_rng(8)

@@ -230,6 +230,21 @@ def test_rows_holding(rows, wanted):
     assert held.tolist() == [wanted <= set(row) for row in rows]
 
 
+@given(rows_of, st.permutations(list(range(10))), st.integers(0, 10))
+def test_count_pairs(rows, order, dropped):
+    offsets, codes = csr(rows)
+    rank = np.array([r if r < dropped else -1 for r in order], np.int16)
+    together = np.zeros((dropped, dropped), np.int64)
+    half = len(rows) // 2
+    counting.count_pairs(offsets, codes, rank, 0, half, together)
+    counting.count_pairs(offsets, codes, rank, half, len(rows), together)
+    for one in range(dropped):
+        for other in range(dropped):
+            both = {order.index(one), order.index(other)}
+            expected = sum(both <= set(row) for row in rows) if other < one else 0
+            assert together[one, other] == expected
+
+
 @given(rows_of, st.lists(st.frozensets(st.integers(0, 9), min_size=2, max_size=4), max_size=12))
 def test_count_sets(rows, sets):
     flat, end = lay(rows, list(range(10)))

@@ -122,6 +122,8 @@ def _exercise(folder: Path) -> None:
 
 def _scatter(folder: Path) -> None:
     """Run the kernels for tables, for items that few people share, and for results too large to try here."""
+    from itertools import combinations
+
     import numpy as np
 
     from .. import mine, read
@@ -136,6 +138,8 @@ def _scatter(folder: Path) -> None:
     for kind in ("all", "closed", "maximal"):
         mine(wide, min_count=3, kind=kind)
     mine(wide, itemsets=[p.items for p in mine(wide, min_count=1, lengths=2)])
+    # So many pairs of so few items that all of these are counted at once.
+    mine(wide, itemsets=list(combinations(wide.vocabulary.take(wide.item_counts.argsort()[-96:]).to_pylist(), 2)))
     # What cannot be written is another type to the compiler, and so are rows and itemsets kept.
     rows = Itemsets(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
     unsubsumed_by_lists(rows.offsets, rows.codes, np.array([0, 2]), 2)

@@ -21,7 +21,7 @@ from ..kernels import assemble, counting, mining
 from ..kernels.jit import in_threads, threads
 from ..kernels.pieces import pieces
 from ..results.itemsets import Itemsets
-from .rows import RowLayout, by_count, largest, lay_out, ranks_of
+from .rows import RowLayout, by_count, largest, lay_out, narrow, ranks_of
 
 Kind: TypeAlias = Literal["all", "closed", "maximal"]
 Progress: TypeAlias = Callable[[float], object]
@@ -38,6 +38,10 @@ _FEW = 64
 _SOME = 256
 # Itemsets are counted by columns where that takes no more words than so many times the codes of all rows.
 _WORDS = 16
+# All pairs of some items are counted at once where no more items are asked about than the first, and the square of
+# their number is no more than so many times the pairs that are asked for.
+_SQUARE = 1024
+_OF_SQUARE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,6 +396,8 @@ def count_sets(rows: RowLayout, offsets: I64, codes: I32) -> I64:
     if len(chosen.codes) * rows.columns.words <= _WORDS * len(rows.codes) and rows.columns.fit(len(labels)):
         bitmaps, places = rows.columns.of(chosen.codes)
         counts[several] = count_columns(bitmaps, chosen.offsets, places)
+    elif (chosen.sizes == 2).all() and len(labels) <= _SQUARE and len(labels) ** 2 <= _OF_SQUARE * len(chosen):
+        counts[several] = _by_pairs(rows, chosen, labels)
     else:
         counts[several] = _by_positions(rows, chosen, labels)
     return counts
@@ -404,6 +410,18 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32) -> I64:
         lambda piece: counting.count_columns(bitmaps, offsets, places, *piece, counts), pieces(offsets, threads())
     )
     return counts
+
+
+def _by_pairs(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:
+    """Count pairs, which are many of those that `labels` have, by counting all of these in one pass."""
+    rank = ranks_of(labels, len(rows.allowed))
+    table = narrow(rank, len(labels))
+    work = list(rows.pieces())
+    tallies = np.zeros((len(work), len(labels), len(labels)), np.int64)
+    in_threads(lambda t: counting.count_pairs(rows.offsets, rows.codes, table, *work[t], tallies[t]), range(len(work)))
+    ranks = rank[sets.codes].reshape(-1, 2)
+    found: I64 = tallies.sum(axis=0)[ranks.max(axis=1), ranks.min(axis=1)]
+    return found
 
 
 def _by_positions(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:

@@ -104,6 +104,26 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32, first: int, last: int
             counts[s] += count
 
 
+@kernel(plain=plain_counting.count_pairs, work=plain_rows.codes_of_some)
+def count_pairs(offsets: I64, codes: I32, rank: Ranks, first: int, last: int, together: I64) -> None:
+    """Add how many rows from `first` to before `last` hold both of every two items that have a rank.
+
+    Those of ranks i > j are added to ``together[i, j]``.
+    """
+    here = np.empty(together.shape[0], np.int64)
+    for row in range(first, last):
+        held = 0
+        for j in range(offsets[row], offsets[row + 1]):
+            one = np.int64(rank[codes[j]])
+            if one < 0:
+                continue
+            for k in range(held):
+                other = here[k]
+                together[max(one, other), min(one, other)] += 1
+            here[held] = one
+            held += 1
+
+
 @kernel
 def rows_holding(offsets: I64, codes: I32, wanted: I32) -> NDArray[np.bool_]:
     """Say which rows hold all of `wanted`; both are sorted."""

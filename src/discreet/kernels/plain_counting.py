@@ -41,6 +41,19 @@ def count_together(named: Bool, counts: I64) -> None:
         counts += (some.T @ some).astype(np.int64)
 
 
+def count_pairs(offsets: I64, codes: I32, rank: NDArray[Any], first: int, last: int, together: I64) -> None:
+    step = min(max(_CELLS // max(len(together), 1), 1), _EXACT)
+    for low in range(first, last, step):
+        high = min(low + step, last)
+        named = np.zeros((high - low, len(together)), np.bool_)
+        here = rank[codes[offsets[low] : offsets[high]]]
+        row = np.repeat(np.arange(high - low), np.diff(offsets[low : high + 1]))
+        named[row[here >= 0], here[here >= 0]] = True
+        both = np.zeros_like(together)
+        count_together(named, both)
+        together += np.tril(both, -1)
+
+
 def count_symbols(reports: I32, counts: I64) -> None:
     counts += np.bincount(reports.reshape(-1), minlength=len(counts))
 
