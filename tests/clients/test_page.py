@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from clients import browser, node
+from discreet.baskets.hierarchy import Hierarchy
 from discreet.collector.documents import question_document, study_document, study_id
 from discreet.local.oracle_steps.choice import make
 from discreet.local.study.conversation import Ask, Who
@@ -30,12 +31,12 @@ ITEMS = ("bread", "butter", "käse", "<b>tea</b>", "milk", *(f"thing {number}" f
 class Service:
     """What a service answers, from a table, and what it was sent."""
 
-    def __init__(self, oracle: str, who: str) -> None:
-        plan = replace(PLAN, items=ITEMS, who=who)
-        study = study_document(plan, SIGNER)
-        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(len(ITEMS))), oracle, Fraction(1))
+    def __init__(self, oracle: str, who: str, hierarchy: Hierarchy | None = None) -> None:
+        plan = replace(PLAN, items=ITEMS, who=who, hierarchy=hierarchy)
+        study, many = study_document(plan, SIGNER), len(plan.asked)
+        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(many)), oracle, Fraction(1))
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
-        self.oracle, self.reports = make(oracle, Fraction(1), len(ITEMS)), []
+        self.oracle, self.reports = make(oracle, Fraction(1), many), []
         self.refusals: list[tuple[int, str]] = []  # what the first reports are answered with
         self.answers: dict[str, Any] = {
             "/v1/studies/breakfast": {"study": study.text, "signature": study.signature, "key": SIGNER.key},
@@ -155,6 +156,27 @@ def test_what_is_sent_is_what_is_shown(serving, visitor):
     assert visitor.locator("pre.take-part-bytes").inner_text() == body
     assert visitor.get_by_text("what you ticked").count() == 0
     assert len(service.reports) == 1
+
+
+LEVELS = Hierarchy.read({"bread": "bakery", "butter": "dairy", "milk": "dairy", "dairy": "food", "bakery": "food"})
+
+
+@pytest.mark.parametrize("serving", [("grr", "anyone", LEVELS)], indirect=True)
+def test_in_a_study_with_a_hierarchy_things_are_ticked_and_answers_are_for_more(serving, visitor):
+    service, address = serving
+    visitor.goto(address)
+    visitor.get_by_label("butter").check()
+    assert visitor.get_by_label("dairy").count() == 0
+    assert visitor.locator("label.take-part-item").count() == len(ITEMS)
+    visitor.get_by_role("button", name="Make my report and send it").click()
+    visitor.get_by_text("Thank you: your report was counted.").wait_for()
+    report = json.dumps(json.loads(service.reports[0])["report"], separators=(",", ":")).encode()
+    assert service.oracle.read([report]).refused == ()
+    # Who holds butter answers as who holds butter, dairy and food: one of these without the others is somebody else.
+    told = visitor.locator("table.take-part-table tbody").inner_text()
+    assert "what you ticked" in told
+    assert not {"what you ticked, and also dairy", "what you ticked, and also food"} & set(told.split("\t"))
+    browser.kept(visitor, "take-part-hierarchy")
 
 
 @pytest.mark.parametrize("serving", [("grr", "tokens")], indirect=True)

@@ -11,6 +11,7 @@ import pytest
 
 import discreet
 from discreet.baskets.core import Baskets, Vocabulary, starts
+from discreet.baskets.hierarchy import Hierarchy, generalised
 from discreet.collector import crowd
 from discreet.collector.core import AddedUp
 from discreet.collector.reasons import COUNTED
@@ -21,6 +22,7 @@ from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
 from discreet.errors import MisuseError
 from discreet.local.device.client import client
+from discreet.local.device.documents import study_of
 from discreet.local.oracle_steps.packing import flat
 from discreet.local.study.seeded_words import SeededWords, seed_of
 from discreet.local.study.simulate import SimulatedPeople
@@ -49,10 +51,14 @@ def counts(found: dict) -> dict[str, float]:
     return {json.dumps([row.get("items"), row.get("antecedent"), row.get("consequent")]): row["count"] for row in rows}
 
 
-def plan_of(name: str) -> StudyPlan:
+# Above the items stand Z and y, and above these x; on the level 1, h is what it is.
+LEVELS = {**dict.fromkeys("abc", "Z"), **dict.fromkeys("def", "y"), "Z": "x", "y": "x"}
+
+
+def plan_of(name: str, **levels) -> StudyPlan:
     return StudyPlan(
         name="agrees", title="A study", asks="What?", protocol=name, top=6, epsilon="4", items=ITEMS,
-        settings=SETTINGS.get(name, {}), close="hand",
+        settings=SETTINGS.get(name, {}), close="hand", **levels,
     )  # fmt: skip
 
 
@@ -60,17 +66,29 @@ def rows(found: dict) -> list[dict]:
     return found.get("relations") or found.get("rules") or found["patterns"]
 
 
-@pytest.mark.parametrize("name", ["svsm", "adept", "fp-tree", "pairs"])
-def test_the_same_reports_give_the_same_study(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("svsm", {}), ("adept", {}), ("fp-tree", {}), ("pairs", {}), ("adept", {"hierarchy": LEVELS}),
+        ("svsm", {"hierarchy": LEVELS}), ("pairs", {"hierarchy": LEVELS, "level": 1}),
+    ],
+)  # fmt: skip
+def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
     """Devices that draw what a simulation draws: each round adds up to the same, and the result is the same number."""
     baskets, seed = known(600), 3
     transcript = []
     simulated = discreet.simulate(
-        baskets, name, top=6, epsilon=4, seed=seed, settings=SETTINGS.get(name, {}), transcript=transcript.append
-    )
-    crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="person", screen=True)
+        baskets, name, top=6, epsilon=4, seed=seed, settings=SETTINGS.get(name, {}), transcript=transcript.append,
+        **levels,
+    )  # fmt: skip
+    plan = plan_of(name, **{**levels, **({"hierarchy": Hierarchy.read(LEVELS)} if levels else {})})
+    mapped = generalised(baskets, **levels)
+    crowd = SimulatedPeople(baskets=mapped, seed=seed, speed="person", screen=True)
     numbers, collector = crowd.numbers(), collector_in(tmp_path)
-    record = collector.open_study(plan_of(name))
+    record = collector.open_study(plan)
+    answer = {"study": record.text, "signature": record.signature, "key": record.key}
+    study = study_of(answer, "agrees", key=None, max_epsilon=4)
+    assert study.told["items"] == list(map(str, mapped.vocabulary))
     tokens = [bytes.fromhex(one) for one in collector.tokens("agrees", len(baskets))]
     heard = {}
     while collector.questions("agrees").state != "released":
@@ -83,7 +101,7 @@ def test_the_same_reports_give_the_same_study(name, tmp_path):
             for one in people:
                 held = baskets.codes[baskets.offsets[one] : baskets.offsets[one + 1]].tolist()
                 take = SeededWords(stream, one).take
-                words.append(flat(json.loads(client(ask.form, held, max_epsilon=4, take=take))))
+                words.append(flat(json.loads(client(ask.form, study.becomes(held), max_epsilon=4, take=take))))
             mine = [tokens[one] for one in people]
             batch = ReportBatch.of(bytes.fromhex(record.id), number, mine, mine, np.array(words, np.uint32))
             codes = collector.take("agrees", ReportBatch.read(batch.written()).upload(ask))
@@ -100,6 +118,8 @@ def test_the_same_reports_give_the_same_study(name, tmp_path):
     assert rows(live)
     assert rows(live) == rows(other)
     assert (live["people"], live["guarantee"]) == (other["people"], other["guarantee"])
+    assert live.get("hierarchy") == other.get("hierarchy")
+    assert bool(levels) is ("hierarchy" in live)
     collector.store.close()
 
 
@@ -155,13 +175,26 @@ def test_a_device_with_several_baskets_answers_for_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(crowd, "client", client)
     devices = crowd.SimulatedDevices("http://localhost:1", "one", tmp_path / "people.npz")
-    study, asked = SimpleNamespace(epsilon="1", delta="0"), SimpleNamespace(question={})
+    study, asked = SimpleNamespace(epsilon="1", delta="0", becomes=list), SimpleNamespace(question={})
     for person, baskets in ((0, {(0, 1), (2,)}), (1, {()})):
         answered.clear()
         for _ in range(200):
             devices._report(study, asked, person)
         assert set(answered) == baskets
     assert devices.many == 2
+
+
+def test_a_study_with_a_hierarchy_over_the_network(tmp_path):
+    """Real devices map what they hold. Everybody holds a, so Z and x: counts below half have a chance under 10⁻⁹."""
+    everybody = [{"a", "h"}] * 1500 + [{"a", "e"}] * 1500
+    plan = plan_of("adept", hierarchy=Hierarchy.read(LEVELS))
+    with tried(plan, discreet.read(everybody), processes=1) as done:
+        found = json.loads(done.result)
+    singles = {one["items"][0]: one["count"] for one in found["patterns"] if len(one["items"]) == 1}
+    assert done.outcomes == {"counted": 3000}
+    assert all(singles[one] > 1500 for one in "aZx")
+    assert not any({"a", "x"} <= set(one["items"]) or {"x", "Z"} <= set(one["items"]) for one in found["patterns"])
+    assert any("stand above others" in fact for fact in found["guarantee"]["public"])
 
 
 def test_what_the_data_do_not_have_is_told_before_anything_begins(tmp_path):

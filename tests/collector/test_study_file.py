@@ -73,6 +73,55 @@ def test_a_protocol_that_finds_the_items_has_no_list(tmp_path):
         read(tmp_path, GOOD.replace('items = ["tea", "bread", "milk", "jam"]\n', ""))
 
 
+TABLE = "product,category,department\nmilk,dairy,food\njam,spreads,food\ntea,drinks,\nwater,drinks,\n"
+
+
+def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
+    (tmp_path / "products.csv").write_text(TABLE)
+    listed = 'items = ["tea", "bread", "milk", "jam"]\n'
+    across = read(tmp_path, GOOD.replace(listed, 'hierarchy = "products.csv"\n'))
+    assert across.items == ("jam", "milk", "tea", "water")
+    assert across.asked == ("dairy", "drinks", "food", "jam", "milk", "spreads", "tea", "water")
+    assert [[across.asked[code] for code in codes] for codes in across.become] == [
+        ["food", "jam", "spreads"], ["dairy", "food", "milk"], ["drinks", "tea"], ["drinks", "water"],
+    ]  # fmt: skip
+    assert across.wanted.items == 8
+    assert across.wanted.lineage is not None
+    one = read(tmp_path, GOOD.replace(listed, listed + 'hierarchy = "products.csv"\nlevel = "category"\n'))
+    assert (one.items, one.asked) == (("bread", "jam", "milk", "tea"), ("bread", "dairy", "drinks", "spreads"))
+    assert one.wanted.lineage is None
+    for plan in (across, one):
+        again = StudyPlan.from_json(plan.to_json())
+        assert again == plan
+        assert again.asked == plan.asked
+    assert read(tmp_path).become == []
+
+
+@pytest.mark.parametrize(
+    ("new", "line", "told"),
+    [
+        ('level = "category"', 8, "level is a level of a hierarchy: give hierarchy too"),
+        ('hierarchy = "none.csv"', 8, "There is no file"),
+        ('hierarchy = "products.csv"\nlevel = "aisle"', 9, "level is one of the levels of the hierarchy, 0 to 2"),
+        ('hierarchy = "products.csv"\nlevel = 1.5', 9, "level is a level of the hierarchy, by name or number"),
+        ("hierarchy = 5", 8, "hierarchy is the name of a file with a table"),
+        ('hierarchy = "study.toml"', 8, "study.toml"),
+    ],
+)
+def test_a_hierarchy_that_is_off_is_told_with_its_line(tmp_path, new, line, told):
+    (tmp_path / "products.csv").write_text(TABLE)
+    listed = 'items = ["tea", "bread", "milk", "jam"]'
+    said = off(tmp_path, listed, f"{listed}\n{new}")
+    assert said.startswith(f"study.toml, line {line}: ")
+    assert told in said
+
+
+def test_a_protocol_that_would_relate_levels_is_refused(tmp_path):
+    (tmp_path / "products.csv").write_text(TABLE)
+    with pytest.raises(InputError, match="ask for one level"):
+        read(tmp_path, GOOD.replace('"svsm"', '"pairs"\nhierarchy = "products.csv"').replace("candidates = 3", ""))
+
+
 def test_an_epsilon_may_be_a_whole_number(tmp_path):
     assert read(tmp_path, GOOD.replace('"1/2"', "1")).epsilon == "1"
 
@@ -92,8 +141,8 @@ OFF = [
     ('title = "Breakfast"\n', "", 13, f"title is missing. It {TITLE}"),
     ("top = 5", 'top = "5"', 5, "top is a whole number from 1 to 100,000, such as 20; '5' was given."),
     ("top = 5", "tops = 5", 5,
-     "A study has no field 'tops'; there are name, title, asks, protocol, top, least, epsilon, delta, items, who, "
-     "scrub, screen, rounds, settings. Did you mean top?"),
+     "A study has no field 'tops'; there are name, title, asks, protocol, top, least, epsilon, delta, items, "
+     "hierarchy, level, who, scrub, screen, rounds, settings. Did you mean top?"),
     ('"1/2"', "0.5", 6, f"{EPSILON} 0.5 was given."),
     ('"1/2"', '"0"', 6, f"{EPSILON} '0' was given."),
     ('"1/2"', '"0.0001"', 6, f"{EPSILON} '0.0001' was given."),

@@ -2,8 +2,8 @@
 
 `packed` has reports as words, `batches` the bytes that many of them travel in, and `studies` the signed texts of a
 study and its questions, good ones and bad ones. `answers` has what may come back for a report, and what then becomes of
-it. `signatures` has those of RFC 8032, and what is refused although some
-library takes it. `docs/wire.md` says how the files are read.
+it; `becoming` has what baskets become in a study with a hierarchy. `signatures` has those of RFC 8032, and what is
+refused although some library takes it. `docs/wire.md` says how the files are read.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from discreet.collector.reasons import REFUSALS
 from discreet.collector.signing import Signer
 from discreet.collector.study_file import StudyPlan
 from discreet.collector.uploads import ReportBatch
+from discreet.local.device.becoming import becomes
 from discreet.local.device.documents import QUESTION, STUDY, questions_of, study_of
 from discreet.local.device.ed25519 import _EIGHTH as EIGHTH
 from discreet.local.device.ed25519 import _ORDER as ORDER
@@ -46,6 +47,37 @@ PLAN = StudyPlan(
     epsilon="1",
     items=("bread", "butter", "käse"),
 )
+
+
+# Studies with a hierarchy, which are in format 2: what is said otherwise in each.
+LEVELED: dict[str, Case] = {
+    "a study": {},
+    "what becomes nothing": {"become": [[], [1, 2]]},
+    "nothing is held": {"held": [], "become": []},
+    "relations together": {"pairs": "together"},
+    "in format 1 these fields say nothing": {"format": 1, "held": 5},
+    "a format that there is not": {"format": 3},
+    "nothing held is named": {"held": None},
+    "names that are numbers": {"held": [1, 2]},
+    "nothing is said of what items become": {"become": None},
+    "one too few": {"become": [[0]]},
+    "no list of items": {"items": None},
+    "relations of a device": {"pairs": "given"},
+    "an item that is none": {"become": [[0], 1]},
+    "beyond the list": {"become": [[0], [1, 3]]},
+    "below the list": {"become": [[-1], [1, 2]]},
+    "the wrong way round": {"become": [[0], [2, 1]]},
+    "twice": {"become": [[0], [1, 1]]},
+    "a name in the place of a number": {"become": [["0"], [1, 2]]},
+    "true in the place of a number": {"become": [[0], [True, 2]]},
+}
+
+
+def levels() -> list[Case]:
+    """Return what baskets become."""
+    table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
+    baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
+    return [{"basket": one, "table": table, "becomes": becomes(one, table)} for one in baskets]
 
 
 def packed_oracles() -> list[Any]:
@@ -185,6 +217,16 @@ def studies() -> list[Case]:
             "questions": {"state": "open", "questions": [{"question": text, "signature": signature}]},
         }
 
+    def leveled(**fields: Any) -> Case:
+        """Return a study that says what items become, with a question about all items that they become."""
+        study = changed(**{"format": 2, "held": ["bread", "butter"], "become": [[0], [1, 2]], **fields})
+        question = {**json.loads(asked(0, half, 0)["question"]), "study": study_id(study["study"])}
+        text, signature = signed(QUESTION, question)
+        return {
+            "study": study,
+            "questions": {"state": "open", "questions": [{"question": text, "signature": signature}]},
+        }
+
     spelt = {"begin": [""], "alphabet": "ab", "step": 1, "length": 4}
     first, second = asked(0, half, 0), asked(half, 1 << 32, 1, expires=1_800_000_000)
     seen = [0, 0, half, "00" * 32]
@@ -267,6 +309,7 @@ def studies() -> list[Case]:
         "texts of a study without a list": unlisted(None, texts=spelt),
         "items of a study without a list": unlisted(None),
         "texts of a study with a list": unlisted(["bread", "butter", "tea"], texts=spelt),
+        **{f"a hierarchy: {what}": leveled(**fields) for what, fields in LEVELED.items()},
     }
     return [decided({"what": what, "name": "breakfast", "study": good, **case}) for what, case in cases.items()]
 
@@ -398,6 +441,7 @@ def files() -> dict[str, str]:
     """Return what each file holds."""
     cases = {"packed": packed(), "batches": batches(), "studies": studies(), "answers": answers()}
     cases["signatures"] = signatures()
+    cases["becoming"] = levels()
     lines = {name: ",\n".join(map(_compact, some)) for name, some in cases.items()}
     return {f"{name}.json": f"[\n{text}\n]\n" for name, text in lines.items()}
 

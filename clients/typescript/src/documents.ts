@@ -28,8 +28,12 @@ export interface StudyText {
   readonly name: string;
   readonly epsilon: Fraction;
   readonly delta: Fraction;
-  /** The names of the items; null where there is no list, and people hold texts. */
+  /** The names of the items that are asked about; null where there is no list, and people hold texts. */
   readonly items: readonly string[] | null;
+  /** The names of what a device may hold, in the order of its numbers: the same, but in a study with a hierarchy. */
+  readonly held: readonly string[] | null;
+  /** What each of these becomes in a study with a hierarchy, as places in `items`; undefined without one. */
+  readonly become: readonly (readonly number[])[] | undefined;
   readonly told: Fields;
 }
 
@@ -79,8 +83,9 @@ export async function studyOf(
   if (!fits || !isListed(items) || field(told, "name") !== checkedName(name) || field(told, "key") !== given) {
     throw new Refused(otherFormat("study"));
   }
+  const levels = field(told, "format") === 2 ? levelsOf(told, items) : { held: items, become: undefined };
   within("study", epsilon, delta, maxEpsilon, maxDelta);
-  return { id: (await hashOf(text)).slice(0, 32), text, key: given, name, epsilon, delta, items, told };
+  return { id: (await hashOf(text)).slice(0, 32), text, key: given, name, epsilon, delta, items, ...levels, told };
 }
 
 /**
@@ -205,6 +210,18 @@ const FIELDS: [string, (value: Json | undefined) => boolean][] = [
   ["who", isOneOf("tokens", "anyone")],
 ];
 
+/** Return of everything that a device may hold which items of the study's list it becomes, or refuse the study. */
+function levelsOf(told: Fields, items: string[] | null): Pick<StudyText, "held" | "become"> {
+  const [held, become, pairs] = [field(told, "held"), field(told, "become"), field(told, "pairs")];
+  const listed = items !== null && (pairs === "none" || pairs === "together");
+  const rises = (one: Json): boolean =>
+    Array.isArray(one) &&
+    one.every((place, at) => isWhole(place) && (at === 0 ? 0 : (one[at - 1] as number) + 1) <= place && place < items!.length);
+  const fits = listed && held !== null && isListed(held) && Array.isArray(become) && become.length === held.length;
+  if (!fits || !become.every(rises)) throw new Refused(otherFormat("study"));
+  return { held, become: become as number[][] };
+}
+
 function isListed(value: Json | undefined): value is string[] | null {
   return value === null || (Array.isArray(value) && value.every((one) => typeof one === "string"));
 }
@@ -231,6 +248,8 @@ function read(text: string, what: string, most: number): Fields {
     if (error instanceof Refused) throw new Refused(otherFormat(what));
     throw error;
   }
-  if (!isFields(told) || field(told, "format") !== 1) throw new Refused(otherFormat(what));
+  // A study in format 2 says what items become.
+  const spoken: (Json | undefined)[] = what === "study" ? [1, 2] : [1];
+  if (!isFields(told) || !spoken.includes(field(told, "format"))) throw new Refused(otherFormat(what));
   return told;
 }

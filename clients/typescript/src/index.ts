@@ -1,6 +1,7 @@
 /** What runs on a device, for browsers and Node: see `docs/clients.md` and `docs/wire.md` of discreet. */
 
 export { type Pair } from "./answering.js";
+export { becomes } from "./becoming.js";
 export { chanceOf } from "./chances.js";
 export { type Choosing, chosen } from "./choosing.js";
 export { client, type Options, type Report } from "./client.js";

@@ -7,6 +7,7 @@
  */
 
 import type { Pair, Question } from "./answering.js";
+import { becomes } from "./becoming.js";
 import { checkKind, client } from "./client.js";
 import { type Limits, type QuestionText, type StudyText, checkedName, hexOf, questionsOf, studyOf } from "./documents.js";
 import { type Take, secure } from "./draws.js";
@@ -89,7 +90,8 @@ export class Participant {
         await this.memory.write(known);
       }
       if (known.report === undefined) {
-        const asked = await this.asked(known);
+        const study = await this.joined(known);
+        const asked = await this.asked(known, study);
         if (typeof asked === "string") return asked;
         // Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
         check(asked.question, this.options.maxEpsilon, this.options.maxDelta);
@@ -97,7 +99,8 @@ export class Participant {
         const token = await this.token(known);
         await this.spending.charge(this.name, asked.question["epsilon"] as string, this.options.maxTotalEpsilon);
         const ready = new Promise((resolve) => setTimeout(resolve, this.options.pause ?? 1000));
-        const report = client(asked.question, basket, { ...this.options, ...own, take: this.take });
+        const held = study.become === undefined ? basket : becomes(basket, study.become);
+        const report = client(asked.question, held, { ...this.options, ...own, take: this.take });
         const key = hexOf(this.take(16));
         const told = JSON.parse(new TextDecoder().decode(report)) as Json;
         // The body as it travels, so that what is sent again is what was sent before.
@@ -121,8 +124,7 @@ export class Participant {
   }
 
   /** Return the question to this device; everything it has seen is remembered before it answers. */
-  private async asked(known: Known): Promise<QuestionText | Standing> {
-    const study = await this.joined(known);
+  private async asked(known: Known, study: StudyText): Promise<QuestionText | Standing> {
     const seen = known.seen ?? [];
     const { state, questions } = await questionsOf(await this.got("/questions"), study, seen);
     const before = new Set(seen.map(([round]) => round));

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { becomes } from "../dist/becoming.js";
 import { MOST_QUESTIONS, questionsOf, studyOf } from "../dist/documents.js";
 import { verified, verifiedHere } from "../dist/ed25519.js";
 import { Refused } from "../dist/json.js";
@@ -32,6 +33,12 @@ test("devices do as every case of studies.json says", async () => {
       assert.deepEqual(await decided(given), rounds === undefined ? { id } : { id, rounds }, given.what);
     }
   }
+});
+
+test("baskets become what every case of becoming.json says", () => {
+  assert.ok(cases("becoming").length > 5);
+  for (const given of cases("becoming")) assert.deepEqual(becomes(given.basket, given.table), given.becomes);
+  assert.throws(() => becomes(["tea"], [[0]]), TypeError);
 });
 
 test("signatures hold, or do not, by the platform and computed here", async () => {

@@ -9,7 +9,7 @@ import { Draws } from "../dist/draws.js";
 import { Refused } from "../dist/json.js";
 
 const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
-const STUDIES = ["packed.json", "batches.json", "studies.json", "answers.json", "signatures.json"]; // of what travels around questions
+const STUDIES = ["packed.json", "batches.json", "studies.json", "answers.json", "signatures.json", "becoming.json"]; // of what travels around questions
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith(".json") && ![...STUDIES, "chosen.json"].includes(name));
 // With fewer files than these, something was not read.
 assert.ok(FILES.length >= 13);

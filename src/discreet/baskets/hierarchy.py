@@ -223,21 +223,28 @@ def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held
     if isinstance(baskets, Baskets) and (baskets.sequences is not None or baskets.pairs is not None):
         raise MisuseError(told("{hierarchy} is for sets of items: read the baskets without their order and pairs."))
     known = Hierarchy.read(hierarchy)
-    at = None if level is None else known.level(level)
-    texts = [str(label) for label in baskets.vocabulary]
-    become = [[text, *known.above(text)] if at is None else _on_level(known, text, at) for text in texts]
+    table, vocabulary, lineage = becoming(known, level, baskets.vocabulary)
+    return cast(Held, baskets.widened(table, vocabulary, lineage, known))
+
+
+def becoming(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> tuple[ItemTable, Vocabulary, Lineage | None]:
+    """Return what each item of a list becomes across levels or on one, and the list of what they become.
+
+    Across levels some stand above others: which ones comes with them.
+    """
+    at = None if level is None else hierarchy.level(level)
+    texts = [str(label) for label in vocabulary]
+    become = [[text, *hierarchy.above(text)] if at is None else _on_level(hierarchy, text, at) for text in texts]
     held = list(dict.fromkeys(label for labels in become for label in labels))
-    labels = as_items(held) if baskets.vocabulary.numeric else list(held)
+    labels = as_items(held) if vocabulary.numeric else list(held)
     by_label = sorted(range(len(held)), key=lambda place: labels[place])
     codes = {held[place]: code for code, place in enumerate(by_label)}
     table = ItemTable(
         starts([len(labels) for labels in become]),
         np.array([codes[label] for labels in become for label in labels], np.int32),
     )
-    vocabulary = Vocabulary([labels[place] for place in by_label])
-    if at is not None:
-        return cast(Held, baskets.widened(table, vocabulary, None, known))
-    return cast(Held, baskets.widened(table, vocabulary, known.lineage(vocabulary), known))
+    made = Vocabulary([labels[place] for place in by_label])
+    return table, made, hierarchy.lineage(made) if at is None else None
 
 
 def _on_level(hierarchy: Hierarchy, label: str, level: int) -> list[str]:

@@ -84,7 +84,10 @@ def check(path: StudyFile) -> None:
         "hand": "when you say so",
     }[plan.close]
     say(f"{path} can be opened: {plan.title}")
-    say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.items):,} items, epsilon {plan.epsilon}")
+    say(f"  {plan.protocol} finds the top {plan.top:,} over {len(plan.asked):,} items, epsilon {plan.epsilon}")
+    if plan.hierarchy is not None:
+        where = "across levels" if plan.level is None else f"on the level {plan.level}"
+        say(f"  devices hold {len(plan.items):,} items, and answer for what these are {where}")
     say(f"  first round: {first.name}, {first.oracle.name}, {first.oracle.bits:g} bits per report")
     say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
     if plan.people is not None and plan.close != "quota":
@@ -114,10 +117,10 @@ def plan(
 
     study = read_study(path)
     asked: dict[str, Any] = {
-        "items": len(study.items),
+        "items": len(study.asked),
         "epsilon": study.epsilon,
         "top": study.top,
-        "sizes": min(sizes, len(study.items)),
+        "sizes": min(sizes, len(study.asked)),
         "side": "local",
         "names": [study.protocol],
         **({"lengths": (2, None)} if study.least == 2 else {}),

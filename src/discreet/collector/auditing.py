@@ -22,7 +22,7 @@ from ..auditing import audit
 from ..auditing.holdings import Holding, crowd
 from ..auditing.verdict import Attempt, Verdict
 from ..local.device.client import client
-from ..local.device.documents import Seen, questions_of, study_of
+from ..local.device.documents import QuestionText, Seen, StudyText, questions_of, study_of
 from ..local.device.loss import ratio
 from ..local.oracle_steps.packing import flat
 from ..local.study.seeded_words import SeededWords, seed_of
@@ -115,13 +115,13 @@ class _Led:
                 # Keys differ from run to run, and with them the id of the study; what is asked must not.
                 self.texts.append(json.dumps([one.start, one.stop, json.loads(text)["question"]], sort_keys=True))
                 self.loss = max(self.loss, log(float(ratio(one.question["oracle"]))))
-                self._answer(collector, one)
+                self._answer(collector, study, one)
             collector.close(plan.name)
         promise = json.loads(collector.result(plan.name))["guarantee"] if told.state == "released" else {}
         if promise and Fraction(promise["epsilon"]) > Fraction(plan.epsilon):
             self.why = self.why or f"The result promises epsilon {promise['epsilon']}, and the study {plan.epsilon}."
 
-    def _answer(self, collector: StudyCollector, asked: Any) -> None:
+    def _answer(self, collector: StudyCollector, study: StudyText, asked: QuestionText) -> None:
         """Let everybody answer who is asked; who was asked before may not be."""
         who = [
             at for at, number in enumerate(self.numbers) if asked.start <= int.from_bytes(number, "little") < asked.stop
@@ -139,7 +139,7 @@ class _Led:
             own: dict[str, Any] = {"given": holds.given, "after": holds.after}
             if self.plan.led.unlisted:
                 own["texts"] = holds.texts
-            told = client(asked.question, holds.items, take=stream.take, **own, **limits)
+            told = client(asked.question, study.becomes(holds.items), take=stream.take, **own, **limits)
             words.append(flat(json.loads(told)))
         if not words:
             return

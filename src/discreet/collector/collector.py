@@ -397,7 +397,7 @@ class StudyCollector:
             "state": told.state,
             "protocol": plan.protocol,
             "epsilon": plan.epsilon,
-            "items": len(plan.items),
+            "items": len(plan.asked),
             "close": plan.close,
             "people": sum(one["people"] for one in rounds),
             "rounds": rounds,

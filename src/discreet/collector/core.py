@@ -214,9 +214,9 @@ class StudyCore:
 
         With `malicious`, intervals hold whatever is in that part of each round's reports.
         """
-        learnt, heard = self.conversation.learnt, self.conversation.heard
+        plan, learnt, heard = self.plan, self.conversation.learnt, self.conversation.heard
         if learnt is None:
-            raise MisuseError(f"The study {self.plan.name!r} has not ended: some of its rounds are not released.")
+            raise MisuseError(f"The study {plan.name!r} has not ended: some of its rounds are not released.")
         people = sum(one.people for one in heard)
         added = {one.estimate.ask.text(): one for one in self._heard.values()}
         lines = [
@@ -225,16 +225,17 @@ class StudyCore:
             if (mine := added[one.ask.text()])
         ]
         made = concluded(
-            self.plan.led,
-            self.plan.wanted,
+            plan.led,
+            plan.wanted,
             learnt,
             heard,
-            self.plan.vocabulary,
+            plan.vocabulary,
             people,
-            asked={"study": self.plan.name},
-            simulated=self.plan.simulated,
+            asked={"study": plan.name} | ({} if plan.hierarchy is None else plan.hierarchy.recorded(plan.level)),
+            simulated=plan.simulated,
             rounds=lines,
             malicious=malicious,
+            hierarchy=plan.hierarchy,
         )
         return told_with(made)
 

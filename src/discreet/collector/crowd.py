@@ -127,7 +127,7 @@ class SimulatedDevices:
         if "texts" in self.people:
             texts = self.people["texts"][basket].tolist()
             return flat(json.loads(client(asked.question, (), texts=texts, **limits)))
-        return flat(json.loads(client(asked.question, basket, given=pairs, after=pairs, **limits)))
+        return flat(json.loads(client(asked.question, study.becomes(basket), given=pairs, after=pairs, **limits)))
 
 
 def main(address: str, study: str, path: str) -> None:

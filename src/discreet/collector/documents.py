@@ -39,7 +39,7 @@ def study_id(text: str) -> str:
 def study_document(plan: StudyPlan, signer: Signer) -> SignedText:
     """Return the study as it is published."""
     told = {
-        "format": 1,
+        "format": 1 if plan.hierarchy is None else 2,
         "name": plan.name,
         "title": plan.title,
         "asks": plan.asks,
@@ -49,12 +49,14 @@ def study_document(plan: StudyPlan, signer: Signer) -> SignedText:
         "least": plan.least,
         "epsilon": plan.epsilon,
         "delta": plan.delta,
-        "items": None if plan.led.unlisted else list(plan.items),
+        "items": None if plan.led.unlisted else list(plan.asked),
         "pairs": plan.pairs,
         "rounds": None,
         "who": plan.who,
         "key": signer.key,
     }
+    if plan.hierarchy is not None:
+        told |= {"held": list(plan.items), "become": [codes.tolist() for codes in plan.become]}
     return SignedText.of(STUDY, _written(told), signer)
 
 

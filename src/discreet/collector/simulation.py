@@ -95,7 +95,7 @@ def tried(
     if plan.pairs != "none":
         checked_how(plan.pairs, crowd)
     if not plan.led.unlisted:
-        crowd = onto(crowd, plan.vocabulary)
+        crowd = onto(crowd, plan.held)
     if plan.pairs in ("given", "after"):
         checked_how(plan.pairs, crowd)  # a list of other items than the data have loses order and pairs
     plan = replace(plan, close="hand", simulated=True)

@@ -16,14 +16,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
+import numpy as np
+
+from ..baskets.hierarchy import Hierarchy, becoming
+from ..baskets.recoding import as_items
 from ..checks import is_whole
 from ..errors import DiscreetError, InputError, MisuseError
 from ..local.study.conversation import Wanted
+from ..local.study.levels import check_levels
 from ..registry import protocol as protocol_of
 from ..registry import protocols
 
 if TYPE_CHECKING:
-    from ..baskets.core import Vocabulary
+    from ..baskets.core import Codes, Item, ItemTable, Vocabulary
+    from ..baskets.lineage import Lineage
     from ..local.protocol import Protocol
 
 Closing: TypeAlias = Literal["quota", "deadline", "hand"]
@@ -36,8 +42,8 @@ MOST_HOURS = 10_000
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
 _NUMBER = re.compile("[0-9]{1,30}([./][0-9]{1,30})?")  # as devices read it
 _FIELDS = (
-    "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "who", "scrub", "screen",
-    "rounds", "settings",
+    "name", "title", "asks", "protocol", "top", "least", "epsilon", "delta", "items", "hierarchy", "level", "who",
+    "scrub", "screen", "rounds", "settings",
 )  # fmt: skip
 _ROUNDS = ("close", "people", "hours")
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'-]+)\s*\]\]?\s*(#.*)?$")
@@ -56,6 +62,8 @@ epsilon = "1"                            # what one person's one report may give
 
 # The public list of items: a list, or the name of a file with one per line. It cannot change once the study is open.
 items = ["bread", "butter", "cheese", "coffee", "eggs", "honey", "jam", "juice", "milk", "muesli", "tea", "yoghurt"]
+# hierarchy = "products.csv"             # a public table: an item, and what stands above it; devices add that
+# level = "category"                     # with a hierarchy: ask about one of its levels alone
 
 who = "tokens"                           # who may take part: whoever holds a token of yours; or "anyone"
 scrub = "release"                        # raw reports are deleted when a round is released; or "hand"
@@ -85,7 +93,10 @@ class StudyPlan:
     epsilon, delta
         What one report may give away, and the probability with which that may fail, as they were written.
     items
-        The public list, in the order of the numbers that travel; empty where the protocol finds out what there is.
+        The public list of what devices may hold, in the order of its numbers; empty where the protocol finds out what
+        there is.
+    hierarchy, level
+        What stands above what, which is public too: devices answer for what their items are across levels, or on one.
     who
         Who may take part: holders of a token, or anyone.
     close, people, hours
@@ -105,6 +116,8 @@ class StudyPlan:
     top: int
     epsilon: str
     items: tuple[str, ...] = ()
+    hierarchy: Hierarchy | None = None
+    level: str | int | None = None
     least: int = 1
     delta: str = "0"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -127,6 +140,7 @@ class StudyPlan:
             raise MisuseError('The field hours is missing: with close = "deadline", say hours = 24.')
         if self.led.unlisted is bool(self.items):
             raise MisuseError("items " + (_FOUND.format(self.protocol) if self.items else _items(self.items)))
+        self._check_levels()
         self.led.check(self.wanted)
         if not self.led.live or self.led.reports != 1:
             raise MisuseError(
@@ -140,18 +154,49 @@ class StudyPlan:
         made: Protocol = protocol_of(self.protocol, self.settings)
         return made
 
+    def _check_levels(self) -> None:
+        if self.hierarchy is None:
+            if self.level is not None:
+                raise MisuseError("level is a level of a hierarchy: give hierarchy too, the name of a file.")
+            return
+        check_levels(self.led, self.level)
+        if self.pairs in ("given", "after"):
+            raise MisuseError("hierarchy is for sets of items: with relations of a device's own, leave it out.")
+        if not self.asked:
+            raise MisuseError(f"level {self.level!r} lies below all items of the list: nothing would be asked about.")
+
     @cached_property
     def wanted(self) -> Wanted:
         """What is wanted of the protocol."""
-        return Wanted(items=len(self.items), top=self.top, epsilon=Fraction(self.epsilon), least=self.least)
+        epsilon = Fraction(self.epsilon)
+        return Wanted(items=len(self.asked), top=self.top, epsilon=epsilon, least=self.least, lineage=self._levels[2])
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The items as results name them."""
+    def held(self) -> Vocabulary:
+        """What devices may hold."""
         from ..baskets.core import Vocabulary
-        from ..baskets.recoding import as_items
 
         return Vocabulary(as_items(list(self.items)))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The items that are asked about, as results name them."""
+        return self._levels[1]
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """The items that are asked about, in the order of their numbers."""
+        return tuple(map(str, self.vocabulary))
+
+    @property
+    def become(self) -> list[Codes]:
+        """Which of the items that are asked about each item becomes that a device may hold, in rising order."""
+        table = self._levels[0]
+        return [] if table is None else [np.sort(one) for one in np.split(table.codes, table.offsets[1:-1])]
+
+    @cached_property
+    def _levels(self) -> tuple[ItemTable | None, Vocabulary, Lineage | None]:
+        return (None, self.held, None) if self.hierarchy is None else becoming(self.hierarchy, self.level, self.held)
 
     @property
     def pairs(self) -> str:
@@ -160,15 +205,19 @@ class StudyPlan:
 
     def to_json(self) -> str:
         """Return the plan as text, from which :meth:`from_json` makes the same."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+        levels = None if self.hierarchy is None else self.hierarchy.to_dict()
+        return json.dumps({**asdict(self), "hierarchy": levels}, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the plan of a text; anything but what :meth:`to_json` writes is refused."""
         try:
             fields = json.loads(text)
-            items = fields["items"]
-            return cls(**{**fields, "items": tuple(items) if isinstance(items, list) else items})
+            items, levels = fields["items"], fields.get("hierarchy")
+            listed = tuple(items) if isinstance(items, list) else items
+            return cls(
+                **{**fields, "items": listed, "hierarchy": None if levels is None else Hierarchy.from_dict(levels)}
+            )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             if isinstance(error, DiscreetError):
                 raise
@@ -256,6 +305,16 @@ _FLAWS: dict[str, Callable[[Any], str]] = {
     "epsilon": _fraction('a number from 0.001 to 20 such as "1" or "0.5"', lambda one: Fraction(1, 1000) <= one <= 20),
     "delta": _fraction('a number from 0 to below 1 such as "0"', lambda one: 0 <= one < 1),
     "items": _items,
+    "hierarchy": lambda value: (
+        ""
+        if value is None or isinstance(value, Hierarchy)
+        else f"is the name of a file with a table, an item and what stands above it; {value!r:.40} was given."
+    ),
+    "level": lambda value: (
+        ""
+        if value is None or isinstance(value, str) or is_whole(value)
+        else f"is a level of the hierarchy, by name or number; {value!r:.40} was given."
+    ),
     "who": _one_of(TakingPart),
     "scrub": _one_of(Scrubbing),
     "screen": lambda value: "" if isinstance(value, bool) else f"is true or false; {value!r:.40} was given.",
@@ -312,7 +371,9 @@ class _Reading:
             name: value for name, value in self.found.items() if name not in ("rounds", "settings")
         }
         needed = ["name", "title", "asks", "protocol", "top", "epsilon", "items"]
-        if "items" not in given and _unlisted(given.get("protocol")):
+        if isinstance(given.get("hierarchy"), str):
+            given["hierarchy"] = self._hierarchy(given["hierarchy"])
+        if "items" not in given and ("hierarchy" in given or _unlisted(given.get("protocol"))):
             needed.remove("items")
         for name in needed:
             if name not in given:
@@ -324,6 +385,10 @@ class _Reading:
                 given[name] = str(given[name])  # a whole number has one meaning, with quotes or without
         if "items" in given:
             given["items"] = self._items(given["items"])
+        elif isinstance(given.get("hierarchy"), Hierarchy):
+            # What has nothing below it: a person holds things, and not what they are called together.
+            found = given["hierarchy"]
+            given["items"] = _ordered(as_items([label for label, height in found.heights.items() if not height]))
         given |= rounds
         for name, value in given.items():
             told = _FLAWS[name](value)
@@ -354,8 +419,14 @@ class _Reading:
                 where = f"[{within.rstrip('.')}] has" if within else "A study has"
                 raise self._off(within + name, f"{where} no field {name!r:.40}; there are {', '.join(known)}.{meant}")
 
+    def _hierarchy(self, name: str) -> Hierarchy:
+        try:
+            return Hierarchy.read(self.path.parent / name)
+        except DiscreetError as error:
+            raise self._off("hierarchy", str(error)) from None
+
     def _items(self, given: Any) -> tuple[str, ...]:
-        from ..baskets.recoding import as_items, from_file
+        from ..baskets.recoding import from_file
 
         if isinstance(given, str):
             try:
@@ -371,8 +442,7 @@ class _Reading:
             labels = as_items(plain)
         else:
             raise self._off("items", f"items {_items(given)}")
-        ordered = sorted(labels, key=lambda label: (isinstance(label, str), label))
-        return tuple(map(str, ordered))
+        return _ordered(labels)
 
     def _named(self, message: str) -> str:
         """Return the field that a message is about, as far as it names one that is there."""
@@ -386,6 +456,10 @@ class _Reading:
     def _off(self, name: str, message: str) -> InputError:
         line = self.lines.get(name) or self.lines.get(name.partition(".")[0]) or self.last
         return InputError(f"{self.path}, line {line}: {message}")
+
+
+def _ordered(labels: list[Item]) -> tuple[str, ...]:
+    return tuple(map(str, sorted(labels, key=lambda label: (isinstance(label, str), label))))
 
 
 def _lines(text: str) -> dict[str, int]:

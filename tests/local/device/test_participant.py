@@ -14,6 +14,7 @@ import pytest
 
 from discreet.local.device import participant
 from discreet.local.device.choosing import chosen
+from discreet.local.device.client import client
 from discreet.local.device.documents import questions_of, study_of
 from discreet.local.device.participant import Participant
 from discreet.local.device.sending import over_http
@@ -101,6 +102,30 @@ def test_asking_again_does_not_average_over_baskets(tmp_path):
     assert device(tmp_path, service).take_part(chosen([[0], [1], [2]])) == "already-counted"
     assert len(service.bodies) == 21
     assert len(set(service.bodies)) == 1
+
+
+LEVELED = next(case for case in cases("studies") if case["what"] == "a hierarchy: a study")
+
+
+def test_in_a_study_with_a_hierarchy_it_answers_for_what_stands_above(tmp_path):
+    """Butter is 1 of what is held, and becomes 1 and 2 of what is asked about; 7 is nothing."""
+    service = FakeService(*LEVELED["questions"]["questions"])
+    service.study = LEVELED["study"]
+    one = device(tmp_path, service, take=make_take(5))
+    assert one.take_part([1, 7]) == "counted"
+    take = make_take(5)
+    take(4)
+    question = json.loads(LEVELED["questions"]["questions"][0]["question"])["question"]
+    expected = client(question, [1, 2], max_epsilon=1, take=take)
+    assert json.loads(service.bodies[0])["report"] == json.loads(expected)
+    with pytest.raises(ValueError, match="A basket holds whole numbers"):
+        device(tmp_path / "another", service).take_part(["butter"])
+
+
+def make_take(number):
+    """Return where random bytes come from: the number of the device first."""
+    stream = (number.to_bytes(4, "little") + bytes(range(1, 250)) * 9).__iter__()
+    return lambda many: bytes(next(stream) for _ in range(many))
 
 
 def test_it_waits_for_its_round(tmp_path):
@@ -426,7 +451,7 @@ class TestAllStudiesTogether:
         one = device(tmp_path, service, max_total_epsilon=most, **options)
         # The same question under another name: what is signed has its own tests.
         one.name, one.memory = study, participant.Memory(tmp_path / "device", study)
-        one._asked = lambda known: question
+        one._study, one._asked = lambda known: good, lambda known, study: question
         return one
 
     def test_what_is_given_adds_up(self, tmp_path):

@@ -28,6 +28,7 @@ STUDIES = [
     "batches",
     "studies",
     "answers",
+    "becoming",
     "signatures",
 ]  # of what travels around questions; see test_study_texts
 

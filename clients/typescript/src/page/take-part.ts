@@ -8,6 +8,7 @@
 
 import { Participant, Refused, Unreached, type Standing, type StudyText, indexedStore, localStore } from "../index.js";
 import { type Question } from "../answering.js";
+import { becomes } from "../becoming.js";
 import { type Report } from "../client.js";
 import { type Known } from "../memory.js";
 import { askedInWords, mostRatio, namedBy, near, othersOf, timesAs, valueInWords } from "../telling.js";
@@ -76,7 +77,7 @@ function form(
     return element("p", {}, "This study is about how things follow each other, which cannot be ticked: it needs an app.");
   }
   const written = element("textarea", { rows: 6, cols: 40, autocomplete: "off" });
-  const listed = study.items;
+  const listed = study.held;
   const ticks = (listed ?? []).map((item, at) => {
     const box = element("input", { type: "checkbox", name: "item", value: at, autocomplete: "off" });
     return { box, label: element("label", { class: "take-part-item" }, box, ` ${item}`), item: item.toLowerCase() };
@@ -105,7 +106,8 @@ function form(
       const standing = await participant.takePart(basket, listed === null ? { texts } : {});
       const known = await participant.known();
       say(STANDINGS[standing] + (standing === "refused" ? ` It says: ${known.reason ?? ""}.` : ""));
-      if (known.report !== undefined) shown(place, study, known, say, basket);
+      const answered = study.become === undefined ? basket : becomes(basket, study.become);
+      if (known.report !== undefined) shown(place, study, known, say, answered);
     } catch (error) {
       say(why(error));
     } finally {

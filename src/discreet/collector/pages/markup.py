@@ -82,7 +82,7 @@ def told_of(plan: StudyPlan, key: str, progress: Mapping[str, Any], result: Patt
         f'<p class="lead">{_text(plan.asks)}</p>\n'
         f'<section aria-labelledby="promise"><h2 id="promise">What is promised</h2>\n{_promise(plan, key)}</section>\n'
         f'<div id="live">\n{begun}{_rounds(progress)}{_result(plan.name, result)}</div>\n'
-        f'<section aria-labelledby="items"><h2 id="items">What is asked about</h2>\n{_items(plan.items)}</section>\n'
+        f'<section aria-labelledby="items"><h2 id="items">What is asked about</h2>\n{_items(plan)}</section>\n'
         f'<p class="quiet"><a href="/studies/{escape(plan.name)}/operate">For operators</a></p>\n'
     )
     return frame(plan.title, body, script="" if progress["state"] == "released" else "watch.js")
@@ -232,11 +232,21 @@ def _wide(drawn: str) -> str:
     return f'<div class="wide" tabindex="0" role="group" aria-label="Wide: scroll sideways">{drawn}</div>\n'
 
 
-def _items(items: Sequence[str]) -> str:
-    if not items:
+def _items(plan: StudyPlan) -> str:
+    if not plan.items:
         return "<p>There is no list: people hold texts, and the study finds out which are frequent.</p>\n"
+    if plan.hierarchy is None:
+        return f"<p>{_named(plan.items)}.</p>\n"
+    where = "what stands above them, too" if plan.level is None else f"what they are on the level {_text(plan.level)}"
+    return (
+        f"<p>{_named(plan.asked)}.</p>\n"
+        f"<p>People hold {_named(plan.items)}. Their devices answer for {where}, which the study says of each.</p>\n"
+    )
+
+
+def _named(items: Sequence[str]) -> str:
     more = f", and {len(items) - _ITEMS:,} more" if len(items) > _ITEMS else ""
-    return f"<p>{number_of(len(items), 'item')}: {', '.join(map(_text, items[:_ITEMS]))}{more}.</p>\n"
+    return f"{number_of(len(items), 'item')}: {', '.join(map(_text, items[:_ITEMS]))}{more}"
 
 
 def _link(place: str, words: str) -> str:

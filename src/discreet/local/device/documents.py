@@ -7,12 +7,13 @@ basket. Each refusal is a `ValueError` that says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
+from .becoming import becomes
 from .ed25519 import verified
 from .limits import MOST_QUESTION
 from .loss import WORD, whole
@@ -41,6 +42,16 @@ class StudyText(NamedTuple):
     epsilon: Fraction
     delta: Fraction
     told: Mapping[str, Any]
+
+    @property
+    def held(self) -> Sequence[str] | None:
+        """The names of what a device may hold, in the order of its numbers; None where there is no list."""
+        named: Sequence[str] | None = self.told["held" if self.told["format"] == 2 else "items"]
+        return named
+
+    def becomes(self, basket: Iterable[int]) -> list[int]:
+        """Return what a device answers for that holds this: in a study with a hierarchy, also what stands above it."""
+        return becomes(basket, self.told["become"]) if self.told["format"] == 2 else list(basket)
 
 
 class QuestionText(NamedTuple):
@@ -92,6 +103,7 @@ def study_of(
     told = _read(text, "study")
     epsilon, delta = number_of(told, "epsilon"), number_of(told, "delta", "0")
     fits = all(name in told and fit(told[name]) for name, fit in _FIELDS.items())
+    fits = fits and (told["format"] == 1 or _tells_levels(told))
     if not fits or told.get("name") != checked_name(name) or told.get("key") != given:
         raise ValueError(OTHER_FORMAT.format(what="study"))
     within("study", epsilon, delta, max_epsilon, max_delta)
@@ -197,6 +209,27 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
+def _tells_levels(told: Mapping[str, Any]) -> bool:
+    """Return whether a study says of everything that a device may hold which items of its list it becomes."""
+    items, held, become = (told.get(name) for name in ("items", "held", "become"))
+    return (
+        isinstance(items, list)
+        and told["pairs"] in ("none", "together")
+        and isinstance(held, list)
+        and all(map(_is_text, held))
+        and isinstance(become, list)
+        and len(become) == len(held)
+        and all(isinstance(one, list) and _rises(one, len(items)) for one in become)
+    )
+
+
+def _rises(numbers: list[Any], end: int) -> bool:
+    """Return whether these are whole numbers from 0 to before the end, each larger than the one before."""
+    if not all(map(whole, numbers)):
+        return False
+    return all(one < other for one, other in pairwise([-1, *numbers, end]))
+
+
 def _field(answer: Any, name: str, what: str) -> str:
     value = answer.get(name) if isinstance(answer, Mapping) else None
     if not isinstance(value, str):
@@ -213,7 +246,8 @@ def _signed(key: str, purpose: bytes, text: str, signature: str) -> bool:
 def _read(text: str, what: str) -> Mapping[str, Any]:
     try:
         told = parsed(text, most=MOST_STUDY if what == "study" else MOST_QUESTION, depth=MOST_NESTED)
-        if not isinstance(told, Mapping) or not whole(told.get("format")) or told["format"] != 1:
+        spoken = (1, 2) if what == "study" else (1,)  # a study in format 2 says what items become
+        if not isinstance(told, Mapping) or not whole(told.get("format")) or told["format"] not in spoken:
             raise ValueError
     except ValueError:
         raise ValueError(OTHER_FORMAT.format(what=what)) from None

@@ -106,7 +106,8 @@ class Participant:
                 known["number"] = int.from_bytes(self.take(4), "little")
                 self.memory.write(known)
             if "report" not in known:
-                asked = self._asked(known)
+                study = self._study(known)
+                asked = self._asked(known, study)
                 if not isinstance(asked, QuestionText):
                     return asked
                 # Before anything is asked for or charged: a question that is refused costs neither token nor epsilon.
@@ -116,7 +117,7 @@ class Participant:
                 self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
                 ready = monotonic() + self.pause
                 own: dict[str, Any] = {"texts": texts, "given": given, "after": after}
-                report = client(asked.question, basket, take=self.take, **own, **self.limits)
+                report = client(asked.question, study.becomes(basket), take=self.take, **own, **self.limits)
                 body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
                 # The body as it travels, so that what is sent again is what was sent before.
                 known |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
@@ -129,9 +130,8 @@ class Participant:
         """Why the report was not taken, as the service says it."""
         return str(self.memory.read().get("reason", ""))
 
-    def _asked(self, known: dict[str, Any]) -> QuestionText | Standing:
+    def _asked(self, known: dict[str, Any], study: StudyText) -> QuestionText | Standing:
         """Return the question to this device; everything it has seen is remembered before it answers."""
-        study = self._study(known)
         seen = [(one, start, stop, digest) for one, start, stop, digest in known.setdefault("seen", [])]
         state, questions = questions_of(self._got("/questions"), study, seen)
         before = {one for one, _, _, _ in seen}

@@ -25,12 +25,12 @@ def on_levels(baskets: Baskets, hierarchy: Hierarchy | None, level: Any, plan: P
     anybody holds them: it is public, as the hierarchy is.
     """
     if hierarchy is not None:
-        _check(plan, level)
+        check_levels(plan, level)
         baskets = onto(baskets, public_items(hierarchy, "public", baskets)[0])
     return generalised(baskets, hierarchy, level)
 
 
-def _check(plan: Protocol, level: Any) -> None:
+def check_levels(plan: Protocol, level: Any) -> None:
     """Refuse a protocol that does not know what to make of a hierarchy."""
     if plan.unlisted:
         raise MisuseError(
