@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -66,4 +67,9 @@ def test_baskets_in_a_notebook() -> None:
 
 
 def test_the_view_has_order_and_pairs() -> None:
+    rows = {"who": [1, 1, 1, 2], "which": [1, 2, 2, 1], "what": ["a", "b", "c", "a"]}
+    several = discreet.read(pa.table(rows), person="who", basket="which", item="what")._repr_html_()
+    for row in ("people 2", "baskets 3", "items per basket, mean 1.33"):
+        name, value = row.rsplit(" ", 1)
+        assert re.search(rf"{name}</th><td[^>]*>{value}</td>", several)
     assert "2 events" in discreet.read([["tea", "milk"]], ordered=True)._repr_html_()

@@ -197,6 +197,30 @@ class TestReleases:
     def test_empty_data(self):
         assert len(simulated(receipts([]), 7, top=2)) == 2
 
+    def test_a_table_of_nobody_and_one_of_one_person_differ_in_noise_alone(self):
+        """Whether anybody is there is private: what is counted, charged, told and refused is the same."""
+
+        def table(**rows):
+            schema = pa.schema([("customer", pa.string()), ("receipt", pa.string()), ("product", pa.string())])
+            return pa.table({name: rows.get(name, []) for name in schema.names}, schema=schema)
+
+        def told(data, **asked):
+            reading = {"person": "customer", "basket": "receipt", "item": "product"}
+            options = {"top": 2, "epsilon": 1, "items": NAMES, **asked}
+            try:
+                made = discreet.release(data, **reading, **options)
+            except MisuseError as error:
+                return str(error)
+            public = (made.guarantee.public, [charge.what for charge in made.guarantee.charges], made.asked)
+            return (*public, made.patterns.unit, list(made.facts)[:1], made.notes[:1] if "max_baskets" in asked else "")
+
+        one = table(customer=["al"], receipt=["1"], product=["tea"])
+        for asked in ({"max_baskets": 2}, {"people": 5}, {"mechanism": "laplace", "lengths": 1}):
+            assert told(table(), **asked) == told(one, **asked)
+        for data in (table(), one):
+            with pytest.raises(MisuseError, match="for people with several baskets"):
+                discreet.release(data, person="customer", item="product", top=2, epsilon=1, items=NAMES, max_baskets=2)
+
     def test_files_say_what_is_counted(self, tmp_path):
         made = simulated(shop(300), 7, top=4, max_baskets=2)
         for result in (made.patterns, made.patterns.rules(0.1), discreet.mine(shop(300), top=4)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet
@@ -121,6 +122,28 @@ def test_nobody_and_people_with_nothing(people):
     assert len(made.relations) == 2
     assert np.isfinite(made.relations.measure("confidence")).all()
     assert np.isfinite(made.relations.low).all()
+
+
+@pytest.mark.parametrize("reading", [{"time": "when"}, {"pair": ("what", "when")}, {}])
+def test_what_makes_a_pair_does_not_tell_that_there_is_nobody(reading):
+    def asked(rows):
+        table = pa.table({name: pa.array(rows[name], pa.string()) for name in ("who", "what", "when")})
+        how = {} if "pair" in reading else {"item": "what"}
+        made = release_relations(table, person="who", **how, **reading, top=2, among=3, epsilon=1, items=["a", "b"])
+        return made.asked, made.guarantee.public
+
+    assert asked({"who": [], "what": [], "when": []}) == asked({"who": ["x"], "what": ["a"], "when": ["1"]})
+
+
+def test_of_several_baskets_everything_a_person_holds_is_put_together():
+    rows = {"who": [1, 1, 1, 2], "which": [1, 2, 2, 1], "what": ["a", "b", "c", "a"]}
+    baskets = discreet.read(pa.table(rows), person="who", basket="which", item="what")
+    true = discreet.relations(baskets, top=10)
+    assert true.people == 2
+    assert by_name(true)["a", "b"].count == 1
+    assert true == discreet.relations(baskets.merged_people(), top=10)
+    made = simulated(baskets, items=["a", "b", "c"], top=2, among=3)
+    assert made.notes[0] == "Counts are of people: what all baskets of a person hold was put together."
 
 
 def test_items_of_the_list_that_nobody_holds_and_others_that_are_not_on_it():

@@ -33,7 +33,7 @@ MOST_BASKETS = 1_000_000
 
 def checked_cap(max_baskets: Any, held: AnyBaskets) -> int | None:
     """Return how many baskets of each person take part, where that was said and there may be several."""
-    if max_baskets is not None and not held.several and len(held):
+    if max_baskets is not None and not held.several:
         raise MisuseError(
             told(
                 "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "

@@ -580,9 +580,22 @@ def on_this_machine(baskets: AnyBaskets, what: str) -> Baskets:
     return baskets
 
 
-def nobody() -> Baskets:
-    """Return the baskets of nobody, over no items."""
-    return Baskets(np.zeros(1, np.int64), np.empty(0, np.int32), Vocabulary([]))
+def nobody(
+    *, basket: object = None, time: object = None, pair: object = None, ordered: bool = False, **_: object
+) -> Baskets:
+    """Return the baskets of nobody, over no items, as these options of reading would have read them.
+
+    That there is nobody is private: so what is asked of them, counted and told is what it would be of somebody.
+    """
+    ends, codes = np.zeros(1, np.int64), np.empty(0, np.int32)
+    return Baskets(
+        ends,
+        codes,
+        Vocabulary([]),
+        sequences=Sequences(ends, codes) if time is not None or ordered else None,
+        pairs=None if pair is None else Pairs(ends, codes, codes),
+        owners=None if basket is None else ends,
+    )
 
 
 def _check_rows(

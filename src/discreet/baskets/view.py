@@ -22,10 +22,12 @@ _NUMBER = "text-align: right; font-variant-numeric: tabular-nums"
 def html(baskets: Baskets) -> str:
     """Return a small table of sizes and counts."""
     rows = [("people", f"{baskets.people:,}"), ("items", f"{baskets.items:,}")]
-    if baskets.people:
+    if baskets.several:
+        rows.insert(1, ("baskets", f"{len(baskets):,}"))
+    if len(baskets):
         sizes = baskets.sizes
         rows += [
-            ("items per basket, mean", f"{len(baskets.codes) / baskets.people:,.2f}"),
+            ("items per basket, mean", f"{len(baskets.codes) / len(baskets):,.2f}"),
             ("median", f"{float(np.median(sizes)):,.4g}"),
             ("largest", f"{int(sizes.max()):,}"),
             ("empty baskets", f"{int((sizes == 0).sum()):,}"),

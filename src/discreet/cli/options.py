@@ -47,7 +47,8 @@ BasketColumn = Annotated[
     typer.Option(
         "--basket",
         metavar="COLUMN",
-        help="The column that tells a person's baskets apart, such as a receipt: counts are then of baskets.",
+        help="The column that tells a person's baskets apart, such as a receipt: counts are then of baskets. Relations "
+        "are of people all the same.",
         rich_help_panel=DATA,
         show_default=False,
     ),

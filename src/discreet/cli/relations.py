@@ -15,6 +15,7 @@ from .numbers import whole
 from .parsing import labels
 from .progress import ProgressBar
 from .release import Paying
+from .terminal import say
 
 app = typer.Typer()
 
@@ -70,6 +71,7 @@ def relations(
     writing: Writing,
 ) -> None:
     """Find relations a → b: who holds a mostly has b after it, or with it. The result is [bold]not private[/bold]."""
+    from ..exact.relations import MERGED
     from ..exact.relations import relations as find
 
     if file := reading.result():
@@ -77,6 +79,8 @@ def relations(
     baskets = reading.baskets()
     with ProgressBar("counting pairs"):
         found = find(baskets, how=how, items=items, support=support, top=top, longest=longest)
+    if baskets.several:
+        say(MERGED, err=True)
     found = found.where(antecedent=labels(antecedent, baskets), consequent=labels(consequent, baskets))
     writing.write(found.sort(by=sort))
 

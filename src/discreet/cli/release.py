@@ -139,7 +139,7 @@ class Paying:
         except NobodyError:
             from ..baskets.core import nobody
 
-            return nobody()
+            return nobody(basket=reading.basket, **reading.beside())
 
     def budget(self) -> dict[str, Any]:
         """Return what a question says about its price and about what is public."""

@@ -35,6 +35,10 @@ _ROOM = 1 << 24
 _TABLE = 1 << 26
 
 
+# A relation is about all that a person holds.
+MERGED = "Counts are of people: what all baskets of a person hold was put together."
+
+
 def checked_how(how: Any, baskets: Baskets) -> How:
     """Return what makes a pair, if the data have it."""
     if how not in ("given", "after", "together"):
@@ -190,7 +194,8 @@ def relations(
     """
     from ..baskets.read import read
 
-    baskets = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
+    everything = on_this_machine(read(baskets, person=person, item=item, time=time, pair=pair), "relations()")
+    baskets = everything.merged_people()
     how = checked_how(usual_how(baskets) if how is None else how, baskets)
     positive("support", support)
     positive("top", top)

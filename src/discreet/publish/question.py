@@ -27,7 +27,6 @@ from .job import MANY_ITEMS, Job
 _SMALLEST = Fraction(1, 10**6)
 # More patterns than this would take hours to choose, and none of them would stand out of the noise.
 _MOST = 100_000
-# With more baskets of each person than this, counts would be nothing but noise.
 # What to do where rows may repeat a person: Python can hand over what was read, a command line cannot.
 WHOSE = Message(
     'Say who is who: person="customer", item="product", here or in discreet.read(…). Without person= '
@@ -185,7 +184,7 @@ def everyone(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> An
     try:
         return read_people(baskets, otherwise=WHOSE, **reading)
     except NobodyError:
-        return nobody()
+        return nobody(**reading)
 
 
 def checked_budget(epsilon: Any, delta: Any, really: bool, people: Any) -> Budget:

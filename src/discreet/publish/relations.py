@@ -24,7 +24,7 @@ from ..curator.mechanisms.clipped import ClippedCounting
 from ..errors import LimitError, MisuseError, told
 from ..exact.engine import Engine, engine_of
 from ..exact.query import BasketCount
-from ..exact.relations import How, checked_how, held_pairs, usual_how
+from ..exact.relations import MERGED, How, checked_how, held_pairs, usual_how
 from ..privacy.budget import Budget, Neighbours, Relation
 from ..privacy.guarantee import Guarantee
 from ..privacy.meter import Meter
@@ -73,6 +73,8 @@ class RelationJob:
         How many relations, and among how many of the most frequent items.
     budget, neighbours, people, public, asked
         As for patterns.
+    notes
+        What is to be said of how the question was taken.
     """
 
     baskets: Baskets
@@ -86,6 +88,7 @@ class RelationJob:
     people: int | None
     public: tuple[str, ...]
     asked: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
     def pairs(self, chosen: Codes) -> Baskets:
         """Return the ordered pairs of some items that each person has, as a basket: a → b is one of k (k - 1) items."""
@@ -114,10 +117,9 @@ def prepare_relations(
     """Check a question before anything is spent: what may go wrong goes wrong here."""
     budget = checked_budget(epsilon, delta, switch("really", really), people)
     relation = Neighbours.typed(neighbours)
-    # A relation is about all that a person holds.
-    held = on_this_machine(everyone(baskets), "release_relations()").merged_people()
-    # Of nobody it is not known what their data would have had.
-    how = checked_how(usual_how(held) if how is None else how, held) if len(held) else how or "after"
+    read = on_this_machine(everyone(baskets), "release_relations()")
+    held = read.merged_people()
+    how = checked_how(usual_how(held) if how is None else how, held)
     vocabulary, declared = item_list(items, held)
     if vocabulary is None:
         raise MisuseError(
@@ -162,6 +164,7 @@ def prepare_relations(
         people=people,
         public=public,
         asked={"relations": int(top), "how": how, "among": many, "items": len(vocabulary)},
+        notes=(MERGED,) if read.several else (),
     )
 
 
@@ -309,7 +312,7 @@ def metered_relations(job: RelationJob, meter: Meter, engine: Callable[[Any], En
         mechanism=NAME,
         asked=job.asked,
         facts=_facts(items=items, pairs=pairs),
-        notes=tuple(dict.fromkeys((*items.notes, *pairs.notes))),
+        notes=tuple(dict.fromkeys((*job.notes, *items.notes, *pairs.notes))),
         simulated=meter.simulated,
         when=datetime.now(UTC).date().isoformat(),
         citations=(how.citation,),
