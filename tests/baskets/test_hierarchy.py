@@ -79,6 +79,27 @@ class TestReading:
         assert found.height == 2
         assert found.level_name(1) == "level 1"
 
+    def test_blanks_are_of_the_label_but_in_text(self, tmp_path):
+        """Items of a list keep theirs; those of a text file have none, and nor has its hierarchy."""
+        (found,) = discreet.mine([["milk "], ["milk "]], top=1, hierarchy={"milk ": "dairy"}, level=1)
+        assert (found.items, found.count) == (frozenset({"dairy"}), 2)
+        (tmp_path / "h.csv").write_text("product, category\n milk , dairy\n , \n")
+        assert Hierarchy.read(tmp_path / "h.csv").parents == {"milk": "dairy"}
+
+    def test_values_that_frames_and_arrays_have(self):
+        assert Hierarchy.read({1: np.int64(100), 2: 100}).parents == {"1": "100", "2": "100"}
+        assert Hierarchy.read({"milk": "dairy", "dairy": None, "salt": float("nan")}).parents == {"milk": "dairy"}
+
+    def test_columns_name_levels_that_are_empty_too(self):
+        known = Hierarchy.of(("product", "category", "department"), [("milk", "dairy", None)])
+        assert (known.names, known.height, known.level("category")) == (("product", "category", "department"), 2, 1)
+        assert Hierarchy.from_dict(known.to_dict()) == known
+
+    def test_as_many_levels_as_may_be_can_be_saved(self, tmp_path):
+        chain = {f"{place}": f"{place + 1}" for place in range(63)}
+        discreet.mine([["0"]] * 3, top=2, hierarchy=chain).save(tmp_path / "deep.json")
+        assert discreet.load(tmp_path / "deep.json").hierarchy == Hierarchy.read(chain)
+
     def test_looking_up(self):
         assert WHOLE.above("milk") == ["dairy", "food"]
         assert WHOLE.above("salt") == ["food"]
@@ -125,6 +146,18 @@ class TestReading:
                 {f"{place}": f"{place + 1}" for place in range(140)},
                 "A hierarchy has at most 64 levels; '0' has more above it.",
             ),
+            (
+                {f"{place}": f"{place + 1}" for place in range(64)},
+                "A hierarchy has at most 64 levels; this has 65.",
+            ),
+            (
+                {"milk": {"dairy"}},
+                "The hierarchy holds set, where items are names or whole numbers: convert it to text.",
+            ),
+            (
+                pa.table({"item": ["milk"], "mixed": ["dairy"]}),
+                "A level cannot be called 'mixed': that stands for patterns on no one level.",
+            ),
         ],
     )  # fmt: skip
     def test_mistakes(self, source, message):
@@ -142,8 +175,11 @@ class TestReading:
         with pytest.raises(InputError, match=r"no table that a hierarchy is read from"):
             Hierarchy.read(tmp_path / "a.json")
         (tmp_path / "empty.csv").write_text("")
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=r"The hierarchy in .*empty.csv is empty"):
             Hierarchy.read(tmp_path / "empty.csv")
+        (tmp_path / "nameless").write_text(TEXT)
+        with pytest.raises(InputError, match=r"no table that a hierarchy is read from"):
+            Hierarchy.read(tmp_path / "nameless")
         (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing")
         with pytest.raises(InputError, match="cannot be read"):
             Hierarchy.read(tmp_path / "broken.parquet")

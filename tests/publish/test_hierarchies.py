@@ -95,6 +95,38 @@ def test_counts_are_those_of_the_wide_baskets():
     assert abs(one.count - true) <= 5
 
 
+def test_the_list_of_a_hierarchy_was_not_found_privately():
+    listed = len({label for row in ROWS for label in row})
+    assert simulated(top=2).asked["items"] == listed
+    assert simulated(itemsets=[["dairy"]], mechanism="count").asked["items"] == listed
+    public = simulated(top=2, items="public").guarantee.public
+    assert public[0].endswith(f"as found in the data, and the {listed} of the hierarchy")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"items": ["food"], "level": 1}, "All items of the list stand above that level: nothing is left to count."),
+        ({"hierarchy": {"a": "Z", "b": "Z"}, "contains": "Z"}, "No item is left that a pattern could have"),
+        ({"contains": "soap"}, "'soap' is not in the hierarchy: add it there, list the items by items=, or leave it"),
+        ({"contains": "cola", "level": 1}, "'cola' is not on that level: ask for 'cold drinks', or for another level."),
+        ({"contains": "food", "level": 1}, "'food' is not on that level: leave it out, or ask for another level."),
+        ({"contains": "soap", "items": ["cola"]}, "'soap' is not on the list of items that was given"),
+    ],
+)
+def test_what_leaves_nothing_or_is_not_listed_is_refused_before_anything_is_spent(asked, message, tmp_path):
+    ledger = discreet.Ledger.create(tmp_path / "budget.db", epsilon=2)
+    with pytest.raises(MisuseError) as caught:
+        discreet.release(SHOP, **{"top": 2, "epsilon": 1, "hierarchy": ROWS, "ledger": ledger, **asked})
+    assert str(caught.value).startswith(message)
+    assert not ledger.state().spends
+
+
+def test_nobody_in_the_data_is_no_reason_to_refuse():
+    made = discreet.release([], top=2, epsilon=1, items="public", hierarchy=ROWS, level=1)
+    assert len(made) <= 2
+
+
 def test_what_is_asked_for_never_has_an_item_and_one_above_it():
     with pytest.raises(MisuseError, match=r"'butter' and 'dairy', which stands above it"):
         discreet.release(SHOP, top=3, epsilon=1, hierarchy=ROWS, contains=["dairy", "butter"])

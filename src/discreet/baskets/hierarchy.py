@@ -23,6 +23,9 @@ from .recoding import as_items, item_list, public_fact
 
 Held = TypeVar("Held", bound=AnyBaskets)
 
+# What is on no one level is called so, in the place of the level's name.
+MIXED = "mixed"
+
 SHAPE = told(
     "A hierarchy is a table of two columns, an item and what stands right above it; or of more, an item and what "
     "stands above it level by level. Its first line has the names of the columns."
@@ -54,7 +57,7 @@ class Hierarchy:
 
         if isinstance(source, Hierarchy):
             return source
-        if isinstance(source, Mapping) and all(isinstance(value, str | int) for value in source.values()):
+        if isinstance(source, Mapping) and not any(_is_column(value) for value in source.values()):
             return cls.of((), ((item, above) for item, above in source.items()))
         return cls.of(*table_rows(source))
 
@@ -89,7 +92,9 @@ class Hierarchy:
                 placed.setdefault(label, 0)
         _check_ends(parents)
         heights = placed if width > 2 else _heights(parents, placed)
-        named = levels if levels and len(levels) == max(heights.values()) + 1 else ()
+        if max(heights.values()) >= DEEPEST:
+            raise InputError(f"A hierarchy has at most {DEEPEST} levels; this has {max(heights.values()) + 1}.")
+        named = levels if width > 2 or len(levels) == max(heights.values()) + 1 else ()
         return cls(parents, heights, named)
 
     @classmethod
@@ -275,7 +280,7 @@ def public_items(hierarchy: Hierarchy, items: Any, baskets: AnyBaskets) -> tuple
     if vocabulary is None:
         return _sorted(hierarchy.labels), public_fact(len(hierarchy), "item", "as declared")
     if isinstance(items, str) and items == "public":
-        return _sorted([*vocabulary, *hierarchy.labels]), fact
+        return _sorted([*vocabulary, *hierarchy.labels]), f"{fact}, and the {len(hierarchy):,} of the hierarchy"
     return vocabulary, fact
 
 
@@ -295,13 +300,20 @@ def _text(value: Any) -> str:
         raise InputError(
             f"The hierarchy holds {type(value).__name__}, where items are names or whole numbers: convert it to text."
         )
-    return str(value).strip()
+    return str(value)
+
+
+def _is_column(value: Any) -> bool:
+    """Return whether this is a column of a table, and no label."""
+    return not isinstance(value, str | bytes | set | frozenset | Mapping) and hasattr(value, "__len__")
 
 
 def _check_names(levels: tuple[str, ...], rows: list[list[str]]) -> None:
     """See that the first line has names of columns, and is no row that would be lost."""
     if len(set(levels)) < len(levels) or not all(level.strip() for level in levels):
         raise InputError(told("The columns of the hierarchy need different names. {shape}", shape=SHAPE))
+    if MIXED in levels:
+        raise InputError(f"A level cannot be called {MIXED!r}: that stands for patterns on no one level.")
     above = {label for row in rows for label in row[1:]}
     lost = next((name for name in levels[1:] if name.strip() in above), None)
     if lost is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MisuseError, told
+from ..errors import InputError, MisuseError, NobodyError, told
 from .formats import FileFormat, format_of
 from .frames import arrow_stream, has, table_of
 from .sniffing import sniff
@@ -17,6 +17,7 @@ from .streams import check_file, opened
 
 _TEXT, _ARROW = ("csv", "tsv"), ("parquet", "feather")
 _LARGEST = 1 << 30  # bytes of a table
+_NO_TABLE = "{} is no table that a hierarchy is read from: give CSV, TSV, Parquet or Feather, or a data frame."
 
 
 def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
@@ -24,7 +25,10 @@ def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
     from .hierarchy import SHAPE
 
     if isinstance(source, str | os.PathLike):
-        return _file(Path(source))
+        try:
+            return _file(Path(source))
+        except NobodyError:
+            raise InputError(f"The hierarchy in {source} is empty.") from None
     if isinstance(source, Mapping):
         return _arrow(table_of(source, []).reader)
     if not isinstance(source, bytes) and has(source, "__arrow_c_stream__"):
@@ -49,15 +53,16 @@ def _file(path: Path) -> tuple[list[str], Iterable[Iterable[Any]]]:
     if not path.exists():
         raise InputError(f"There is no file {path} with a hierarchy.")
     check_file(path)
-    form = format_of(path, None)
+    try:
+        form = format_of(path, None)
+    except MisuseError:
+        raise InputError(_NO_TABLE.format(path)) from None
     if form.format in _TEXT:
         names, *rows = _text_rows(path, form) or [[]]
-        return [name.strip() for name in names], rows
+        return names, rows
     if form.format in _ARROW:
         return _arrow(_arrow_file(path, form))
-    raise InputError(
-        f"{path} is no table that a hierarchy is read from: give CSV, TSV, Parquet or Feather, or a data frame."
-    )
+    raise InputError(_NO_TABLE.format(path))
 
 
 def _text_rows(path: Path, form: FileFormat) -> list[list[str]]:
@@ -72,7 +77,9 @@ def _text_rows(path: Path, form: FileFormat) -> list[list[str]]:
     except UnicodeDecodeError:
         raise InputError(f"The hierarchy in {path} is not UTF-8 text: save it so, or give a data frame.") from None
     try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True) if any(row)]
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
+        rows = [[cell.strip() for cell in row] for row in read]
+        return [row for row in rows if any(row)]
     except csv.Error as error:
         raise InputError(f"The hierarchy in {path} cannot be read: {error}.") from None
 

@@ -85,7 +85,7 @@ def prepare(
     known = None if hierarchy is None else Hierarchy.read(hierarchy)
     vocabulary, declared = item_list(items, held) if known is None else public_items(known, items, held)
     must, without = several(contains, "contains"), several(excludes, "excludes")
-    listed = vocabulary is not None
+    listed, of_data = vocabulary is not None, isinstance(items, str) and items == "public"
     finding = not listed and not how.finds
     if finding and budget.pure:
         raise MisuseError(told("A release with epsilon alone needs a public list of items. {choices}", choices=CHOICES))
@@ -97,12 +97,13 @@ def prepare(
     over = generalised(onto(held, vocabulary), known, level)
     over.check()  # with what stands above their items they are larger
     vocabulary = over.vocabulary
-    if not (isinstance(items, str) and items == "public"):
+    if not of_data:
         # How typed items are read depends on the list alone, and so does whether they are right.
         must, without = ([like(item, vocabulary) for item in typed] for typed in (must, without))
         if itemsets is not None:
             itemsets = [[like(item, vocabulary) for item in itemset] for itemset in itemsets]
-        _check_listed([*must, *without, *(item for itemset in itemsets or () for item in itemset)], vocabulary)
+        asked_for = [*must, *without, *(item for itemset in itemsets or () for item in itemset)]
+        _check_listed(asked_for, vocabulary, known if items is None else None, level)
     prefix, barred = np.unique(vocabulary.codes(must)), vocabulary.codes(without)
     both = sorted(set(must) & set(without), key=str)
     if both:
@@ -143,17 +144,20 @@ def prepare(
         counts=switch("counts", counts),
         itemsets=None if itemsets is None else _itemsets(itemsets, vocabulary),
         listed=listed,
-        read=isinstance(items, str) and items == "public",
+        read=of_data,
         finding=finding,
         public=public,
         recorded_question=_recorded(
-            top, min_support, min_count, lengths, must, without, items, vocabulary, finding, itemsets, cap
+            top, min_support, min_count, lengths, must, without, vocabulary if listed else None, itemsets, cap
         )
         | ({} if known is None else known.recorded(level)),
         settings=settings_of(how),
         max_baskets=cap,
     )
-    if len(vocabulary) and not len(allowed) and itemsets is None and items is not None:
+    # That the data have no item, where theirs are the list, is for the noise to tell.
+    if listed and not len(allowed) and itemsets is None and (len(vocabulary) or not of_data):
+        if not len(vocabulary):
+            raise MisuseError(told("All items of the list stand above that {level}: nothing is left to count."))
         raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
     # Where the items are still to be found, the question is checked as if there were many.
     asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else MANY_ITEMS)
@@ -256,10 +260,25 @@ def _one_of(top: Any, min_support: Any, min_count: Any) -> None:
         )
 
 
-def _check_listed(labels: list[Item], vocabulary: Vocabulary) -> None:
+def _check_listed(labels: list[Item], vocabulary: Vocabulary, listing: Hierarchy | None, level: Any) -> None:
+    """Refuse what is not on the list; with a `listing`, that is the items of a hierarchy, as they are on its level."""
     for label in labels:
-        if label not in vocabulary:
+        if label in vocabulary:
+            continue
+        if listing is None:
             raise MisuseError(f"{label!r} is not on the list of items that was given: add it there, or leave it out.")
+        if str(label) in listing.heights and level is not None:
+            there = listing.at(str(label), listing.level(level))
+            instead = "leave it out, or ask" if there is None else f"ask for {there!r}, or"
+            raise MisuseError(
+                told("{label!r} is not on that {level}: {instead} for another level.", label=label, instead=instead)
+            )
+        raise MisuseError(
+            told(
+                "{label!r} is not in the hierarchy: add it there, list the items by {items=}, or leave it out.",
+                label=label,
+            )
+        )
 
 
 def _public(declared: str, people: int | None, relation: Neighbours, many: int) -> tuple[str, ...]:
@@ -278,9 +297,7 @@ def _recorded(
     lengths: Any,
     must: list[Item],
     without: list[Item],
-    items: Any,
-    vocabulary: Vocabulary,
-    finding: bool,
+    listed: Vocabulary | None,
     itemsets: Any,
     max_baskets: int | None,
 ) -> dict[str, Any]:
@@ -302,7 +319,7 @@ def _recorded(
         words["excludes"] = without
     if max_baskets is not None:
         words["max_baskets"] = max_baskets
-    words["items"] = "found privately" if finding or items is None else len(vocabulary)
+    words["items"] = "found privately" if listed is None else len(listed)
     return {name: _plain(value) for name, value in words.items()}
 
 

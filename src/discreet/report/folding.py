@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..results.levels import MIXED
+from ..baskets.hierarchy import MIXED
 from ..results.patterns import Patterns
 from ..results.rules import Rules
 from .text import clean

@@ -8,8 +8,8 @@ from statistics import median
 
 import numpy as np
 
+from ..baskets.hierarchy import MIXED
 from ..errors import LimitError
-from ..results.levels import MIXED
 from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets.hierarchy import MIXED
 from ..errors import MisuseError, told
 from .itemsets import Itemsets, Mask
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from ..baskets.hierarchy import Hierarchy
     from .patterns import Patterns
     from .rules import Rules
-
-# What the level of a pattern is called whose items are on no one level together.
-MIXED = "mixed"
 
 
 def spans(hierarchy: Hierarchy, vocabulary: Vocabulary, *sides: Itemsets) -> NDArray[np.int64]:

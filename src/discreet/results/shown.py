@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..baskets.hierarchy import MIXED
 from .itemsets import Itemsets, frames
-from .levels import MIXED, spans
+from .levels import spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
