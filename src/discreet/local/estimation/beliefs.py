@@ -68,19 +68,36 @@ class Evidence:
     values
         Estimates of frequencies.
     noise
-        The variance of their noise; without end for what was not measured.
+        The variance of their noise, were they true; without end for what was not measured.
     relative
         The relative variance: that of the other error over the square of the frequency.
+    growth
+        By how much the variance of the noise is larger where the frequency is larger by 1; it may be smaller.
     """
 
     values: Values
     noise: Values
     relative: Values
+    growth: Values
+
+    def noise_at(self, frequencies: Values) -> Values:
+        """Return the variance of the noise, were these the true frequencies.
+
+        Where there are few reports and nearly all of them are true, an estimate of 0 has next to no noise and a large
+        one much: taken as it is, the one would be surer than it can be, and the other could be nothing but noise.
+        """
+        none = self._noise_of_none
+        return np.asarray(np.maximum(none + self.growth * frequencies, np.minimum(none, self.noise)))
+
+    @property
+    def _noise_of_none(self) -> Values:
+        return np.asarray(self.noise - self.growth * np.clip(self.values, 0.0, 1.0))
 
     @classmethod
     def noisy(cls, values: Values, noise: Values) -> Evidence:
         """Return estimates that are off by noise alone."""
-        return cls(values=values, noise=noise, relative=np.zeros(len(values)))
+        nothing = np.zeros(len(values))
+        return cls(values=values, noise=noise, relative=nothing, growth=nothing)
 
     @classmethod
     def nothing(cls, many: int) -> Evidence:
@@ -89,31 +106,43 @@ class Evidence:
 
     def take(self, places: NDArray[Any]) -> Evidence:
         """Return that of some."""
-        return Evidence(values=self.values[places], noise=self.noise[places], relative=self.relative[places])
+        return Evidence(
+            values=self.values[places],
+            noise=self.noise[places],
+            relative=self.relative[places],
+            growth=self.growth[places],
+        )
 
     def put(self, places: NDArray[Any], other: Evidence) -> Evidence:
         """Return this with that of some replaced."""
-        new = (self.values.copy(), self.noise.copy(), self.relative.copy())
-        for into, values in zip(new, (other.values, other.noise, other.relative), strict=True):
+        new = (self.values.copy(), self.noise.copy(), self.relative.copy(), self.growth.copy())
+        for into, values in zip(new, (other.values, other.noise, other.relative, other.growth), strict=True):
             into[places] = values
-        return Evidence(values=new[0], noise=new[1], relative=new[2])
+        return Evidence(values=new[0], noise=new[1], relative=new[2], growth=new[3])
 
     def scaled(self, factor: Values | float, spare: Values | float = 0.0) -> Evidence:
         """Return this times a factor, with something more of relative variance."""
         return Evidence(
-            values=self.values * factor, noise=self.noise * factor**2, relative=self.relative + spare * factor**2
+            values=self.values * factor,
+            noise=self.noise * factor**2,
+            relative=self.relative + spare * factor**2,
+            growth=self.growth * factor,
         )
 
     def merged(self, other: Evidence, frequencies: Values) -> Evidence:
         """Return both together, weighed as is best for true values near these frequencies."""
         square = np.clip(frequencies, 0.0, 1.0) ** 2
-        mine, others = (1 / (one.noise + one.relative * square) for one in (self, other))
+        mine, others = (1 / (one.noise_at(frequencies) + one.relative * square) for one in (self, other))
         share = mine / (mine + others)
-        known = np.where(np.isfinite(self.noise), self.noise, 0.0)
+        values = share * self.values + (1 - share) * other.values
+        growth = share**2 * self.growth + (1 - share) ** 2 * other.growth
+        known = np.where(np.isfinite(self.noise), self._noise_of_none, 0.0)
+        none = share**2 * known + (1 - share) ** 2 * other._noise_of_none
         return Evidence(
-            values=share * self.values + (1 - share) * other.values,
-            noise=share**2 * known + (1 - share) ** 2 * other.noise,
+            values=values,
+            noise=none + growth * np.clip(values, 0.0, 1.0),
             relative=share**2 * self.relative + (1 - share) ** 2 * other.relative,
+            growth=growth,
         )
 
 
@@ -194,13 +223,18 @@ class ItemLaw:
         weights = weights / weights.sum() if weights.sum() > 0 else law.weights
         return cls(weights=weights, centres=law.centres, spreads=law.spreads)
 
+    @property
+    def mean(self) -> float:
+        """How frequent an item is in the mean."""
+        return max(float(self.weights @ self.centres), _NEXT_TO_NOTHING)
+
     def scaled(self, factor: Values) -> ItemLaw:
         """Return the law of frequencies that are so many times as large, one factor for each magnitude."""
         return ItemLaw(weights=self.weights, centres=self.centres * factor, spreads=self.spreads * factor)
 
     def _noise(self, known: Evidence) -> Values:
         """Return the variance of each estimate under each part."""
-        return np.asarray(known.noise + known.relative * self.centres[:, None] ** 2)
+        return np.asarray(known.noise_at(self.centres[:, None]) + known.relative * self.centres[:, None] ** 2)
 
     def _logs(self, known: Evidence) -> Values:
         """Return the log likelihood of each estimate under each part, up to a constant of the estimate."""

@@ -58,7 +58,7 @@ class Measured:
 
     def __init__(self, *, prior: bool = True, merged: bool = True) -> None:
         self.prior, self.merged = prior, merged
-        self.rows: dict[Itemset, tuple[float, float, float]] = {}
+        self.rows: dict[Itemset, tuple[float, float, float, float]] = {}
 
     def add(self, sets: list[Itemset], told: Evidence, frequencies: Values) -> None:
         """Add a round's estimates of sets that are believed to be about so frequent."""
@@ -74,14 +74,15 @@ class Measured:
         self._put(sets, lowered(self.of(sets), off, follows))
 
     def _put(self, sets: list[Itemset], known: Evidence) -> None:
-        rows = zip(known.values.tolist(), known.noise.tolist(), known.relative.tolist(), strict=True)
+        columns = (known.values, known.noise, known.relative, known.growth)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         self.rows.update(zip(sets, rows, strict=True))
 
     def of(self, sets: list[Itemset]) -> Evidence:
         """Return what is known of sets."""
-        nothing = (0.0, np.inf, 0.0)
-        rows = np.array([self.rows.get(one, nothing) for one in sets]).reshape(-1, 3)
-        return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2])
+        nothing = (0.0, np.inf, 0.0, 0.0)
+        rows = np.array([self.rows.get(one, nothing) for one in sets]).reshape(-1, 4)
+        return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2], growth=rows[:, 3])
 
     def believed(self, sets: list[Itemset], guessed: Guessed, default: TwoPart) -> Belief:
         """Return what to believe of sets, by what was told of them and by what their parts suggest."""
@@ -428,7 +429,7 @@ class Scales:
         if not len(means):
             return cls(before=0.0, new=0.0, doubt=doubts[0], spare=0.0)
         rows = np.stack((-means * follows[0], means * follows[1]))
-        weighed = rows / (told.noise + variance + told.relative * means**2)
+        weighed = rows / (told.noise_at(means) + variance + told.relative * means**2)
         prior = np.diag(np.square(doubts))
         # Also where nothing is in doubt: the matrix to invert is that of one over the other, and not their sum.
         left = prior @ np.linalg.inv(np.eye(2) + weighed @ rows.T @ prior)

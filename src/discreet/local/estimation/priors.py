@@ -101,7 +101,7 @@ class TwoPart:
         floor = guessed.least
         more = self.slope * (guessed.guess - floor)
         centre = floor + more
-        noise = plain + known.relative * centre**2
+        noise = np.clip(known.noise_at(centre), _LEAST_NOISE, _UNKNOWN) + known.relative * centre**2
         wide = self.spread * more**2 + self.slope**2 * guessed.unsure + _NARROWEST
         total = wide + noise
         core = np.log1p(-self.share) - (values - centre) ** 2 / (2 * total) - np.log(2 * np.pi * total) / 2

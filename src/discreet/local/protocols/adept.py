@@ -58,6 +58,9 @@ LIKELIEST = 4
 """How many patterns are asked about for every one wanted where later rounds do not look at what is uncertain."""
 VAGUE = 0.261
 """The variance of a frequency of which nothing is known: an interval of 1.96 deviations is as wide as all there is."""
+MOSTLY_TRUE = 2.0
+"""From where on the noise of an estimate goes by what is true: by how many times it may be over that of what nobody
+holds. Reports are few there, and most of them true."""
 LEARNT = 2
 """How many numbers of a prior are learnt from what was heard of its level: where it lies, and how wide it is."""
 
@@ -209,16 +212,26 @@ class RoundEstimate:
         """Give back what the padding cut off, to patterns of every length by how many are `expected` to be held."""
         pad = answer.ask.frequencies.pad
         values, slope = held.restored(answer.values, pad)
+        nothing = np.zeros(len(values))
+        steep = held.restored(nothing, pad)[1]
         ratio = held.ratio(answer.values, pad)
         if expected and isinstance(question := answer.ask.question, Which):
             lengths = np.array([len(one) for one in question.of.itemsets])
             for length, of_length in held.by_length(expected).items():
                 at = lengths == length
                 values[at], slope[at] = of_length.restored(answer.values[at], pad)
+                steep[at] = of_length.restored(nothing[at], pad)[1]
                 ratio[at] = of_length.ratio(answer.values[at], pad)
         off = UNCORRECTED**2 * np.maximum(1 - 1 / ratio, 0.0)
+        noise, growth = answer.variance * slope**2, nothing
+        oracle, people = answer.ask.frequencies, max(answer.people, 1)
+        if float(answer.variance.max(initial=0.0)) > MOSTLY_TRUE * float(oracle.spread(np.zeros(1), people)[0]):
+            # Were one report more of each: of nothing that was heard it is not sure that there is nothing.
+            more = 1 / (people * float(oracle.p_held - oracle.p_other))
+            noise = oracle.spread(np.maximum(answer.values, 0.0) + more, people) * slope**2
+            growth = (noise - oracle.spread(nothing + more, people) * steep**2) / np.maximum(values, more)
         return cls(
-            evidence=Evidence(values=values, noise=answer.variance * slope**2, relative=off),
+            evidence=Evidence(values=values, noise=noise, relative=off, growth=growth),
             doubt=hypot(held.doubt(pad), SHARED * UNCORRECTED * sqrt(1 - 1 / held.correction(pad))),
             follows=partial(held.follows, pad),
             pad=pad,
@@ -287,7 +300,8 @@ def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
     """Return the variances of every level, with what is not known of the prior that was learnt from it.
 
     All that was heard of a level together says where its prior lies; a pattern takes from it what its own reports do
-    not say. Of thousands of candidates that is next to nothing; of two items and ten people it is nearly all.
+    not say. Of thousands of candidates that is next to nothing; of two items and ten people it is nearly all. How far
+    the frequent lie over the others is as unsure as that, relative to what all items have in the mean.
     """
     unsure, found = VAGUE, []
     for size, level in enumerate(picture.levels, 1):
@@ -299,5 +313,6 @@ def _variances(picture: PatternBeliefs) -> list[NDArray[np.float64]]:
             heard = float((1 / noise).sum())
         unsure = min(VAGUE, LEARNT / heard) if heard > 0 else unsure
         relies = 1 - np.minimum(1.0, level.belief.variance / noise)
-        found.append(level.belief.variance + relies**2 * unsure)
+        over = np.maximum(1.0, level.means / picture.law.mean) if size == 1 and picture.law is not None else 1.0
+        found.append(level.belief.variance + relies**2 * np.minimum(unsure * over**2, VAGUE))
     return found
