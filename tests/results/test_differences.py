@@ -46,12 +46,32 @@ class TestRows:
         found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 100], people=2_000))
         assert [(sorted(row.items), row.change, row.clear) for row in found] == [
             (["tea"], "less", True),
-            (["bread"], "unclear", False),
-            (["milk"], "unclear", False),
+            (["bread"], "same", False),
+            (["milk"], "same", False),
         ]
         assert found[0].difference == pytest.approx(-0.05)
-        assert (found.sure, found.standing) == (100, "exact")
-        assert found.headline == "3 patterns, from before to after; 1 less"
+        assert (found.sure, found.standing, found.noisy) == (100, "exact", False)
+        assert found.headline == "3 patterns: 1 less, from before to after"
+
+    def test_exact_results_have_no_noise_and_differ_by_points(self):
+        found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 158], people=2_000))
+        assert repr(found).splitlines()[1:4] == [
+            "  tea: from 10.00% to 7.90%, less (−2.10 points)",
+            "  bread: from 30.00% to 30.00%, the same",
+            "  milk: from 20.00% to 20.00%, the same",
+        ]
+        assert "noise" not in repr(found)
+        assert "noise" not in found.report().partition("<main>")[2]
+        assert "the same" in found.report()
+        noisy = repr(discreet.diff(patterns([300], margin=20), patterns([350], margin=10)))
+        assert "  bread: from 30.00% to 35.00%, more (+2.00 to +8.00 points)" in noisy
+        # One of the two is enough to have noise.
+        assert "1 more beyond noise" in discreet.diff(patterns([300]), patterns([350], margin=10)).headline
+
+    def test_private_counts_without_intervals_say_nothing_of_the_noise(self):
+        told = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
+        found = discreet.diff(patterns([300], about=told), patterns([600], about=told))
+        assert (found[0].change, found.noisy) == ("unclear", True)
 
     def test_an_interval_reaches_as_far_as_both_allow(self):
         found = by_name(discreet.diff(patterns([300, 200], margin=20), patterns([350, 260], margin=10)))
@@ -117,6 +137,102 @@ class TestRows:
             discreet.diff(one, other)
 
 
+def capped(most, name="facts") -> Patterns:
+    """Return a release of baskets of which so many of each person take part."""
+    told = {"facts": "most baskets of a person", "asked": "max_baskets"}[name]
+    about = {"guarantee": {"epsilon": "1", "neighbours": "add-remove"}, "asked": {"top": 2}}
+    about[name] = {**about.get(name, {}), told: most}
+    return patterns([300, 200] if most == 1 else [100, 600], margin=5, unit="baskets", about=about)
+
+
+class TestWhatMayBeCompared:
+    def test_releases_with_other_caps_are_of_other_baskets(self):
+        rows = [(person, 0, "bread") for person in range(3000)]
+        rows += [(person, at, "milk") for person in range(300) for at in range(1, 30)]
+        table = dict(zip(("who", "when", "what"), map(list, zip(*rows, strict=True)), strict=True))
+        held = discreet.read(pa.table(table), person="who", basket="when", item="what")
+        one, ten = (trial(held, seed=7, top=2, epsilon=5, items=["bread", "milk"], max_baskets=cap) for cap in (1, 10))
+        for first, second in ((one, ten), (discreet.mine(held, top=2), ten), (ten, discreet.mine(held, top=2))):
+            found = discreet.diff(first, second)
+            assert not found.clear
+            assert {row.words for row in found} == {"not comparable"}
+        assert discreet.diff(one, one).warnings == ()
+
+    @pytest.mark.parametrize("name", ["facts", "asked"])
+    def test_why_nothing_is_compared(self, name):
+        found = discreet.diff(capped(1, name), capped(10, name), names=("March", "April"))
+        assert found.warnings == (
+            "Nothing can be compared: in March 1 basket of each person at most, and in April 10. These are supports "
+            "over other baskets. Make both with the same most baskets of a person (max_baskets).",
+        )
+        assert found.headline == "2 patterns: none can be compared, from March to April"
+        assert [(row.change, row.clear, row.low, row.difference) for row in found] == [
+            ("incomparable", False, None, None)
+        ] * 2
+        assert repr(found).splitlines()[1:3] == [found.warnings[0], "  milk: from 20.00% to 60.00%, not comparable"]
+        assert found.warnings[0] in found.report()
+        assert found.to_dict()["warnings"] == [found.warnings[0]]
+        with pytest.raises(MisuseError, match="no pattern is on both lists and can be compared"):
+            found.plot()
+
+    def test_all_baskets_are_no_cap(self):
+        found = discreet.diff(capped(10), patterns([300, 200], unit="baskets"), names=("March", "April"))
+        assert found.warnings[0].startswith(
+            "Nothing can be compared: in April all baskets of a person take part, and in March 10 of each person at "
+            "most. "
+        )
+
+    BASKETS = [{"milk", "bread"}] * 30 + [{"milk"}] * 20 + [{"bread"}] * 25 + [{"tea"}] * 3
+
+    @pytest.mark.parametrize("saved", [False, True])
+    def test_another_hierarchy_is_no_change_in_the_data(self, saved, tmp_path):
+        both = []
+        for above in ("dairy", "bakery"):
+            mined = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": above, "bread": "bakery"})
+            mined.save(tmp_path / f"{above}.json")
+            both.append(tmp_path / f"{above}.json" if saved else mined)
+        found = discreet.diff(*both)
+        rows = by_name(found)
+        assert {name for name, row in rows.items() if row.change == "same"} == {"bread", "tea"}
+        assert {row.change for name, row in rows.items() if "milk" in name or "bakery" in name} == {"incomparable"}
+        assert found.warnings == (
+            "7 patterns cannot be compared, as the hierarchies of the two differ in bakery, dairy, milk.",
+        )
+        assert found.headline.startswith("9 patterns: no change, 7 not comparable, from ")
+
+    @pytest.mark.parametrize("form", ["json", "csv", "parquet", ""])
+    def test_another_level_is_no_change_in_the_data(self, form, tmp_path):
+        hierarchy = {"milk": "dairy", "bread": "bakery"}
+        both = [discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=level) for level in (0, 1)]
+        for level, mined in enumerate(both):
+            if form:
+                mined.save(tmp_path / f"{level}.{form}")
+                both[level] = discreet.load(tmp_path / f"{level}.{form}")
+        found = discreet.diff(*both)
+        assert not found.clear
+        assert any("not asked for the same patterns" in note for note in found.notes)
+        assert by_name(found)["tea"].change == "same"
+        again = discreet.diff(both[0], both[0])
+        assert not any("not asked for the same" in note for note in again.notes)
+
+    def test_heights_matter_on_a_level(self):
+        deep = {"milk": "dairy", "cheese": "hard cheese", "hard cheese": "dairy"}
+        one, other = (
+            discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=1)
+            for hierarchy in ({"milk": "dairy"}, deep)
+        )
+        # On level 1 milk is dairy in the first, and itself in the second.
+        assert {
+            row.change for name, row in by_name(discreet.diff(one, other)).items() if name in ("milk", "dairy")
+        } == {"incomparable"}
+
+    def test_without_a_hierarchy_a_category_is_an_item(self):
+        plain = discreet.mine([*self.BASKETS, {"dairy"}], min_count=1)
+        across = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": "dairy"})
+        found = by_name(discreet.diff(plain, across))
+        assert (found["dairy"].change, found["milk"].change) == ("incomparable", "more")
+
+
 class TestHandedOn:
     FOUND = discreet.diff(patterns([300, 200], margin=20), patterns([350, 180], margin=10), names=("March", "<April>"))
 
@@ -149,6 +265,37 @@ class TestHandedOn:
         assert tried.standing == "simulated"
         assert "SIMULATED" in tried.report()
 
+    def test_names_from_right_to_left_leave_numbers_where_they_are(self):
+        before, after, item = "مارس", "أبريل", "حليب"
+        one, other = (replace(patterns([count], margin=5), vocabulary=Vocabulary([item])) for count in (300, 350))
+        found = discreet.diff(one, other, names=(before, after))
+        # After such a name the next strong letter is one that is written from left to right, or the line ends.
+        assert found.headline == f"1 pattern: 1 more beyond noise, from {before} to {after}"
+        assert f"  {item}: from 30.00% to 35.00%, more" in repr(found)
+        assert f"from <bdi>{before}</bdi> to <bdi>{after}</bdi>." in found.report()
+        assert discreet.diff(one, other, names=("a\x1b[31m", "b")).headline.endswith("from a\\x1b[31m to b")
+
+    def test_the_page_says_how_many_patterns_it_lists(self):
+        def listed(many):
+            names = [f"item {at:05}" for at in range(many)]
+            one = Patterns(
+                offsets=np.arange(many + 1),
+                codes=np.arange(many, dtype=np.int32),
+                counts=np.full(many, 3),
+                vocabulary=Vocabulary(names),
+                people=10,
+            )
+            return discreet.diff(one, one).report()
+
+        page = listed(1_112)
+        assert page.count('<tr><th scope="row">') == 1_112
+        assert "All patterns" in page
+        page = listed(2_001)
+        assert page.count('<tr><th scope="row">') == 2_000
+        assert "All patterns" not in page
+        assert "The first 2,000 patterns" in page
+        assert "These are the first 2,000 of 2,001 patterns." in page
+
     def test_on_the_command_line(self, tmp_path):
         one, other = tmp_path / "march.json", tmp_path / "april.json"
         patterns([300, 200]).save(one)
@@ -156,7 +303,7 @@ class TestHandedOn:
         run = CliRunner().invoke
         shown = run(app, ["diff", str(one), str(other)])
         assert shown.exit_code == 0
-        assert shown.stdout.startswith("2 patterns, from march to april; 1 more")
+        assert shown.stdout.startswith("2 patterns: 1 more, from march to april")
         page = tmp_path / "page.html"
         assert run(app, ["diff", str(one), str(other), "--report", str(page), "--names", "A,B"]).exit_code == 0
         assert "From A to B" in page.read_text()
