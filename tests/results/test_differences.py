@@ -17,7 +17,7 @@ import discreet
 from discreet import InputError, MisuseError, Patterns, Vocabulary
 from discreet.cli.app import app
 from discreet.lab.run.trial import trial
-from discreet.report.slopes import _GAP, apart
+from discreet.report.slopes import _GAP, Slope, apart, labels_of
 
 NAMES = ["bread", "milk", "tea"]
 
@@ -321,3 +321,23 @@ def test_labels_keep_clear_of_each_other(places):
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
     order = sorted(range(len(places)), key=lambda at: (places[at], at))
     assert [found[at] for at in order] == pytest.approx(ordered)
+
+
+@given(st.lists(st.tuples(st.floats(60, 300), st.integers(1, 4)), min_size=1, max_size=8))
+def test_tall_labels_keep_clear_of_each_other_and_inside(placed):
+    places, tall = [place for place, _ in placed], [_GAP + 14.0 * (rows - 1) for _, rows in placed]
+    found = apart(places, 0, 900, tall)
+    ordered = sorted(zip(found, tall, strict=True))
+    assert all(high - low >= (one + other) / 2 - 1e-6 for (low, one), (high, other) in pairwise(ordered))
+    assert ordered[0][0] >= (ordered[0][1] - _GAP) / 2 - 1e-6
+    assert ordered[-1][0] <= 900 - (ordered[-1][1] - _GAP) / 2 + 1e-6
+
+
+def test_lines_have_labels_of_their_own():
+    long = "a very long name of something that is sold in large packets, number"
+    sets = [(f"{long} {at}", long, '"a,b"', f"{at}") for at in range(3)] + [("x" * 2_000,), ("x" * 2_001,)]
+    labels = labels_of([Slope(names, 0.1, 0.2, True) for names in sets], 110)
+    assert len(set(map(tuple, labels))) == len(labels)
+    # Those that are told apart by fewer rows are not longer than these.
+    (short,) = labels_of([Slope(sets[0], 0.1, 0.2, True)], 110)
+    assert len(short) <= 3

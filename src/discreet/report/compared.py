@@ -14,9 +14,9 @@ from ..results.promise import NOT_PRIVATE, SIMULATED
 from .frame import Section, document, figure
 from .graph import WIDE
 from .mount import mounted
-from .slopes import Slope, beside, slopes
+from .slopes import Slope, slopes
 from .tables import TableColumn, table
-from .text import clean, columns, html_itemset, number_of, percent, plain_itemset, whole
+from .text import clean, html_itemset, name, number_of, percent, whole
 
 _ROWS = 2_000  # of the table
 _DRAWN = 12
@@ -24,7 +24,7 @@ _DRAWN = 12
 
 def slopes_of(found: Differences, rows: int = _DRAWN) -> Picture:
     """Return the largest changes as a picture."""
-    lines = _lines(found, positive("rows", rows), WIDE)
+    lines = _lines(found, positive("rows", rows))
     if not lines:
         raise MisuseError("There is nothing to draw: no pattern is on both lists and can be compared.")
     marks = {"simulated": (SIMULATED,), "exact": (NOT_PRIVATE,), "private": ()}[found.standing]
@@ -52,7 +52,7 @@ def difference_page(found: Differences, title: str | None = None) -> str:
 
 def _lead(found: Differences) -> str:
     """Return the headline; each name is kept apart from the direction of what stands beside it."""
-    before, after = (f"<bdi>{escape(clean(name))}</bdi>" for name in found.names)
+    before, after = (f"<bdi>{escape(clean(called))}</bdi>" for called in found.names)
     return f"{escape(found.tally)}, from {before} to {after}."
 
 
@@ -64,19 +64,12 @@ def _title(found: Differences) -> str:
     return f"Share of {found.unit}, from {found.names[0]} to {found.names[1]}"
 
 
-def _lines(found: Differences, many: int, wide: int) -> list[Slope]:
+def _lines(found: Differences, many: int) -> list[Slope]:
     both = [row for row in found if row.difference is not None]
-    room = (beside(wide) - 60) // 7
-    return [Slope(_short(row, room), row.before or 0.0, row.after or 0.0, row.clear) for row in both[:many]]
-
-
-def _short(row: Difference, room: int) -> str:
-    """Return an itemset in so many columns, or its first item and how many more there are."""
-    labels = sorted(row.items, key=str)
-    told = plain_itemset(labels, room)
-    if columns(told) <= room or len(labels) < 2:
-        return told
-    return f"{plain_itemset(labels[:1], room - 4)} + {len(labels) - 1}"
+    return [
+        Slope(tuple(map(name, sorted(row.items, key=str))), row.before or 0.0, row.after or 0.0, row.clear)
+        for row in both[:many]
+    ]
 
 
 def _changed(found: Differences) -> str:
@@ -117,11 +110,10 @@ def _from_to(row: Difference) -> str:
 
 
 def _drawn(found: Differences) -> str:
-    if not _lines(found, _DRAWN, WIDE):
+    lines = _lines(found, _DRAWN)
+    if not lines:
         return ""
-    drawn, narrow = (
-        slopes(_lines(found, _DRAWN, wide), title=_title(found), names=found.names, wide=wide) for wide in (WIDE, 340)
-    )
+    drawn, narrow = (slopes(lines, title=_title(found), names=found.names, wide=wide) for wide in (WIDE, 340))
     caption = "Each line is a pattern, from the one result to the other. Dashed and grey where noise may explain it."
     return figure(drawn, "slopes", caption if found.noisy else "", narrow=narrow)
 
@@ -136,18 +128,18 @@ def _table(found: Differences) -> str:
         return TableColumn("", [percent(number) for number in numbers], numbers)
 
     columns = [
-        TableColumn(escape(clean(name, 24)), column.texts, column.values)
-        for name, column in zip(
+        TableColumn(escape(clean(called, 24)), column.texts, column.values)
+        for called, column in zip(
             found.names, (shares([row.before for row in rows]), shares([row.after for row in rows])), strict=True
         )
     ]
     moved = [math.nan if row.difference is None else row.difference for row in rows]
     columns.append(TableColumn("Difference", ["–" if math.isnan(one) else points(one, 1) for one in moved], moved))
     if found.noisy:
-        for name, which, to_whole in (("from", "low", math.floor), ("to", "high", math.ceil)):
+        for head, which, to_whole in (("from", "low", math.floor), ("to", "high", math.ceil)):
             ends = [getattr(row, which) for row in rows]
             texts = ["–" if end is None else points(end, 1, to_whole) for end in ends]
-            columns.append(TableColumn(name, texts, [math.nan if end is None else end for end in ends]))
+            columns.append(TableColumn(head, texts, [math.nan if end is None else end for end in ends]))
     columns.append(TableColumn("Change", [row.words for row in rows], words=True))
     heads = [_named(row) for row in rows]
     more = (

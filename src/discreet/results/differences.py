@@ -307,7 +307,7 @@ def points(value: float, digits: int, to_whole: Callable[[float], int] | None = 
     ('−2.07', '+39.7')
     """
     scaled = round(100 * value, digits) if to_whole is None else outwards(100 * value, digits, to_whole)
-    return f"{scaled + 0.0:+.{digits}f}".replace("-", "\u2212")
+    return f"{scaled:{'+' if scaled else ''}.{digits}f}".replace("-", "\u2212" if scaled else "")
 
 
 def _moved_by(row: Difference) -> str:
