@@ -239,6 +239,15 @@ class TestHandedOn:
     def test_files(self, tmp_path):
         for suffix in ("csv", "json", "parquet", "html"):
             self.FOUND.save(tmp_path / f"found.{suffix}")
+        again = discreet.load(tmp_path / "found.json")
+        assert again == discreet.Differences.load(tmp_path / "found.json") == self.FOUND
+        assert again.report() == self.FOUND.report()
+        with pytest.raises(InputError, match=r"holds the table of a list of differences: all of it is in its \.json"):
+            discreet.load(tmp_path / "found.parquet")
+        with pytest.raises(
+            MisuseError, match=r"is no \.json file: of differences, that one alone says what they are of"
+        ):
+            discreet.Differences.load(tmp_path / "found.csv")
         told = json.loads((tmp_path / "found.json").read_text())
         assert told["names"] == ["March", "<April>"]
         assert told["differences"][0]["items"] == ["bread"]
@@ -250,6 +259,58 @@ class TestHandedOn:
         assert "&lt;April&gt;" in page
         with pytest.raises(MisuseError, match=r"ends in \.txt, but differences are kept in"):
             self.FOUND.save(tmp_path / "found.txt")
+
+    def test_numbers_come_back_as_numbers_and_what_is_not_comparable_too(self, tmp_path):
+        one, other = (replace(capped(most), vocabulary=Vocabulary([3, 17])) for most in (1, 10))
+        found = discreet.diff(one, other)
+        found.save(tmp_path / "found.json")
+        again = discreet.load(tmp_path / "found.json")
+        assert again == found
+        assert {item for row in again for item in row.items} == {3, 17}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"discreet": "patterns/1"}, "holds no differences: discreet.load() reads other results."),
+            ({"names": ["March"]}, "cannot be read as differences: not enough values to unpack (expected 2, got 1)."),
+            ({"standing": "public"}, "cannot be read as differences: 'public' is not what may stand there."),
+            ({"sure": True}, "cannot be read as differences: True is not what may stand there."),
+            ({"items": "bread"}, "items must be all whole numbers or all names, in lists."),
+            ({"items": ["bread", 3]}, "items must be all whole numbers or all names, in lists."),
+            ({"before": 3}, "'before' is 3, which no share is."),
+            ({"low": "0.1"}, "'low' is '0.1', which no share is."),
+            ({"low": None}, "a row has neither support, or one end of an interval."),
+            ({"before": None, "after": None}, "a row has neither support, or one end of an interval."),
+            ({"change": "many"}, "'many' is not what may stand there."),
+            ({"clear": 1}, "'clear' must be true or false."),
+        ],
+    )
+    def test_a_changed_file_is_refused(self, tmp_path, change, message):
+        told = self.FOUND.to_dict()
+        (told if change.keys() <= told.keys() else told["differences"][0]).update(change)
+        place = tmp_path / "found.json"
+        place.write_text(json.dumps(told))
+        with pytest.raises(InputError) as caught:
+            discreet.Differences.load(place)
+        assert str(caught.value).endswith(message)
+
+    def test_in_a_notebook(self):
+        shown = self.FOUND._repr_html_()
+        assert shown.count("<tr>") == 3
+        assert "to <bdi>&lt;April&gt;</bdi>.</strong>" in shown
+        assert '<td style="text-align: right">+5.00</td>' in shown
+        assert self.FOUND.notes[0] in shown
+        assert "<th>from</th>" not in discreet.diff(patterns([300]), patterns([310]))._repr_html_()
+        many = Patterns(
+            offsets=np.arange(13),
+            codes=np.arange(12, dtype=np.int32),
+            counts=np.full(12, 3),
+            vocabulary=Vocabulary([f"item {at}" for at in range(12)]),
+            people=10,
+        )
+        assert "… and 2 more" in discreet.diff(many, many)._repr_html_()
+        apart = discreet.diff(capped(1), capped(10))
+        assert apart.warnings[0] in apart._repr_html_()
 
     def test_a_picture(self):
         assert self.FOUND.plot().svg.count("<circle") == 4

@@ -50,6 +50,29 @@ def difference_page(found: Differences, title: str | None = None) -> str:
     )
 
 
+def notebook_table(found: Differences, rows: int) -> str:
+    """Return the first rows as HTML for a notebook, with what has to be known of them."""
+    left, right = (f' style="text-align: {side}"' for side in ("left", "right"))
+    before, after = (f"<th>{escape(clean(called, 40))}</th>" for called in found.names)
+    cells = []
+    for row in found.rows[:rows]:
+        numbers = ["–" if one is None else percent(one, 2) for one in (row.before, row.after)]
+        numbers.append("–" if row.difference is None else points(row.difference, 2))
+        if found.noisy:
+            ends = ((row.low, math.floor), (row.high, math.ceil))
+            numbers += ["–" if end is None else points(end, 2, to_whole) for end, to_whole in ends]
+        told = "".join(f"<td{right}>{number}</td>" for number in numbers)
+        cells.append(f"<tr><td{left}>{_named(row)}</td>{told}<td{left}>{row.words}</td></tr>")
+    notes = "".join(f"<br>{escape(clean(note, 600))}" for note in (*found.warnings, *found.notes))
+    rest = f"<p>… and {len(found) - rows:,} more</p>" if len(found) > rows else ""
+    interval = "<th>from</th><th>to</th>" if found.noisy else ""
+    return (
+        f"<div><p><strong>{_lead(found)}</strong>{notes}</p><table><thead><tr><th>items</th>{before}{after}"
+        f"<th>difference in points</th>{interval}<th>change</th></tr></thead><tbody>"
+        f"{''.join(cells)}</tbody></table>{rest}</div>"
+    )
+
+
 def _lead(found: Differences) -> str:
     """Return the headline; each name is kept apart from the direction of what stands beside it."""
     before, after = (f"<bdi>{escape(clean(called))}</bdi>" for called in found.names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..baskets.core import Item, Unit
-from ..errors import MisuseError
+from ..errors import InputError, MisuseError
 from ..wording import number_of, printable
 from .comparable import Common, notes_of
+from .loading import read_bytes
 from .patterns import Patterns
 from .promise import outwards
+from .untrusted import parse, translated
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,10 +32,13 @@ if TYPE_CHECKING:
 
     from .picture import Picture
 
+FORM = "differences/1"
+
 Change: TypeAlias = Literal["more", "less", "new", "gone", "unclear", "same", "incomparable"]
 
 # In which order changes are told: those that noise does not explain come first.
 _ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1, "same": 2, "incomparable": 3}
+_SHOWN = 10  # rows at a prompt and in a notebook
 _WORDS: dict[Change, str] = {"unclear": "within noise", "same": "the same", "incomparable": "not comparable"}
 
 
@@ -149,8 +154,12 @@ class Differences:
         before, after = map(printable, self.names)
         return f"{self.tally}, from {before} to {after}"
 
+    def _repr_html_(self) -> str:
+        shown: str = import_module("discreet.report.compared").notebook_table(self, _SHOWN)
+        return shown
+
     def __repr__(self) -> str:
-        shown = self.rows[:10]
+        shown = self.rows[:_SHOWN]
         lines = [self.headline, *self.warnings, *(f"  {_listed(row.items)}: {self._told(row)}" for row in shown)]
         if len(self) > len(shown):
             lines.append(f"  … and {len(self) - len(shown):,} more")
@@ -184,14 +193,17 @@ class Differences:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "discreet": "differences/1",
+            "discreet": FORM,
             "names": list(self.names),
             "sure": self.sure,
             "unit": self.unit,
             "standing": self.standing,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
-            "differences": self.to_arrow().to_pylist(),
+            "differences": [
+                row | {"items": sorted(one.items, key=str)}
+                for row, one in zip(self.to_arrow().to_pylist(), self.rows, strict=True)
+            ],
         }
 
     def plot(self, rows: int = 12) -> Picture:
@@ -232,13 +244,38 @@ class Differences:
         if form == "parquet":
             from pyarrow import parquet
 
-            parquet.write_table(table, sink)
+            parquet.write_table(table.replace_schema_metadata({"discreet": json.dumps({"discreet": FORM})}), sink)
         else:
             from pyarrow import csv
 
             texts = [json.dumps(items, ensure_ascii=False) for items in table["items"].to_pylist()]
             csv.write_csv(table.set_column(0, "items", pa.array(texts, pa.large_string())), sink)
         return bytes(sink.getvalue())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Differences:
+        """Return differences that :meth:`save` or the command line wrote to a ``.json`` file."""
+        place = Path(path)
+        if place.suffix.lower() != ".json":
+            raise MisuseError(f"{place} is no .json file: of differences, that one alone says what they are of.")
+        return cls.from_dict(place, parse(place, read_bytes(place)))
+
+    @classmethod
+    def from_dict(cls, place: Path, told: Any) -> Differences:
+        """Return differences from the plain values of a file, which anyone may have written."""
+        if not isinstance(told, dict) or told.get("discreet") != FORM:
+            raise InputError(f"{place} holds no differences: discreet.load() reads other results.")
+        with translated(place, "differences"):
+            before, after = map(str, told["names"])
+            return cls(
+                rows=tuple(map(_read_row, told["differences"])),
+                names=(before, after),
+                sure=_of(told["sure"], range(101)),
+                unit=_of(told["unit"], ("people", "baskets")),
+                standing=_of(told["standing"], ("private", "simulated", "exact")),
+                notes=tuple(map(str, told["notes"])),
+                warnings=tuple(map(str, told["warnings"])),
+            )
 
 
 def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Differences:
@@ -298,6 +335,30 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
 Bounds: TypeAlias = tuple[float, float, float]
 
 
+def _of(value: Any, allowed: Collection[Any]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str) or value not in allowed:
+        raise ValueError(f"{value!r:.40} is not what may stand there")
+    return value
+
+
+def _read_row(told: Any) -> Difference:
+    items = told["items"]
+    whole = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+    if not isinstance(items, list) or not (whole or all(isinstance(item, str) for item in items)):
+        raise ValueError("items must be all whole numbers or all names, in lists")
+    numbers = {name: told[name] for name in ("before", "after", "low", "high")}
+    for name, number in numbers.items():
+        least = 0 if name in ("before", "after") else -1
+        if number is not None and (type(number) not in (int, float) or not least <= number <= 1):
+            raise ValueError(f"{name!r} is {number!r:.40}, which no share is")
+    if (numbers["low"] is None) != (numbers["high"] is None) or numbers["before"] is numbers["after"] is None:
+        raise ValueError("a row has neither support, or one end of an interval")
+    if not isinstance(told["clear"], bool):
+        raise ValueError("'clear' must be true or false")
+    ends = {name: None if number is None else float(number) for name, number in numbers.items()}
+    return Difference(items=frozenset(items), **ends, change=_of(told["change"], _ORDER), clear=told["clear"])
+
+
 def points(value: float, digits: int, to_whole: Callable[[float], int] | None = None) -> str:
     """Return a difference in points of a percentage, the end of an interval rounded outwards: floor or ceil.
 
@@ -325,9 +386,9 @@ def _listed(items: frozenset[Item]) -> str:
 
 def _patterns(source: Any) -> Patterns:
     if isinstance(source, str | Path):
-        from .files import load
+        from .files import load_rows
 
-        source = load(source)
+        source = load_rows(source)
     found = source if isinstance(source, Patterns) else getattr(source, "patterns", None)
     if not isinstance(found, Patterns):
         raise MisuseError(
