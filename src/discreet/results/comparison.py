@@ -332,6 +332,7 @@ def _advice(told: Any) -> Advice:
         doubt=_number(told["doubt"]),
         nearest=_text(told["nearest"]),
         ratio=_number(told["ratio"]),
+        **{name: _number(told.get(name)) for name in ("ours_found", "ours_off", "nearest_off")},
         better=tuple(
             Better(
                 mechanism=str(one["mechanism"]),
