@@ -75,6 +75,29 @@ def test_a_saved_release_becomes_the_same_report_again(released, tmp_path):
     assert "<h1>What people hold together: r.json</h1>" in (tmp_path / "other.html").read_text()
 
 
+def test_what_compares_becomes_a_page_again(released, sales, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    diff, compared = tmp_path / "diff.json", tmp_path / "compare.json"
+    run("diff", released, released, "-o", diff, check=True)
+    run("compare", sales, *DATA, "--top", 2, "--mechanism", "bases", "--runs", 1, "-o", compared, check=True)
+    for place, kind in ((diff, discreet.Differences), (compared, discreet.Comparison)):
+        found = discreet.load(place)
+        assert isinstance(found, kind)
+        assert found == kind.load(place)
+        run("report", place, check=True)
+        assert place.with_suffix(".html").read_text() == found.report()
+        run("report", place, "--title", "A shop", check=True)
+        assert "<h1>A shop</h1>" in place.with_suffix(".html").read_text()
+        # Nothing else can be made of them.
+        done = run("rules", place, "--min-confidence", "0.5")
+        assert done.returncode == 1
+        assert "holds no patterns or rules" in done.stderr
+    shown: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda page: shown.append(page) or True)
+    run("open", diff, check=True)
+    assert "From r to r" in Path(shown[0].removeprefix("file://")).read_text()
+
+
 def test_what_holds_no_result_has_no_report(sales):
     done = run("report", sales)
     assert done.returncode == 1

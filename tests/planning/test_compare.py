@@ -105,6 +105,53 @@ class TestAdvice:
         assert [one.what for one in advice.better] == ["counts"]
         assert advice.nearest == "auto"
 
+    def test_sentences_say_what_the_table_says(self):
+        # By halves auto is ahead of whom other runs call best; by the means of all runs it is behind.
+        lucky = [0.97, 0.83] * 4 + [0.97, 0.93]
+        rows = [trials("auto", 0.88, [0.001] * 5 + [0.0174] * 5), trials("bases", lucky, 0.0081)]
+        told = " ".join(advise(rows, HALF).lines())
+        assert rows[1].found.mean > rows[0].found.mean
+        assert "What auto finds is behind the best by 3.0 points on average (bases)." in told
+        assert "Where other runs choose the best, it is" in told
+        assert "Its counts are off by 0.92 %, the nearest of those that find about as much by 0.81 % (bases)." in told
+        # A ratio of geometric means by halves says something else, which no reader of the table could see.
+        assert advise(rows, HALF).ratio <= 1
+        assert "times as far" not in told
+
+    @pytest.mark.parametrize(
+        ("found", "sentence"),
+        [
+            (
+                [0.94, 0.84] * 5,
+                "behind the best by 1.0 points on average (bases). Where other runs choose the best, it",
+            ),
+            (0.8803, "What auto finds is behind the best by less than 0.1 points on average (bases)."),
+            (0.88, "By these runs none finds more than auto."),
+            (0.7, "By these runs none finds more than auto."),
+        ],
+    )
+    def test_how_far_the_default_is_from_the_best(self, found, sentence):
+        advice = advise([trials("auto", 0.88), trials("bases", found)], HALF)
+        told = " ".join(advice.lines())
+        assert sentence in told
+        assert "\u2212" not in told
+        assert "Of those that find about as much, none has nearer counts." in told
+
+    def test_a_lead_that_other_runs_do_not_confirm_is_none(self):
+        some = [0.98, 0.80] * 5, [0.80, 0.985] * 5
+        advice = advise([trials("auto", 0.88), *map(trials, "xy", some)], HALF)
+        assert advice.regret < 0
+        assert "behind the best by 1.2 points on average (y). Where other runs choose the best, it is not." in " ".join(
+            advice.lines()
+        )
+
+    def test_counts_that_are_nearer_but_for_a_run_that_failed(self):
+        rows = [trials("auto", 0.9, 0.2), trials("bases", 0.9, [0.005] * 9 + [2.5])]
+        advice = advise(rows, HALF)
+        assert rows[1].error.mean > rows[0].error.mean
+        assert advice.reason == "counts"
+        assert "its counts are nearer in a typical run, beyond doubt" in advice.lines()[0]
+
     def test_a_trifle_is_no_reason(self):
         assert advise([trials("auto", 0.9, 0.11), trials("bases", 0.915, 0.1)], HALF).recommended == "auto"
 

@@ -259,3 +259,65 @@ def test_rules_are_filtered_by_level(chromium, shop):
     rules.get_by_label("Level").select_option("All")
     assert rules.locator("tbody tr:not([hidden])").count() == len(levels)
     assert wrong == []
+
+
+NAMES = ["whole milk", "other vegetables", "fruit/vegetable juice", "a,b", "a,c", "long life bakery product", "حليب"]
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory) -> str:
+    """Return the page of changes of sets that begin alike, whose supports lie close to each other."""
+    sets = [frozenset(some) for size in (1, 2, 3) for some in combinations(NAMES, size)]
+    before, after = (
+        bounded({items: 900 - 3 * place + step * (place % 7) for place, items in enumerate(sets)}, 5_000, 2)
+        for step in (0, 9)
+    )
+    file = tmp_path_factory.mktemp("changed") / "changed.html"
+    names = ("the first quarter of the year", "أبريل 2027")
+    file.write_text(discreet.diff(before, after, names=names).report())
+    return file.as_uri()
+
+
+LABELS = """() => {
+  const drawn = [...document.querySelectorAll("figure svg")].find(svg => svg.clientWidth);
+  const texts = [...drawn.querySelectorAll("text")], boxes = texts.map(text => text.getBoundingClientRect());
+  const all = drawn.getBoundingClientRect(), touching = [];
+  texts.forEach((one, at) => texts.slice(0, at).forEach((other, before) => {
+    const a = boxes[at], b = boxes[before];
+    // Letters of two rows below each other may share an edge.
+    if (a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom)
+      touching.push([one.textContent, other.textContent]);
+  }));
+  const inside = box => box.left >= all.left - 1 && box.right <= all.right + 1 && box.bottom <= all.bottom + 1;
+  const labels = [...drawn.querySelectorAll("g")].map(
+    line => [...line.querySelectorAll("text")].slice(2).map(text => text.textContent).join(" "));
+  return [labels, touching, texts.filter((text, at) => !inside(boxes[at])).map(text => text.textContent)];
+}"""
+
+BROKEN = """() => {
+  const broken = [];
+  for (const name of document.querySelectorAll("tbody th bdi, thead th button")) {
+    let at = 0;
+    for (const word of name.textContent.split(" ")) {
+      const part = document.createRange();
+      part.setStart(name.firstChild, at);
+      part.setEnd(name.firstChild, at + word.length);
+      if (new Set([...part.getClientRects()].map(box => box.top)).size > 1) broken.push(word);
+      at += word.length + 1;
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "light"), (1280, "dark")])
+def test_slopes_are_told_apart_and_words_of_their_table_are_whole(chromium, changed, width, scheme):
+    seen, wrong = looked_at(chromium, changed, width=width, scheme=scheme)
+    labels, touching, outside = seen.evaluate(LABELS)
+    assert len(labels) == len(set(labels)) == 12
+    assert not any("+ " in label for label in labels)
+    assert (touching, outside) == ([], [])
+    assert seen.evaluate(BROKEN) == []
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    browser.kept(seen, f"changed-{width}-{scheme}")
+    assert wrong == []

@@ -17,7 +17,7 @@ import discreet
 from discreet import InputError, MisuseError, Patterns, Vocabulary
 from discreet.cli.app import app
 from discreet.lab.run.trial import trial
-from discreet.report.slopes import _GAP, apart
+from discreet.report.slopes import _GAP, Slope, apart, labels_of
 
 NAMES = ["bread", "milk", "tea"]
 
@@ -46,12 +46,32 @@ class TestRows:
         found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 100], people=2_000))
         assert [(sorted(row.items), row.change, row.clear) for row in found] == [
             (["tea"], "less", True),
-            (["bread"], "unclear", False),
-            (["milk"], "unclear", False),
+            (["bread"], "same", False),
+            (["milk"], "same", False),
         ]
         assert found[0].difference == pytest.approx(-0.05)
-        assert (found.sure, found.standing) == (100, "exact")
-        assert found.headline == "3 patterns, from before to after; 1 less"
+        assert (found.sure, found.standing, found.noisy) == (100, "exact", False)
+        assert found.headline == "3 patterns: 1 less, from before to after"
+
+    def test_exact_results_have_no_noise_and_differ_by_points(self):
+        found = discreet.diff(patterns([300, 200, 100]), patterns([600, 400, 158], people=2_000))
+        assert repr(found).splitlines()[1:4] == [
+            "  tea: from 10.00% to 7.90%, less (−2.10 points)",
+            "  bread: from 30.00% to 30.00%, the same",
+            "  milk: from 20.00% to 20.00%, the same",
+        ]
+        assert "noise" not in repr(found)
+        assert "noise" not in found.report().partition("<main>")[2]
+        assert "the same" in found.report()
+        noisy = repr(discreet.diff(patterns([300], margin=20), patterns([350], margin=10)))
+        assert "  bread: from 30.00% to 35.00%, more (+2.00 to +8.00 points)" in noisy
+        # One of the two is enough to have noise.
+        assert "1 more beyond noise" in discreet.diff(patterns([300]), patterns([350], margin=10)).headline
+
+    def test_private_counts_without_intervals_say_nothing_of_the_noise(self):
+        told = {"guarantee": {"epsilon": "1", "delta": "0", "neighbours": "add-remove"}}
+        found = discreet.diff(patterns([300], about=told), patterns([600], about=told))
+        assert (found[0].change, found.noisy) == ("unclear", True)
 
     def test_an_interval_reaches_as_far_as_both_allow(self):
         found = by_name(discreet.diff(patterns([300, 200], margin=20), patterns([350, 260], margin=10)))
@@ -117,12 +137,117 @@ class TestRows:
             discreet.diff(one, other)
 
 
+def capped(most, name="facts") -> Patterns:
+    """Return a release of baskets of which so many of each person take part."""
+    told = {"facts": "most baskets of a person", "asked": "max_baskets"}[name]
+    about = {"guarantee": {"epsilon": "1", "neighbours": "add-remove"}, "asked": {"top": 2}}
+    about[name] = {**about.get(name, {}), told: most}
+    return patterns([300, 200] if most == 1 else [100, 600], margin=5, unit="baskets", about=about)
+
+
+class TestWhatMayBeCompared:
+    def test_releases_with_other_caps_are_of_other_baskets(self):
+        rows = [(person, 0, "bread") for person in range(3000)]
+        rows += [(person, at, "milk") for person in range(300) for at in range(1, 30)]
+        table = dict(zip(("who", "when", "what"), map(list, zip(*rows, strict=True)), strict=True))
+        held = discreet.read(pa.table(table), person="who", basket="when", item="what")
+        one, ten = (trial(held, seed=7, top=2, epsilon=5, items=["bread", "milk"], max_baskets=cap) for cap in (1, 10))
+        for first, second in ((one, ten), (discreet.mine(held, top=2), ten), (ten, discreet.mine(held, top=2))):
+            found = discreet.diff(first, second)
+            assert not found.clear
+            assert {row.words for row in found} == {"not comparable"}
+        assert discreet.diff(one, one).warnings == ()
+
+    @pytest.mark.parametrize("name", ["facts", "asked"])
+    def test_why_nothing_is_compared(self, name):
+        found = discreet.diff(capped(1, name), capped(10, name), names=("March", "April"))
+        assert found.warnings == (
+            "Nothing can be compared: in March 1 basket of each person at most, and in April 10. These are supports "
+            "over other baskets. Make both with the same most baskets of a person (max_baskets).",
+        )
+        assert found.headline == "2 patterns: none can be compared, from March to April"
+        assert [(row.change, row.clear, row.low, row.difference) for row in found] == [
+            ("incomparable", False, None, None)
+        ] * 2
+        assert repr(found).splitlines()[1:3] == [found.warnings[0], "  milk: from 20.00% to 60.00%, not comparable"]
+        assert found.warnings[0] in found.report()
+        assert found.to_dict()["warnings"] == [found.warnings[0]]
+        with pytest.raises(MisuseError, match="no pattern is on both lists and can be compared"):
+            found.plot()
+
+    def test_all_baskets_are_no_cap(self):
+        found = discreet.diff(capped(10), patterns([300, 200], unit="baskets"), names=("March", "April"))
+        assert found.warnings[0].startswith(
+            "Nothing can be compared: in April all baskets of a person take part, and in March 10 of each person at "
+            "most. "
+        )
+
+    BASKETS = [{"milk", "bread"}] * 30 + [{"milk"}] * 20 + [{"bread"}] * 25 + [{"tea"}] * 3
+
+    @pytest.mark.parametrize("saved", [False, True])
+    def test_another_hierarchy_is_no_change_in_the_data(self, saved, tmp_path):
+        both = []
+        for above in ("dairy", "bakery"):
+            mined = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": above, "bread": "bakery"})
+            mined.save(tmp_path / f"{above}.json")
+            both.append(tmp_path / f"{above}.json" if saved else mined)
+        found = discreet.diff(*both)
+        rows = by_name(found)
+        assert {name for name, row in rows.items() if row.change == "same"} == {"bread", "tea"}
+        assert {row.change for name, row in rows.items() if "milk" in name or "bakery" in name} == {"incomparable"}
+        assert found.warnings == (
+            "7 patterns cannot be compared, as the hierarchies of the two differ in bakery, dairy, milk.",
+        )
+        assert found.headline.startswith("9 patterns: no change, 7 not comparable, from ")
+
+    @pytest.mark.parametrize("form", ["json", "csv", "parquet", ""])
+    def test_another_level_is_no_change_in_the_data(self, form, tmp_path):
+        hierarchy = {"milk": "dairy", "bread": "bakery"}
+        both = [discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=level) for level in (0, 1)]
+        for level, mined in enumerate(both):
+            if form:
+                mined.save(tmp_path / f"{level}.{form}")
+                both[level] = discreet.load(tmp_path / f"{level}.{form}")
+        found = discreet.diff(*both)
+        assert not found.clear
+        assert any("not asked for the same patterns" in note for note in found.notes)
+        assert by_name(found)["tea"].change == "same"
+        again = discreet.diff(both[0], both[0])
+        assert not any("not asked for the same" in note for note in again.notes)
+
+    def test_heights_matter_on_a_level(self):
+        deep = {"milk": "dairy", "cheese": "hard cheese", "hard cheese": "dairy"}
+        one, other = (
+            discreet.mine(self.BASKETS, min_count=1, hierarchy=hierarchy, level=1)
+            for hierarchy in ({"milk": "dairy"}, deep)
+        )
+        # On level 1 milk is dairy in the first, and itself in the second.
+        assert {
+            row.change for name, row in by_name(discreet.diff(one, other)).items() if name in ("milk", "dairy")
+        } == {"incomparable"}
+
+    def test_without_a_hierarchy_a_category_is_an_item(self):
+        plain = discreet.mine([*self.BASKETS, {"dairy"}], min_count=1)
+        across = discreet.mine(self.BASKETS, min_count=1, hierarchy={"milk": "dairy"})
+        found = by_name(discreet.diff(plain, across))
+        assert (found["dairy"].change, found["milk"].change) == ("incomparable", "more")
+
+
 class TestHandedOn:
     FOUND = discreet.diff(patterns([300, 200], margin=20), patterns([350, 180], margin=10), names=("March", "<April>"))
 
     def test_files(self, tmp_path):
         for suffix in ("csv", "json", "parquet", "html"):
             self.FOUND.save(tmp_path / f"found.{suffix}")
+        again = discreet.load(tmp_path / "found.json")
+        assert again == discreet.Differences.load(tmp_path / "found.json") == self.FOUND
+        assert again.report() == self.FOUND.report()
+        with pytest.raises(InputError, match=r"holds the table of a list of differences: all of it is in its \.json"):
+            discreet.load(tmp_path / "found.parquet")
+        with pytest.raises(
+            MisuseError, match=r"is no \.json file: of differences, that one alone says what they are of"
+        ):
+            discreet.Differences.load(tmp_path / "found.csv")
         told = json.loads((tmp_path / "found.json").read_text())
         assert told["names"] == ["March", "<April>"]
         assert told["differences"][0]["items"] == ["bread"]
@@ -134,6 +259,58 @@ class TestHandedOn:
         assert "&lt;April&gt;" in page
         with pytest.raises(MisuseError, match=r"ends in \.txt, but differences are kept in"):
             self.FOUND.save(tmp_path / "found.txt")
+
+    def test_numbers_come_back_as_numbers_and_what_is_not_comparable_too(self, tmp_path):
+        one, other = (replace(capped(most), vocabulary=Vocabulary([3, 17])) for most in (1, 10))
+        found = discreet.diff(one, other)
+        found.save(tmp_path / "found.json")
+        again = discreet.load(tmp_path / "found.json")
+        assert again == found
+        assert {item for row in again for item in row.items} == {3, 17}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"discreet": "patterns/1"}, "holds no differences: discreet.load() reads other results."),
+            ({"names": ["March"]}, "cannot be read as differences: not enough values to unpack (expected 2, got 1)."),
+            ({"standing": "public"}, "cannot be read as differences: 'public' is not what may stand there."),
+            ({"sure": True}, "cannot be read as differences: True is not what may stand there."),
+            ({"items": "bread"}, "items must be all whole numbers or all names, in lists."),
+            ({"items": ["bread", 3]}, "items must be all whole numbers or all names, in lists."),
+            ({"before": 3}, "'before' is 3, which no share is."),
+            ({"low": "0.1"}, "'low' is '0.1', which no share is."),
+            ({"low": None}, "a row has neither support, or one end of an interval."),
+            ({"before": None, "after": None}, "a row has neither support, or one end of an interval."),
+            ({"change": "many"}, "'many' is not what may stand there."),
+            ({"clear": 1}, "'clear' must be true or false."),
+        ],
+    )
+    def test_a_changed_file_is_refused(self, tmp_path, change, message):
+        told = self.FOUND.to_dict()
+        (told if change.keys() <= told.keys() else told["differences"][0]).update(change)
+        place = tmp_path / "found.json"
+        place.write_text(json.dumps(told))
+        with pytest.raises(InputError) as caught:
+            discreet.Differences.load(place)
+        assert str(caught.value).endswith(message)
+
+    def test_in_a_notebook(self):
+        shown = self.FOUND._repr_html_()
+        assert shown.count("<tr>") == 3
+        assert "to <bdi>&lt;April&gt;</bdi>.</strong>" in shown
+        assert '<td style="text-align: right">+5.00</td>' in shown
+        assert self.FOUND.notes[0] in shown
+        assert "<th>from</th>" not in discreet.diff(patterns([300]), patterns([310]))._repr_html_()
+        many = Patterns(
+            offsets=np.arange(13),
+            codes=np.arange(12, dtype=np.int32),
+            counts=np.full(12, 3),
+            vocabulary=Vocabulary([f"item {at}" for at in range(12)]),
+            people=10,
+        )
+        assert "… and 2 more" in discreet.diff(many, many)._repr_html_()
+        apart = discreet.diff(capped(1), capped(10))
+        assert apart.warnings[0] in apart._repr_html_()
 
     def test_a_picture(self):
         assert self.FOUND.plot().svg.count("<circle") == 4
@@ -149,6 +326,37 @@ class TestHandedOn:
         assert tried.standing == "simulated"
         assert "SIMULATED" in tried.report()
 
+    def test_names_from_right_to_left_leave_numbers_where_they_are(self):
+        before, after, item = "مارس", "أبريل", "حليب"
+        one, other = (replace(patterns([count], margin=5), vocabulary=Vocabulary([item])) for count in (300, 350))
+        found = discreet.diff(one, other, names=(before, after))
+        # After such a name the next strong letter is one that is written from left to right, or the line ends.
+        assert found.headline == f"1 pattern: 1 more beyond noise, from {before} to {after}"
+        assert f"  {item}: from 30.00% to 35.00%, more" in repr(found)
+        assert f"from <bdi>{before}</bdi> to <bdi>{after}</bdi>." in found.report()
+        assert discreet.diff(one, other, names=("a\x1b[31m", "b")).headline.endswith("from a\\x1b[31m to b")
+
+    def test_the_page_says_how_many_patterns_it_lists(self):
+        def listed(many):
+            names = [f"item {at:05}" for at in range(many)]
+            one = Patterns(
+                offsets=np.arange(many + 1),
+                codes=np.arange(many, dtype=np.int32),
+                counts=np.full(many, 3),
+                vocabulary=Vocabulary(names),
+                people=10,
+            )
+            return discreet.diff(one, one).report()
+
+        page = listed(1_112)
+        assert page.count('<tr><th scope="row">') == 1_112
+        assert "All patterns" in page
+        page = listed(2_001)
+        assert page.count('<tr><th scope="row">') == 2_000
+        assert "All patterns" not in page
+        assert "The first 2,000 patterns" in page
+        assert "These are the first 2,000 of 2,001 patterns." in page
+
     def test_on_the_command_line(self, tmp_path):
         one, other = tmp_path / "march.json", tmp_path / "april.json"
         patterns([300, 200]).save(one)
@@ -156,7 +364,7 @@ class TestHandedOn:
         run = CliRunner().invoke
         shown = run(app, ["diff", str(one), str(other)])
         assert shown.exit_code == 0
-        assert shown.stdout.startswith("2 patterns, from march to april; 1 more")
+        assert shown.stdout.startswith("2 patterns: 1 more, from march to april")
         page = tmp_path / "page.html"
         assert run(app, ["diff", str(one), str(other), "--report", str(page), "--names", "A,B"]).exit_code == 0
         assert "From A to B" in page.read_text()
@@ -174,3 +382,23 @@ def test_labels_keep_clear_of_each_other(places):
     assert all(high - low >= _GAP - 1e-6 for low, high in pairwise(ordered))
     order = sorted(range(len(places)), key=lambda at: (places[at], at))
     assert [found[at] for at in order] == pytest.approx(ordered)
+
+
+@given(st.lists(st.tuples(st.floats(60, 300), st.integers(1, 4)), min_size=1, max_size=8))
+def test_tall_labels_keep_clear_of_each_other_and_inside(placed):
+    places, tall = [place for place, _ in placed], [_GAP + 14.0 * (rows - 1) for _, rows in placed]
+    found = apart(places, 0, 900, tall)
+    ordered = sorted(zip(found, tall, strict=True))
+    assert all(high - low >= (one + other) / 2 - 1e-6 for (low, one), (high, other) in pairwise(ordered))
+    assert ordered[0][0] >= (ordered[0][1] - _GAP) / 2 - 1e-6
+    assert ordered[-1][0] <= 900 - (ordered[-1][1] - _GAP) / 2 + 1e-6
+
+
+def test_lines_have_labels_of_their_own():
+    long = "a very long name of something that is sold in large packets, number"
+    sets = [(f"{long} {at}", long, '"a,b"', f"{at}") for at in range(3)] + [("x" * 2_000,), ("x" * 2_001,)]
+    labels = labels_of([Slope(names, 0.1, 0.2, True) for names in sets], 110)
+    assert len(set(map(tuple, labels))) == len(labels)
+    # Those that are told apart by fewer rows are not longer than these.
+    (short,) = labels_of([Slope(sets[0], 0.1, 0.2, True)], 110)
+    assert len(short) <= 3

@@ -149,9 +149,9 @@ class TestFiles:
         before = discreet.mine(numbers, min_count=1)
         after = discreet.mine(numbers, min_count=1, hierarchy={"1": "one", "2": "one"})
         found = {tuple(sorted(map(str, row.items))): row.change for row in discreet.diff(before, after)}
-        assert found[("1",)] == "unclear"
+        assert found[("1",)] == "same"
         assert found[("one",)] == "new"
-        assert found[("1", "2")] == "unclear"
+        assert found[("1", "2")] == "same"
 
 
 class TestRules:

@@ -8,7 +8,7 @@ is promised for baskets is promised for those that come out; the proof page is `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar, cast
@@ -44,11 +44,14 @@ class Hierarchy:
         The level of each label: 0 for what has nothing below.
     levels
         The names of the levels from the lowest to the highest, where they have names.
+    one_level
+        The name of the one level that baskets were put on by it; None where they are across levels.
     """
 
     parents: Mapping[str, str]
     heights: Mapping[str, int] = field(repr=False)
     levels: tuple[str, ...] = ()
+    one_level: str | None = None
 
     @classmethod
     def read(cls, source: Any) -> Hierarchy:
@@ -107,15 +110,18 @@ class Hierarchy:
             good = good and all(is_whole(height) and 0 <= height < len(levels) for height in heights.values())
             # What stands above is on a higher level: so nothing stands above itself.
             good = good and all(heights[label] < heights[above] for label, above in parents.items())
+            one_level = told.get("one_level")
+            good = good and (one_level is None or one_level in levels)
         except (TypeError, KeyError, AttributeError):
             good = False
         if not good:
             raise InputError("Its hierarchy does not say on which level each item is, and what stands above it.")
-        return cls(dict(parents), dict(heights), tuple(levels))
+        return cls(dict(parents), dict(heights), tuple(levels), one_level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, as files have it."""
-        return {"levels": list(self.names), "heights": dict(self.heights), "parents": dict(self.parents)}
+        told = {"levels": list(self.names), "heights": dict(self.heights), "parents": dict(self.parents)}
+        return told if self.one_level is None else told | {"one_level": self.one_level}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hierarchy) and self.to_dict() == other.to_dict()
@@ -173,7 +179,7 @@ class Hierarchy:
         """Return what it says of some items: of them and of what stands above them, with all its levels."""
         kept = sorted({one for label in map(str, labels) for one in (label, *self.above(label)) if one in self.heights})
         parents = {label: self.parents[label] for label in kept if label in self.parents}
-        return Hierarchy(parents, {label: self.heights[label] for label in kept}, self.names)
+        return Hierarchy(parents, {label: self.heights[label] for label in kept}, self.names, self.one_level)
 
     def lineage(self, vocabulary: Vocabulary) -> Lineage | None:
         """Return which of some items stand above which, by code; None where none does."""
@@ -229,7 +235,8 @@ def generalised(baskets: Held, hierarchy: Any = None, level: Any = None) -> Held
         raise MisuseError(told("{hierarchy} is for sets of items: read the baskets without their order and pairs."))
     known = Hierarchy.read(hierarchy)
     table, vocabulary, lineage = becoming(known, level, baskets.vocabulary)
-    return cast(Held, baskets.widened(table, vocabulary, lineage, known))
+    one_level = None if level is None else known.level_name(known.level(level))
+    return cast(Held, baskets.widened(table, vocabulary, lineage, replace(known, one_level=one_level)))
 
 
 def becoming(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> tuple[ItemTable, Vocabulary, Lineage | None]:

@@ -309,10 +309,10 @@ def warmup(
 
 
 def _patterns(file: str) -> Patterns:
-    from ..results.files import load
+    from ..results.files import load_rows
     from ..results.rules import Rules
 
-    found = load(file)
+    found = load_rows(file)
     if isinstance(found, Rules):
         raise MisuseError(f"{file} holds rules already; give the patterns or the data they came from.")
     return found

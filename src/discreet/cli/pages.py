@@ -31,7 +31,8 @@ def report(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations.",
+            help="What -o or save wrote: .json, .csv or .parquet, with patterns, rules or relations; of compare and "
+            "diff the .json.",
             show_default=False,
         ),
     ],
@@ -96,8 +97,13 @@ def _page(file: Path, title: str | None) -> str:
     from ..report.contents import contents_of
     from ..report.page import page
     from ..results.files import load
+    from ..results.patterns import Patterns
+    from ..results.rules import Rules
 
     found = load(file)
+    if not isinstance(found, Patterns | Rules):  # what compares says by itself what it is about
+        told: str = found.report(title=title)
+        return told
     return page(contents_of(found, title_of(title, str(file)), summary=_summary(found)))
 
 

@@ -241,7 +241,7 @@ def results(
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee."""
     from ..checks import part
-    from ..results.files import load
+    from ..results.files import load_rows
     from ..temporary import passing_folder
 
     part("assume_malicious", assume_malicious or "0")  # before anybody is asked
@@ -250,7 +250,7 @@ def results(
     with passing_folder() as folder:
         file = folder / "result.json"
         file.write_text(text, encoding="utf-8")
-        found = load(file)
+        found = load_rows(file)
     writing.write(found)
 
 

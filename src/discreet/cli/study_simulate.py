@@ -73,7 +73,7 @@ def simulate(
     from ..collector.simulation import tried
     from ..collector.study_file import read_study
     from ..local.study.one_basket import said
-    from ..results.files import load
+    from ..results.files import load_rows
     from ..temporary import passing_folder
 
     plan = read_study(study)
@@ -97,7 +97,7 @@ def simulate(
     ):
         file = folder / "result.json"
         file.write_text(done.result, encoding="utf-8")
-        writing.write(load(file))
+        writing.write(load_rows(file))
         if baskets.several:
             say(f"\n{said(1)}", err=beside)
         if stay:

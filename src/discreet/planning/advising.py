@@ -52,9 +52,10 @@ def advise(rows: Sequence[Trials], epsilon: Fraction) -> Advice:
     recommended, reason = _taken(here, better, most)
     missed = regret_of({name: [1 - run.found for run in row.runs] for name, row in here.items()}, AUTO)
     level = {name: row for name, row in here.items() if name == AUTO or row.found.mean >= most.found.mean - SLACK}
-    near = None
-    if most.found.mean >= HOPELESS:
+    near = nearest = None
+    if most.found.mean >= HOPELESS and rivals:
         near = ratio_of({name: _errors(row) for name, row in level.items()}, AUTO)
+        nearest = min(level.values(), key=lambda row: (row.error.mean, row.mechanism != AUTO))
     return Advice(
         epsilon=epsilon,
         recommended=recommended,
@@ -63,8 +64,11 @@ def advise(rows: Sequence[Trials], epsilon: Fraction) -> Advice:
         best=missed.line if rivals else None,
         regret=missed.by if rivals else None,
         doubt=missed.doubt if rivals and many > 1 else None,
-        nearest=near.line if near is not None and rivals else None,
-        ratio=near.by if near is not None and rivals else None,
+        nearest=None if nearest is None else nearest.mechanism,
+        ratio=None if near is None else near.by,
+        ours_found=ours.found.mean,
+        ours_off=ours.error.mean,
+        nearest_off=None if nearest is None else nearest.error.mean,
         better=better,
         found=most.found.mean,
         runs=many,
@@ -74,6 +78,11 @@ def advise(rows: Sequence[Trials], epsilon: Fraction) -> Advice:
 
 def _errors(row: Trials) -> list[float]:
     return [run.error for run in row.runs]
+
+
+def _typical(row: Trials) -> float:
+    """Return the geometric mean of the errors: one bad run weighs no more than one good run."""
+    return exp(fmean(map(log, _errors(row))))
 
 
 def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[Better, ...]:
@@ -90,9 +99,7 @@ def _better(ours: Trials, rivals: Sequence[Trials]) -> tuple[Better, ...]:
     by_name = {row.mechanism: row for row in rivals}
     found = []
     for (name, what), p in clear.items():
-        mine, theirs = (
-            (row.found.mean if what == "found" else exp(fmean(map(log, _errors(row))))) for row in (ours, by_name[name])
-        )
+        mine, theirs = ((row.found if what == "found" else row.error).mean for row in (ours, by_name[name]))
         found.append(Better(mechanism=name, what=what, ours=mine, theirs=theirs, p=p))
     return tuple(found)
 
@@ -106,5 +113,5 @@ def _taken(here: Mapping[str, Trials], better: Sequence[Better], most: Trials) -
         one for one in better if one.what == "counts" and here[one.mechanism].found.mean >= most.found.mean - SLACK
     ]
     if level and most.found.mean >= HOPELESS:
-        return min(level, key=lambda one: one.theirs).mechanism, "counts"
+        return min((one.mechanism for one in level), key=lambda name: _typical(here[name])), "counts"
     return AUTO, "level"

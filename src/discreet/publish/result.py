@@ -185,9 +185,9 @@ class Release:
 
         The file is taken at its word: whoever can change it can change what it says.
         """
-        from ..results.files import load
+        from ..results.files import load_rows
 
-        found = load(path)
+        found = load_rows(path)
         about = dict(found.about or {})
         if (
             not isinstance(found, Patterns)

@@ -59,7 +59,8 @@ th.number, td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
 td.words { text-align: left; white-space: normal; }
 td svg { margin-left: .8rem; vertical-align: middle; }
 thead th { position: sticky; top: 0; background: var(--paper); border-bottom: 0; box-shadow: inset 0 -2px var(--ink); }
-.wide thead th { position: static; }
+.wide thead th { position: static; overflow-wrap: break-word; }
+.wide tbody th { min-width: 12rem; overflow-wrap: break-word; }
 thead button { all: unset; cursor: pointer; font-weight: 600; }
 thead button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 thead button::after { content: "↕"; color: var(--quiet); font-size: .75em; margin-left: .25em; }
@@ -99,8 +100,9 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   caption { display: block; }
   tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); padding: .3rem 0; }
   th, td { border: 0; padding: 0 .2rem; }
-  tr th:first-child { flex: 0 0 100%; }
+  tr th:first-child { flex: 0 0 100%; min-width: 0; overflow-wrap: anywhere; }
   th.number, td { flex: 1 1 0; }
+  td.words, thead th:not(.number) { flex: 0 0 100%; }
   thead { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -2px var(--ink); font-size: .85rem; }
   thead th { position: static; box-shadow: none; }
   .facts { grid-template-columns: 1fr; gap: 0; }

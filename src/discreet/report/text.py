@@ -22,7 +22,7 @@ from ..wording import JOINERS, printable
 from ..wording import number_of as number_of
 
 # The direction of what stands between these has no effect on what stands around them.
-_ISOLATED = "\u2068{}\u2069"
+ISOLATED = "\u2068{}\u2069"
 
 LONGEST = 120  # columns of a name
 _DIGITS = 4  # of a number that is shown
@@ -98,7 +98,7 @@ def plain_itemset(labels: Sequence[Item], most: int = LONGEST) -> str:
     names = [name(label) for label in labels]
     if sum(map(columns, names)) + 2 * len(names) > most:
         names = [clean(text, room) for text in names]
-    return ", ".join(_ISOLATED.format(text) for text in names)
+    return ", ".join(ISOLATED.format(text) for text in names)
 
 
 def html_itemset(labels: Iterable[Item]) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..errors import InputError, Message, MisuseError
 from ..wording import Rendered, number_of, text_of
 from .itemsets import frames
+from .loading import read_bytes
 from .promise import FOR_THE_CURATOR, SIMULATED, shown
 from .trials import Advice, Better, RunSpread, Trial, Trials, percent
 from .untrusted import exact_number, parse, translated
@@ -267,11 +268,11 @@ class Comparison(Rendered):
         place = Path(path)
         if place.suffix.lower() != ".json":
             raise MisuseError(f"{place} is no .json file: of a comparison, that one alone has every run.")
-        try:
-            text = place.read_bytes()
-        except OSError as error:
-            raise InputError(f"{place} cannot be read: {error.strerror}.") from None
-        told = parse(place, text)
+        return cls.from_dict(place, parse(place, read_bytes(place)))
+
+    @classmethod
+    def from_dict(cls, place: Path, told: Any) -> Comparison:
+        """Return a comparison from the plain values of a file, which anyone may have written."""
         if not isinstance(told, dict) or told.get("discreet") != FORM:
             raise InputError(f"{place} holds no comparison: discreet.load() reads other results.")
         with translated(place, "a comparison"):
@@ -331,6 +332,7 @@ def _advice(told: Any) -> Advice:
         doubt=_number(told["doubt"]),
         nearest=_text(told["nearest"]),
         ratio=_number(told["ratio"]),
+        **{name: _number(told.get(name)) for name in ("ours_found", "ours_off", "nearest_off")},
         better=tuple(
             Better(
                 mechanism=str(one["mechanism"]),

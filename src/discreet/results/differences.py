@@ -8,20 +8,22 @@ on the other, had it counted as much there. Nothing here looks at data: what two
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..baskets.core import Item, Unit
-from ..errors import MisuseError
+from ..errors import InputError, MisuseError
 from ..wording import number_of, printable
+from .comparable import Common, notes_of
+from .loading import read_bytes
 from .patterns import Patterns
-from .promise import SIMULATED, line, rounded
-from .untrusted import exact_number
+from .promise import outwards
+from .untrusted import parse, translated
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 
     from .picture import Picture
 
-Change: TypeAlias = Literal["more", "less", "unclear", "new", "gone"]
+FORM = "differences/1"
+
+Change: TypeAlias = Literal["more", "less", "new", "gone", "unclear", "same", "incomparable"]
 
 # In which order changes are told: those that noise does not explain come first.
-_ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1}
-# What a list is of: where these differ, a pattern may be on one of two lists for that alone.
-_QUESTION = ("lengths", "contains", "excludes", "items", "itemsets", "hierarchy", "level")
+_ORDER: dict[Change, int] = {"more": 0, "less": 0, "new": 1, "gone": 1, "unclear": 1, "same": 2, "incomparable": 3}
+_SHOWN = 10  # rows at a prompt and in a notebook
+_WORDS: dict[Change, str] = {"unclear": "within noise", "same": "the same", "incomparable": "not comparable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,12 @@ class Difference:
     before, after
         Its support in each result; None where it is not listed there.
     low, high
-        An interval for the true difference of the supports; None where it is not listed in one of them.
+        An interval for the true difference of the supports; None where it is not listed in one of them, or where the
+        two supports are of other things.
     change
-        ``"more"`` and ``"less"`` where the interval lies on one side of 0, ``"unclear"`` where it does not; ``"new"``
-        and ``"gone"`` for what is listed in one of them alone.
+        ``"more"`` and ``"less"`` where the interval lies on one side of 0, ``"unclear"`` where it does not, ``"same"``
+        where it is 0; ``"new"`` and ``"gone"`` for what is listed in one of them alone; ``"incomparable"`` where the
+        two supports are of other things, so that nothing is said.
     clear
         Whether noise does not explain the change: always for more and less; for what is new or gone, whether its lowest
         support lies over the highest that the last pattern of the other list may have.
@@ -69,14 +75,15 @@ class Difference:
     @property
     def words(self) -> str:
         """The change as a reader is told it."""
-        if self.change == "unclear":
-            return "within noise"
+        if self.change in _WORDS:
+            return _WORDS[self.change]
         return self.change if self.clear else f"{self.change}, by its place on the list alone"
 
     @property
     def difference(self) -> float | None:
-        """How much the support moved, as far as both say; None where it is listed in one of them alone."""
-        return None if self.before is None or self.after is None else self.after - self.before
+        """How much the support moved; None where it is listed in one of them alone, or nothing can be compared."""
+        there = self.before is not None and self.after is not None and self.change != "incomparable"
+        return (self.after or 0.0) - (self.before or 0.0) if there else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,6 +104,8 @@ class Differences:
         ``"private"``, or ``"simulated"`` or ``"exact"`` where one of the two is.
     notes
         Sentences for the reader: what was promised of each, what the two give away together, and what to mind.
+    warnings
+        Sentences on why some patterns, or all of them, cannot be compared.
     """
 
     rows: tuple[Difference, ...]
@@ -105,6 +114,7 @@ class Differences:
     unit: Unit
     standing: Literal["private", "simulated", "exact"]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -121,26 +131,44 @@ class Differences:
         return tuple(row for row in self.rows if row.clear)
 
     @property
+    def noisy(self) -> bool:
+        """Whether a difference may be noise: not where both results are exact."""
+        return any(row.low != row.high for row in self.rows) or self.sure < 100
+
+    @property
+    def tally(self) -> str:
+        """How much changed, without the names of the two."""
+        many = {change: sum(row.change == change and row.clear for row in self.rows) for change in _ORDER}
+        told = ", ".join(f"{times:,} {change}" for change, times in many.items() if times) or "no change"
+        apart = sum(row.change == "incomparable" for row in self.rows)
+        if apart and apart == len(self):
+            return f"{number_of(apart, 'pattern')}: none can be compared"
+        beyond = " beyond noise" if self.noisy else ""
+        rest = f", {apart:,} not comparable" if apart else ""
+        return f"{number_of(len(self), 'pattern')}: {told}{beyond}{rest}"
+
+    @property
     def headline(self) -> str:
         """How much changed, in one line."""
-        many = {change: sum(row.change == change and row.clear for row in self.rows) for change in _ORDER}
-        told = [f"{times:,} {change}" for change, times in many.items() if times]
-        beyond = "" if self.standing == "exact" else " beyond noise"
-        return f"{number_of(len(self), 'pattern')}, from {self.names[0]} to {self.names[1]}; " + (
-            f"{', '.join(told)}{beyond}" if told else f"no change{beyond}"
-        )
+        # Names come last: after one that is written from right to left, numbers would change places.
+        before, after = map(printable, self.names)
+        return f"{self.tally}, from {before} to {after}"
+
+    def _repr_html_(self) -> str:
+        shown: str = import_module("discreet.report.compared").notebook_table(self, _SHOWN)
+        return shown
 
     def __repr__(self) -> str:
-        shown = self.rows[:10]
-        lines = [self.headline, *(f"  {_listed(row.items)}: {self._told(row)}" for row in shown)]
+        shown = self.rows[:_SHOWN]
+        lines = [self.headline, *self.warnings, *(f"  {_listed(row.items)}: {self._told(row)}" for row in shown)]
         if len(self) > len(shown):
             lines.append(f"  … and {len(self) - len(shown):,} more")
         return "\n".join([*lines, *self.notes])
 
     def _told(self, row: Difference) -> str:
         before, after = (("–" if one is None else f"{one:.2%}") for one in (row.before, row.after))
-        within = "" if row.low is None or row.high is None else f" ({row.low:+.2%} to {row.high:+.2%})"
-        return f"{before} → {after}, {row.words}{within}"
+        # The word keeps numbers in their order after an item that is written from right to left.
+        return f"from {before} to {after}, {row.words}{_moved_by(row)}"
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: `items`, `before`, `after`, `difference`, `low`, `high`, `change`, `clear`."""
@@ -165,13 +193,17 @@ class Differences:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "discreet": "differences/1",
+            "discreet": FORM,
             "names": list(self.names),
             "sure": self.sure,
             "unit": self.unit,
             "standing": self.standing,
             "notes": list(self.notes),
-            "differences": self.to_arrow().to_pylist(),
+            "warnings": list(self.warnings),
+            "differences": [
+                row | {"items": sorted(one.items, key=str)}
+                for row, one in zip(self.to_arrow().to_pylist(), self.rows, strict=True)
+            ],
         }
 
     def plot(self, rows: int = 12) -> Picture:
@@ -212,13 +244,38 @@ class Differences:
         if form == "parquet":
             from pyarrow import parquet
 
-            parquet.write_table(table, sink)
+            parquet.write_table(table.replace_schema_metadata({"discreet": json.dumps({"discreet": FORM})}), sink)
         else:
             from pyarrow import csv
 
             texts = [json.dumps(items, ensure_ascii=False) for items in table["items"].to_pylist()]
             csv.write_csv(table.set_column(0, "items", pa.array(texts, pa.large_string())), sink)
         return bytes(sink.getvalue())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Differences:
+        """Return differences that :meth:`save` or the command line wrote to a ``.json`` file."""
+        place = Path(path)
+        if place.suffix.lower() != ".json":
+            raise MisuseError(f"{place} is no .json file: of differences, that one alone says what they are of.")
+        return cls.from_dict(place, parse(place, read_bytes(place)))
+
+    @classmethod
+    def from_dict(cls, place: Path, told: Any) -> Differences:
+        """Return differences from the plain values of a file, which anyone may have written."""
+        if not isinstance(told, dict) or told.get("discreet") != FORM:
+            raise InputError(f"{place} holds no differences: discreet.load() reads other results.")
+        with translated(place, "differences"):
+            before, after = map(str, told["names"])
+            return cls(
+                rows=tuple(map(_read_row, told["differences"])),
+                names=(before, after),
+                sure=_of(told["sure"], range(101)),
+                unit=_of(told["unit"], ("people", "baskets")),
+                standing=_of(told["standing"], ("private", "simulated", "exact")),
+                notes=tuple(map(str, told["notes"])),
+                warnings=tuple(map(str, told["warnings"])),
+            )
 
 
 def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Differences:
@@ -255,9 +312,12 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     # Beside categories, products that are numbers have names: those of the two lists are compared.
     named = first.vocabulary.numeric != second.vocabulary.numeric
     one, other = _bounded(first, named), _bounded(second, named)
-    alike = _asked_alike(first, second)
-    marks = (_mark(first, alike), _mark(second, alike))
-    rows = [_row(items, one.get(items), other.get(items), marks) for items in {**one, **other}]
+    common = Common.of(first, second, called)
+    marks = (_mark(first, common.alike), _mark(second, common.alike))
+    rows = [
+        _row(items, one.get(items), other.get(items), marks, comparable=common.covers(items))
+        for items in {**one, **other}
+    ]
     rows.sort(
         key=lambda row: (not row.clear, _ORDER[row.change], -abs(round(_moved(row), 12)), sorted(map(str, row.items)))
     )
@@ -267,11 +327,57 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
         sure=100 - _fails(first) - _fails(second),
         unit=first.unit,
         standing=_standing(first, second),
-        notes=tuple(_notes(first, second, called, alike)),
+        notes=tuple(notes_of(first, second, called, common.alike)),
+        warnings=tuple(common.warnings(row.items for row in rows)),
     )
 
 
 Bounds: TypeAlias = tuple[float, float, float]
+
+
+def _of(value: Any, allowed: Collection[Any]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str) or value not in allowed:
+        raise ValueError(f"{value!r:.40} is not what may stand there")
+    return value
+
+
+def _read_row(told: Any) -> Difference:
+    items = told["items"]
+    whole = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+    if not isinstance(items, list) or not (whole or all(isinstance(item, str) for item in items)):
+        raise ValueError("items must be all whole numbers or all names, in lists")
+    numbers = {name: told[name] for name in ("before", "after", "low", "high")}
+    for name, number in numbers.items():
+        least = 0 if name in ("before", "after") else -1
+        if number is not None and (type(number) not in (int, float) or not least <= number <= 1):
+            raise ValueError(f"{name!r} is {number!r:.40}, which no share is")
+    if (numbers["low"] is None) != (numbers["high"] is None) or numbers["before"] is numbers["after"] is None:
+        raise ValueError("a row has neither support, or one end of an interval")
+    if not isinstance(told["clear"], bool):
+        raise ValueError("'clear' must be true or false")
+    ends = {name: None if number is None else float(number) for name, number in numbers.items()}
+    return Difference(items=frozenset(items), **ends, change=_of(told["change"], _ORDER), clear=told["clear"])
+
+
+def points(value: float, digits: int, to_whole: Callable[[float], int] | None = None) -> str:
+    """Return a difference in points of a percentage, the end of an interval rounded outwards: floor or ceil.
+
+    Examples
+    --------
+    >>> points(-0.0207, 2), points(0.39751, 1, math.floor)
+    ('−2.07', '+39.7')
+    """
+    scaled = round(100 * value, digits) if to_whole is None else outwards(100 * value, digits, to_whole)
+    return f"{scaled:{'+' if scaled else ''}.{digits}f}".replace("-", "\u2212" if scaled else "")
+
+
+def _moved_by(row: Difference) -> str:
+    """Return by how many points a support moved, where both are known: an interval where there is noise."""
+    if row.low is None or row.high is None or row.change == "same":
+        return ""
+    if row.low == row.high:
+        return f" ({points(row.low, 2)} points)"
+    return f" ({points(row.low, 2, math.floor)} to {points(row.high, 2, math.ceil)} points)"
 
 
 def _listed(items: frozenset[Item]) -> str:
@@ -280,9 +386,9 @@ def _listed(items: frozenset[Item]) -> str:
 
 def _patterns(source: Any) -> Patterns:
     if isinstance(source, str | Path):
-        from .files import load
+        from .files import load_rows
 
-        source = load(source)
+        source = load_rows(source)
     found = source if isinstance(source, Patterns) else getattr(source, "patterns", None)
     if not isinstance(found, Patterns):
         raise MisuseError(
@@ -303,6 +409,8 @@ def _bounded(patterns: Patterns, named: bool = False) -> dict[frozenset[Item], B
     supports = patterns.supports.tolist()
     ends = patterns.support_bounds
     low, high = (supports, supports) if ends is None else (end.tolist() for end in ends)
+    if ends is None and patterns.about is not None:  # private, and nothing is said of the noise
+        low, high = [0.0] * len(patterns), [1.0] * len(patterns)
     sets: Iterable[frozenset[Item]] = patterns.itemsets.sets(patterns.vocabulary)
     if named:
         sets = (frozenset(map(str, items)) for items in sets)
@@ -317,15 +425,25 @@ def _mark(patterns: Patterns, alike: bool) -> float:
     return _bounded(patterns[place : place + 1]).popitem()[1][2]
 
 
-def _row(items: frozenset[Item], one: Bounds | None, other: Bounds | None, marks: tuple[float, float]) -> Difference:
+def _row(
+    items: frozenset[Item],
+    one: Bounds | None,
+    other: Bounds | None,
+    marks: tuple[float, float],
+    *,
+    comparable: bool,
+) -> Difference:
+    before, after = (None if bounds is None else bounds[0] for bounds in (one, other))
+    if not comparable:
+        return Difference(items, before, after, None, None, "incomparable", False)
     if one is None or other is None:
         held, mark = (other, marks[0]) if one is None else (one, marks[1])
-        support, low, _ = held or (0.0, 0.0, 0.0)
-        before, after = (None, support) if one is None else (support, None)
-        return Difference(items, before, after, None, None, "new" if one is None else "gone", low > mark)
+        return Difference(
+            items, before, after, None, None, "new" if one is None else "gone", held is not None and held[1] > mark
+        )
     low, high = other[1] - one[2], other[2] - one[1]
-    change: Change = "more" if low > 0 else "less" if high < 0 else "unclear"
-    return Difference(items, one[0], other[0], low, high, change, change != "unclear")
+    change: Change = "more" if low > 0 else "less" if high < 0 else "unclear" if low < high else "same"
+    return Difference(items, before, after, low, high, change, change in ("more", "less"))
 
 
 def _moved(row: Difference) -> float:
@@ -339,47 +457,8 @@ def _fails(patterns: Patterns) -> int:
     return 5 if patterns.people_within is None else 10
 
 
-def _asked_alike(first: Patterns, second: Patterns) -> bool:
-    one, other = ((patterns.about or {}).get("asked") for patterns in (first, second))
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return first.about is None and second.about is None and (first.hierarchy is None) == (second.hierarchy is None)
-    return all(one.get(name) == other.get(name) for name in _QUESTION)
-
-
 def _standing(first: Patterns, second: Patterns) -> Literal["private", "simulated", "exact"]:
     both = [patterns.about or {} for patterns in (first, second)]
     if any(not isinstance(about.get("guarantee"), Mapping) for about in both):
         return "exact"
     return "simulated" if any(about.get("simulated") for about in both) else "private"
-
-
-def _notes(first: Patterns, second: Patterns, names: tuple[str, str], alike: bool) -> Iterator[str]:
-    both = [patterns.about or {} for patterns in (first, second)]
-    promised = [about.get("guarantee") for about in both]
-    for name, one, about in zip(names, promised, both, strict=True):
-        if isinstance(one, Mapping):
-            yield f"{name}: {line(one)}{f' ({SIMULATED})' if about.get('simulated') else ''}."
-        else:
-            yield f"{name}: exact, and not private."
-    if isinstance(promised[0], Mapping) and isinstance(promised[1], Mapping):
-        yield from _together(promised[0], promised[1])
-    if not alike:
-        yield "The two were not asked for the same patterns: what is on one list alone may be there for that."
-    elif first.about is not None:
-        yield (
-            "What is new or gone is on one list alone. It is called clear where it would have been on the other one "
-            "too, had it counted as much there."
-        )
-
-
-def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """Say what a person who is in both has given away."""
-    try:
-        epsilon, delta = (
-            exact_number(one.get(name, 0)) + exact_number(other.get(name, 0)) for name in ("epsilon", "delta")
-        )
-    except (ValueError, ZeroDivisionError):
-        return
-    if one.get("neighbours") == other.get("neighbours"):
-        plus = f", delta = {rounded(Fraction(delta))}" if delta else ""
-        yield f"For a person who is in both, what they give away adds up: epsilon = {rounded(Fraction(epsilon))}{plus}."

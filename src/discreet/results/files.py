@@ -11,6 +11,7 @@
   `relations` have one line each. Relations may have `patterns` beside them: the items they are of.
   `hierarchy` has the levels, the level of each item that occurs, and what stands above it, where there is one.
   What is infinite or undefined is null, and so are the counts of a release of patterns only (``"counted": false``).
+  A comparison of mechanisms is ``comparison/1``, and what changed between two results ``differences/1``.
 - **Parquet**: the table of ``to_arrow()``, with the other members of the JSON object in the file's metadata
   under the key `discreet`.
 
@@ -39,7 +40,7 @@ from .untrusted import translated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Format", "format_of", "holds_result", "is_page", "load", "save", "write", "written"]
+__all__ = ["Format", "format_of", "holds_result", "is_page", "load", "load_rows", "save", "write", "written"]
 
 Format: TypeAlias = Literal["csv", "json", "parquet"]
 
@@ -192,20 +193,30 @@ def _write_objects(columns: dict[str, Any], stream: BinaryIO, first: bool) -> No
     stream.write(joined[0].as_buffer())
 
 
-def load(path: str | os.PathLike[str]) -> Result:
-    """Read patterns or rules that their `save` or the command line wrote to a file.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a result that its `save` or the command line wrote to a file.
 
     Parameters
     ----------
     path
-        A ``.csv``, ``.json`` or ``.parquet`` file.
+        A ``.csv``, ``.json`` or ``.parquet`` file; of comparisons and differences a ``.json`` file.
 
     Returns
     -------
-    Patterns or Rules
-        Equal to what was saved. The vocabulary has only the items that occur in it.
+    Patterns, Rules, Comparison or Differences
+        Equal to what was saved. The vocabulary of patterns and rules has only the items that occur in them.
     """
-    return read_back(path, format_of(path))
+    from .comparison import FORM as COMPARISON
+    from .comparison import Comparison
+    from .differences import FORM, Differences
+
+    return read_back(path, format_of(path), {COMPARISON: Comparison.from_dict, FORM: Differences.from_dict})
+
+
+def load_rows(path: str | os.PathLike[str]) -> Result:
+    """Read patterns or rules, and nothing else."""
+    found: Result = read_back(path, format_of(path))
+    return found
 
 
 def holds_result(path: str | os.PathLike[str]) -> bool:

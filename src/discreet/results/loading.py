@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -40,6 +40,10 @@ UNITS: tuple[Unit, ...] = ("people", "baskets")
 # Bytes of a file that is read back, and rows for each byte of a table.
 _LARGEST, _FOLDED = 1 << 32, 1 << 8
 _KINDS = ("patterns", "rules", "relations")
+# What says more than a table can hold.
+_WHOLE_IN_JSON = {"comparison/1": "comparison", "differences/1": "list of differences"}
+# What else JSON files may hold, by what they say of themselves: from a file and its values.
+Others: TypeAlias = Mapping[str, Callable[[Path, dict[str, Any]], Any]]
 
 
 def promised_texts(about: Mapping[str, Any]) -> dict[str, str | None]:
@@ -62,21 +66,30 @@ def _plainly(number: object) -> str:
         return str(number)
 
 
-def load(path: str | os.PathLike[str], form: str) -> Result:
-    """Read a result from a file of a format; whatever is wrong with it is an `InputError`."""
+def load(path: str | os.PathLike[str], form: str, others: Others | None = None) -> Any:
+    """Read patterns or rules from a file of a format, or what `others` make of theirs.
+
+    Whatever is wrong with it is an `InputError`.
+    """
     shown = Path(path)
-    reader = {"csv": _load_csv, "json": _load_json, "parquet": _load_parquet}[form]
+    content = read_bytes(shown)
+    with translated(shown, "Parquet" if form == "parquet" else form.upper()):
+        if form == "json":
+            return _load_json(shown, content, others or {})
+        return (_load_csv if form == "csv" else _load_parquet)(shown, content)
+
+
+def read_bytes(shown: Path) -> bytes:
+    """Return what a file holds, where that is not too much for a result."""
     try:
         size = shown.stat().st_size
         if size > _LARGEST:
             raise InputError(f"{shown} has {size:,} bytes; a result of over {_LARGEST:,} is not read back.")
-        content = shown.read_bytes()
+        return shown.read_bytes()
     except FileNotFoundError:
         raise InputError(f"There is no file {shown}.") from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
-    with translated(shown, "Parquet" if form == "parquet" else form.upper()):
-        return reader(shown, content)
 
 
 def _load_parquet(path: Path, content: bytes) -> Result:
@@ -110,8 +123,11 @@ def _declared(path: Path) -> int:
             raise InputError(f"{path} is damaged: what it says of its columns cannot be read.") from None
 
 
-def _load_json(path: Path, content: bytes) -> Result:
+def _load_json(path: Path, content: bytes, others: Others) -> Any:
     about = parse(path, content)
+    tag = about.get("discreet") if isinstance(about, dict) else None
+    if isinstance(tag, str) and tag in others:
+        return others[tag](path, about)
     kind = _known_kind(path, about)
     rows = about.get(kind)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -229,6 +245,8 @@ def _known_kind(path: Path, about: Any) -> str:
     for kind in _KINDS:
         if tag == f"{kind}/1":
             return kind
+    if isinstance(tag, str) and tag in _WHOLE_IN_JSON and path.suffix.lower() != ".json":
+        raise InputError(f"{path} holds the table of a {_WHOLE_IN_JSON[tag]}: all of it is in its .json file.")
     found = f"its form is {tag!r}" if tag is not None else "it does not say 'discreet'"
     raise InputError(
         f"{path} holds no patterns or rules of this version of discreet ({found}; known are 'patterns/1', 'rules/1' "

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from ...report.colours import night
-from ...results.files import load, write
+from ...results.files import load_rows, write
 from ...results.patterns import Patterns
 from ...results.rules import Rules
 from ..reasons import REFUSALS, Reason, RefusedRequest
@@ -124,4 +124,4 @@ def _read(text: str) -> Patterns | Rules:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "result.json"
         place.write_text(text)
-        return load(place)
+        return load_rows(place)
