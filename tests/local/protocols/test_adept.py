@@ -601,7 +601,7 @@ def test_every_constant_is_on_the_page(module):
 
 
 class TestFewPeople:
-    """Where reports are few and most of them true, an estimate of nothing has next to no noise, and a large one much."""
+    """Where reports are few and most of them true, an estimate of 0 has next to no noise, and a large one much."""
 
     def test_noise_goes_by_what_is_true(self):
         known = Evidence(
@@ -612,6 +612,9 @@ class TestFewPeople:
         both = known.merged(known, np.array([0.2, 0.2]))
         assert both.noise.tolist() == pytest.approx([0.005, 0.045])
         assert both.noise_at(np.zeros(2)).tolist() == pytest.approx([0.005, 0.005])
+        steep = Evidence(values=np.array([0.1]), noise=np.array([0.01]), relative=np.zeros(1), growth=np.array([-0.1]))
+        assert steep.noise_at(np.array([1.0])).tolist() == pytest.approx([0.01])  # never below all that was seen
+        assert (steep.merged(known.take(np.array([1])), np.array([0.4])).noise > 0).all()
         assert known.scaled(0.5).noise_at(np.full(2, 0.2)).tolist() == pytest.approx([0.0225, 0.0225])
 
     @pytest.mark.statistical

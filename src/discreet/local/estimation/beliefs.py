@@ -86,12 +86,8 @@ class Evidence:
         Where there are few reports and nearly all of them are true, an estimate of 0 has next to no noise and a large
         one much: taken as it is, the one would be surer than it can be, and the other could be nothing but noise.
         """
-        none = self._noise_of_none
+        none = self.noise - self.growth * np.clip(self.values, 0.0, 1.0)
         return np.asarray(np.maximum(none + self.growth * frequencies, np.minimum(none, self.noise)))
-
-    @property
-    def _noise_of_none(self) -> Values:
-        return np.asarray(self.noise - self.growth * np.clip(self.values, 0.0, 1.0))
 
     @classmethod
     def noisy(cls, values: Values, noise: Values) -> Evidence:
@@ -136,11 +132,11 @@ class Evidence:
         share = mine / (mine + others)
         values = share * self.values + (1 - share) * other.values
         growth = share**2 * self.growth + (1 - share) ** 2 * other.growth
-        known = np.where(np.isfinite(self.noise), self._noise_of_none, 0.0)
-        none = share**2 * known + (1 - share) ** 2 * other._noise_of_none
+        at = np.clip(values, 0.0, 1.0)
+        known = np.where(np.isfinite(self.noise), self.noise_at(at), 0.0)
         return Evidence(
             values=values,
-            noise=none + growth * np.clip(values, 0.0, 1.0),
+            noise=share**2 * known + (1 - share) ** 2 * other.noise_at(at),
             relative=share**2 * self.relative + (1 - share) ** 2 * other.relative,
             growth=growth,
         )
