@@ -442,7 +442,7 @@ def drawn_rules(rules: Rules) -> str:
         "Each square goes from what is on the left to what is above. The stronger its colour, the more of those who "
         "have the first have the second too."
     )
-    return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told)
+    return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told, scrolls=True)
 
 
 def rules_headline(rules: Rules) -> str:

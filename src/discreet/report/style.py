@@ -77,6 +77,7 @@ details > :nth-child(2) { margin-top: .7rem; }
 figure, .wide { overflow-x: auto; }
 figure svg { display: block; }
 svg[viewBox] { max-width: 100%; height: auto; }
+.scrolls svg[viewBox] { max-width: max(100%, 52rem); }
 figure g:hover > rect { opacity: .75; }
 .narrow { display: none; }
 .dim [data-n] { opacity: .12; }
@@ -126,7 +127,8 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   details::details-content { content-visibility: visible; display: block; }
   thead th { position: static; box-shadow: none; border-bottom: 2px solid var(--ink); }
   thead button::after { content: ""; }
-  figure { overflow: visible; }
+  figure, .wide { overflow: visible; }
+  .scrolls svg[viewBox] { max-width: 100%; }
   a { color: inherit; text-decoration: none; }
 }
 """
