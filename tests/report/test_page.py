@@ -9,13 +9,15 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.baskets.generate import groceries
 from discreet.baskets.hierarchy import Hierarchy
 from discreet.errors import LimitError
-from discreet.privacy.budget import Budget, Charge
+from discreet.privacy.budget import Budget, Charge, Neighbours
 from discreet.privacy.guarantee import Guarantee
 from discreet.report.colours import NIGHT
 from discreet.report.contents import contents_of
@@ -343,6 +345,33 @@ def test_what_was_spent():
     seen = sound(page(tell(guarantee=found)))
     assert "Step Epsilon Share finding items, with a delta of 0.001 0.3334 100.0 %" in seen.text
     assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.of(Budget.of(1), [])))).text
+
+
+@pytest.mark.parametrize(
+    ("reports", "told"),
+    [
+        (1, "Each person answers one round at most, so what the rounds lose does not add up: the loss of a person is"),
+        (2, "A person answers up to 2 rounds, and loses what these lose together: the loss of a person is at most 4"),
+        (0, "However many rounds a person answers, the loss of a person is at most 4 in all."),
+    ],
+)
+def test_what_rounds_on_devices_lose_is_not_added_up(reports, told):
+    asks = [Charge.pure(f"round {number}", Fraction(4)) for number in range(8)]
+    local = Guarantee(
+        model="local", neighbours=Neighbours.REPLACE, epsilon=Fraction(4), delta=Fraction(0), charges=tuple(asks)
+    )
+    seen = sound(page(tell(guarantee=local, reports=reports, asked_in={f"round {place}": 100 for place in range(8)})))
+    assert told in seen.text
+    assert "steps add up" not in seen.text
+    assert "100.0 % round" not in seen.text
+    assert "Round People asked Epsilon round 0 100 4 round 1 100 4" in seen.text
+
+
+def test_the_page_of_a_simulation_says_whom_its_rounds_asked():
+    outcome = discreet.simulate(groceries(2_000, seed=7), "adept", top=5, epsilon=4, seed=7)
+    seen = sound(outcome.report()).text
+    assert "Each person answers one round at most" in seen
+    assert f"Round People asked Epsilon {outcome.rounds[0].name} {outcome.rounds[0].people} 4" in seen
 
 
 def test_what_was_not_spent():

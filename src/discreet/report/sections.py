@@ -160,9 +160,10 @@ def promise(told: ReportContents, *, spent: bool = True) -> str:
         else ""
     )
     promised = escape(clean(told.guarantee.in_words(curve=False), 4000))
+    spends = spent_table(told.guarantee, told.reports, told.asked_in) if spent else ""
     return (
         f'{simulated}<div class="promise"><p class="lead">{promised}</p>'
-        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee) if spent else ''}"
+        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spends}"
     )
 
 

@@ -184,10 +184,17 @@ def _lift(value: float) -> str:
     return f"{value:,.{decimals(value, 2)}f}" if math.isfinite(value) else whole(value)
 
 
-def spent_table(guarantee: Guarantee) -> str:
-    """Return what was spent on what, with a small bar per step; steps of the same name are put together."""
+def spent_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, int] | None = None) -> str:
+    """Return what was spent on what, with a small bar per step; steps of the same name are put together.
+
+    Devices answer rounds, and no person all of them, so that nothing is added up there. How many rounds a person
+    answers at most is `reports`, 0 where that is not known; how many people were asked in each, as far as that is
+    known, is in `people`.
+    """
     if not guarantee.charges:
         return "<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n"
+    if guarantee.model == "local":
+        return _rounds_table(guarantee, reports, people or {})
     pure = guarantee.rho is None
     steps: dict[str, list[Charge]] = {}
     for charge in guarantee.charges:
@@ -213,6 +220,26 @@ def spent_table(guarantee: Guarantee) -> str:
         "the steps add up, and their sum is turned into the epsilon and delta above."
     )
     return table("Step", heads, columns, said) + _curve(guarantee)
+
+
+def _rounds_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) -> str:
+    """Return the rounds that devices answered, and what one answer loses."""
+    charges = guarantee.charges
+    columns = []
+    if all(charge.what in people for charge in charges):
+        asked = [people[charge.what] for charge in charges]
+        columns.append(TableColumn("People asked", [whole(many) for many in asked], asked))
+    losses = [_loss(charge, True) for charge in charges]
+    columns.append(TableColumn("Epsilon", [loss(one) for one in losses], [float(one) for one in losses]))
+    most = f"the loss of a person is at most {loss(guarantee.epsilon)} in all"
+    if reports == 1:
+        why = f"Each person answers one round at most, so what the rounds lose does not add up: {most}."
+    elif reports > 1:
+        why = f"A person answers up to {reports:,} rounds, and loses what these lose together: {most}."
+    else:
+        why = f"However many rounds a person answers, {most}."
+    said = f"What devices were asked, round by round. Epsilon is the loss of privacy by one answer. {why}"
+    return table("Round", [_step(charge.what, [charge]) for charge in charges], columns, said)
 
 
 def _curve(guarantee: Guarantee) -> str:
