@@ -199,6 +199,25 @@ def test_exact_rules_have_a_page():
     assert "No rule was found." in nothing.text
 
 
+@pytest.mark.parametrize(
+    ("how", "then", "made_of"),
+    [
+        ("after", "have what is on the right after it, later in time.", "the second item comes after the first, in"),
+        ("together", "hold what is on the right too.", "both items are in the basket"),
+        ("given", "have what is on the right with it, as a pair that the data name.", "as the data say"),
+    ],
+)
+def test_a_page_says_what_makes_a_relation(how, then, made_of):
+    rules = make_patterns(COUNTS, 100).rules(0, consequents="one").sort("lift")
+    told = sound(page(contents_of(replace(rules, kind="relations", how=how)))).text
+    assert f"of those who have what is on the left {then}" in told
+    assert f"A relation {made_of}" in told
+    rest = then.partition("right ")[2]
+    surest = rf"The surest relation: of those who have [a-z ,]+, 91.7 % {then.split()[0]} [a-z ]+{rest}"
+    assert re.search(surest, told)
+    assert ("on the right too" in told) == (how == "together")
+
+
 def test_why_intervals_differ_is_said_where_they_do():
     assert "Why is one interval wide" not in sound(page(tell())).text
     wide = bounded(COUNTS, 100)

@@ -124,7 +124,7 @@ def contents_of(
         patterns=result if isinstance(result, Patterns) else None,
         rules=None if isinstance(result, Patterns) else result,
         guarantee=Guarantee.from_dict(promised) if isinstance(promised, Mapping) else None,
-        asked=dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
+        asked=_made_of(result) | dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
         mechanism=f"{name}, which chose {chosen}" if chosen else name,
         summary=summary,
         settings={word.replace("_", " "): _shown(value) for word, value in _held(about, "settings").items()},
@@ -145,6 +145,11 @@ def contents_of(
             if isinstance(one, Mapping)
         },
     )
+
+
+def _made_of(result: Patterns | Rules) -> dict[str, str]:
+    """Say what makes a relation, of those whose question does not travel with them too."""
+    return {} if isinstance(result, Patterns) or result.how is None else dict([_put("how", result.how, result.unit)])
 
 
 def _number(value: Any) -> int:

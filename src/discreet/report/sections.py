@@ -32,6 +32,13 @@ _TITLES = {
     "people": ("Share of people who hold each pattern", "People who hold each pattern"),
     "baskets": ("Share of baskets that hold each pattern", "Baskets that hold each pattern"),
 }
+# What is said of those who have the first item of a relation, by what makes one.
+_THEN = {
+    "after": "have {} after it, later in time",
+    "together": "hold {} too",
+    "given": "have {} with it, as a pair that the data name",
+    None: "have {} with it",
+}
 _LIFT = "The lift is how many times as often that is as among everybody."
 
 
@@ -118,7 +125,11 @@ def _strongest(rules: Rules) -> str:
     if first.low is not None and first.high is not None:
         low, high = (float(end[0]) for end in (first.low, first.high))
         within = f" (from {percent(math.floor(1000 * low) / 1000)} to {percent(math.ceil(1000 * high) / 1000)})"
-    if rules.kind == "relations":  # what they are about is not known here: one after the other, say
+    if rules.kind == "relations" and rules.how is not None:
+        then = _THEN[rules.how].format(f"<strong>{right}</strong>")
+        sure = f"{about}{percent(confidence)}{within}"
+        return f"The surest relation: of those who have <strong>{left}</strong>, {sure} {then}."
+    if rules.kind == "relations":  # an earlier version did not keep what they are about
         about = "a confidence of " if first.low is None else "a confidence of about "
         return f"The surest relation: <strong>{left} → {right}</strong>, with {about}{percent(confidence)}{within}."
     often = "" if not math.isfinite(lift) else f", {lift:,.{decimals(lift, 2)}f} times as often as among everybody"
@@ -362,16 +373,23 @@ def rules_of(made: Rules | str | None, most: int) -> str:
         f"{min(most, len(made)):,} of {number_of(len(made), 'rule')} with one item on the right and a lift of 1 or "
         f"more, {order}. {_omitted(made)}"
     )
-    told = f"{_confidence(made)} {_LIFT} Rules are computed from the {released}.{_sure(made)}{_tested(made)}"
+    told = f"{_confidence(made)} {_lift_said(made)} Rules are computed from the {released}.{_sure(made)}{_tested(made)}"
     return f"<p>{told}</p>\n{_scattered(made)}{rule_table(made[:most], said)}"
 
 
 def _confidence(rules: Rules) -> str:
-    have = "have" if rules.kind == "relations" else "hold"
-    return (
-        f"The confidence says how many in a hundred of those who {have} what is on the left {have} what is on the "
-        "right too."
-    )
+    if rules.kind == "rules":
+        first, then = "hold what is on the left", "hold what is on the right too"
+    else:
+        first, then = "have what is on the left", _THEN[rules.how].format("what is on the right")
+    return f"The confidence says how many in a hundred of those who {first} {then}."
+
+
+def _lift_said(rules: Rules) -> str:
+    """Say what the lift is: whoever has something after something else has it, too."""
+    if rules.kind == "rules" or rules.how == "together":
+        return _LIFT
+    return "The lift is that share over the share of all who have what is on the right in any way."
 
 
 def _sure(rules: Rules) -> str:
@@ -432,16 +450,18 @@ def given_rules(rules: Rules) -> str:
     said = f"{number_of(min(len(rules), _ROWS), word)}. {_omitted(rules)}".strip()
     if rest > 0:
         said += f" {number_of(rest, f'more {word}')} not listed here; the saved table has them."
-    return f"<p>{_confidence(rules)} {_LIFT}{_sure(rules)}{_tested(rules)}</p>\n{rule_table(rules[:_ROWS], said)}"
+    told = f"{_confidence(rules)} {_lift_said(rules)}{_sure(rules)}{_tested(rules)}"
+    return f"<p>{told}</p>\n{rule_table(rules[:_ROWS], said)}"
 
 
 def drawn_rules(rules: Rules) -> str:
     """Return pictures of rules or relations that are themselves what was found."""
     if not len(rules):
         return ""
+    then = "hold the second too" if rules.kind == "rules" else _THEN[rules.how].format("the second")
     told = (
         "Each square goes from what is on the left to what is above. The stronger its colour, the more of those who "
-        "have the first have the second too."
+        f"have the first {then}."
     )
     return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told, scrolls=True)
 
