@@ -224,7 +224,41 @@ def test_why_intervals_differ_is_said_where_they_do():
     margins = np.array([10.0, 10, 10, 10, 30])
     unequal = replace(wide, low=wide.counts - margins, high=wide.counts + margins)
     seen = sound(page(tell(patterns=unequal))).text
-    assert "They go from ± 10 for tea to ± 30 for jam , milk , tea . A count carries the noise of the way" in seen
+    told = seen.partition("Why is one interval wide and the next narrow? ")[2].partition("What it means")[0]
+    assert told.startswith(
+        "They go from ± 10 for tea to ± 30 for jam , milk , tea . A narrow interval is no weaker promise: one promise "
+    )
+
+
+def why_intervals_differ(patterns):
+    seen = sound(page(tell(patterns=patterns))).text
+    return seen.partition("next narrow? ")[2].partition(" A narrow interval is no weaker promise")[0]
+
+
+def test_which_intervals_are_wide_is_read_off_the_result():
+    wide = bounded(COUNTS, 100)
+
+    def with_margins(*margins, up=0, **more):
+        margin = np.array(margins, float)
+        return replace(wide, low=wide.counts - margin, high=wide.counts + margin + up, **more)
+
+    counts = wide.counts.tolist()
+    by_size = why_intervals_differ(with_margins(*(10 * size for size in wide.sizes.tolist())))
+    assert by_size.endswith(
+        "The more items a pattern has, the wider is its interval here: ± 10 with 1 item; ± 20 with 2 items; ± 30 with "
+        "3 items."
+    )
+    by_count = why_intervals_differ(with_margins(*(count / 5 for count in counts)))
+    assert by_count.endswith("The larger a count, the wider is its interval here.")
+    by_count = why_intervals_differ(with_margins(*(100 / count for count in counts)))
+    assert "narrower" in by_count
+    assert "may" not in by_size + by_count
+    lopsided = why_intervals_differ(with_margins(9, 9, 9, 9, 9, up=np.array([0, 30, 0, 0, 0])))
+    assert "1 of the 5 reaches further to one side than to the other: read the ends of these." in lopsided
+    rounds = [{"name": "first", "people": 400}, {"name": "second", "people": 90}]
+    answered = why_intervals_differ(with_margins(10, 20, 10, 20, 10, about={"rounds": rounds}))
+    assert "Rounds asked from 90 to 400 people, and fewer answers make a wider interval." in answered
+    assert "Rounds asked" not in lopsided
 
 
 def test_counts_have_four_digits_unless_noise_has_left_more():

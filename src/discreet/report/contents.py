@@ -139,12 +139,14 @@ def contents_of(
         version=__version__,
         up=up,
         reports=_number(about.get("reports")),
-        asked_in={
-            str(one.get("name")): _number(one.get("people"))
-            for one in _listed(about, "rounds")
-            if isinstance(one, Mapping)
-        },
+        asked_in=asked_in(about),
     )
+
+
+def asked_in(about: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many people were asked in each round, of what devices answered."""
+    rounds = (one for one in _listed(about, "rounds") if isinstance(one, Mapping))
+    return {str(one.get("name")): _number(one.get("people")) for one in rounds}
 
 
 def _made_of(result: Patterns | Rules) -> dict[str, str]:
