@@ -262,3 +262,46 @@ def test_rules_are_filtered_by_level(chromium, shop):
     rules.get_by_label("Level").select_option("All")
     assert rules.locator("tbody tr:not([hidden])").count() == len(levels)
     assert wrong == []
+
+
+ASTRAY = """() => {
+  const table = document.querySelector("table.many");
+  const wrong = [...table.tHead.rows[0].cells].slice(1).flatMap((head, at) => {
+    const cell = table.tBodies[0].rows[0].cells[at + 1].getBoundingClientRect(), over = head.getBoundingClientRect();
+    return Math.abs(over.right - cell.right) > 1 || head.scrollWidth > head.clientWidth ? [head.textContent] : [];
+  });
+  return [wrong, table.tBodies[0].rows[0].cells[0].getBoundingClientRect().width];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("private", [False, True])
+def test_heads_stand_over_their_numbers_and_rules_have_room(chromium, tmp_path, width, private):
+    above = {"tea": "drinks", "gin": "drinks", "ham": "food"}
+    hierarchy = Hierarchy.of(["product", "department"], [*above.items()])
+    baskets = [{"tea"} | ({"gin"} if number % 2 else {"ham"}) for number in range(4_000)]
+    if private:
+        found = discreet.release(discreet.read(baskets), top=12, epsilon=20, items="public", hierarchy=hierarchy).rules(
+            0
+        )
+    else:
+        found = discreet.mine(baskets, min_count=40, hierarchy=hierarchy).rules(0)
+    (tmp_path / "rules.html").write_text(found.report())
+    seen, wrong = looked_at(chromium, (tmp_path / "rules.html").as_uri(), width=width)
+    astray, room = seen.evaluate(ASTRAY)
+    assert astray == []
+    assert room > 150
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    rows = seen.locator("table.many tbody tr")
+    if rows.count() > 8:  # a row that the filter hides stays hidden
+        seen.locator("select").select_option("Product")
+        assert any(not rows.nth(place).is_visible() for place in range(rows.count()))
+    browser.kept(seen, f"rules-of-levels-{private}-{width}")
+    assert wrong == []
+
+
+def test_a_picture_fits_a_telephone(chromium, tmp_path):
+    make_patterns(many(), 5_000).plot().save(tmp_path / "picture.html")
+    seen, wrong = looked_at(chromium, (tmp_path / "picture.html").as_uri(), width=390)
+    assert seen.evaluate("document.documentElement.scrollWidth") <= 390
+    assert wrong == []

@@ -114,7 +114,11 @@ def figure(
         )
     if narrow is None:
         return f"<figure>{drawn.inline(name)}{words}</figure>\n"
-    return (
-        f'<figure><div class="broad">{drawn.inline(name)}</div><div class="narrow">{narrow.inline(f"{name}-narrow")}'
-        f"</div>{words}</figure>\n"
-    )
+    return f"<figure>{both_widths(drawn, narrow, name)}{words}</figure>\n"
+
+
+def both_widths(drawn: Drawing, narrow: Drawing, name: str) -> str:
+    """Return a drawing, and in its place the narrow one on a telephone, unless the two are the same."""
+    if drawn.inside == narrow.inside:
+        return drawn.inline(name)
+    return f'<div class="broad">{drawn.inline(name)}</div><div class="narrow">{narrow.inline(f"{name}-narrow")}</div>'

@@ -15,10 +15,10 @@ from ..results.levels import MIXED
 from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of
-from .charts import Bar, Drawing, Unit, bars, reach
+from .charts import BROAD, NARROW_LEAST, Bar, Drawing, Unit, bars, reach
 from .contents import ReportContents, asked_in
 from .folding import folded, level_words, levels_in
-from .frame import figure
+from .frame import both_widths, figure
 from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
 from .scatter import POINTS, scatter
@@ -212,12 +212,14 @@ def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
     rows = bars_of(patterns[:charted])
     share = patterns.people > 0
     unit: Unit = "share" if share else "count"
-    pieces = [
-        bars(
-            rows[at : at + _EACH], title=_TITLES[patterns.unit][not share], unit=unit, most=reach(rows), marked=at == 0
-        ).inline(f"{name}-{at}")
-        for at in range(0, len(rows), _EACH)
-    ]
+    title, most = _TITLES[patterns.unit][not share], reach(rows)
+    pieces = []
+    for at in range(0, len(rows), _EACH):
+        broad, narrow = (
+            bars(rows[at : at + _EACH], title=title, unit=unit, most=most, marked=at == 0, least=least)
+            for least in (BROAD, NARROW_LEAST)
+        )
+        pieces.append(both_widths(broad, narrow, f"{name}-{at}"))
     drawn = '<figure class="pieces">' + "\n".join(pieces) + "</figure>\n"
     which = f"The first {len(rows):,} of {len(patterns):,} patterns" if len(rows) < len(patterns) else "All patterns"
     whose = "people who hold" if patterns.unit == "people" else "baskets that hold"

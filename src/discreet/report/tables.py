@@ -18,6 +18,9 @@ from .charts import share
 from .folding import level_words, levels_in
 from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, step_of, whole
 
+# With more columns than so many a table is moved sideways by itself where it has no room; on a telephone also with some
+# whose names are long.
+_MANY, _SOME, _LONG = 6, 4, 8
 # What is left of a budget by rounding alone is less than one part of so many.
 _ROUNDING = 1_000
 
@@ -73,11 +76,18 @@ def table(
         for level, head, *cells in zip(on, heads, *(column.cells() for column in columns), strict=True)
     )
     caption = f"<caption>{said}</caption>\n" if said else ""
-    kind = ' class="sorts"' if sorts and len(heads) > 1 else ""
-    return (
+    classes = ["sorts"] if sorts and len(heads) > 1 else []
+    many = len(columns) > _MANY or (len(columns) >= _SOME and any(len(column.name) > _LONG for column in columns))
+    classes += [f"many of-{len(columns)}"] if many else []
+    kind = f' class="{" ".join(classes)}"' if classes else ""
+    made = (
         f'<table{kind}>\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table>\n"
     )
+    if not many:
+        return made
+    where = "wide" if len(columns) > _MANY else "swiped"
+    return f'<div class="{where}" tabindex="0" role="region" aria-label="Table">{made}</div>\n'
 
 
 def pattern_table(patterns: Patterns) -> str:
