@@ -117,3 +117,11 @@ def test_no_command_says_that_there_are_no_reports():
     done = run("rank", "--report", "page.html")
     assert "No such option: --report" in done.stderr
     assert "every result has counts" not in done.stderr
+
+
+def test_a_page_of_a_saved_simulation_cites_what_the_first_one_did(sales, tmp_path):
+    asked = ("simulate", sales, *DATA, "--top", 2, "--epsilon", 4, "--seed", 1, "--title", "Shop")
+    run(*asked, "-o", tmp_path / "sim.json", "--report", tmp_path / "one.html", check=True)
+    run("report", tmp_path / "sim.json", "--title", "Shop", "-o", tmp_path / "two.html", check=True)
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "two.html").read_text()
+    assert "oracles: " in (tmp_path / "two.html").read_text()

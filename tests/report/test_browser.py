@@ -305,3 +305,16 @@ def test_a_picture_fits_a_telephone(chromium, tmp_path):
     seen, wrong = looked_at(chromium, (tmp_path / "picture.html").as_uri(), width=390)
     assert seen.evaluate("document.documentElement.scrollWidth") <= 390
     assert wrong == []
+
+
+def test_p_values_are_sorted_by_the_smallest_first(chromium, tmp_path):
+    baskets = [{"tea"} | ({"gin", "lime"} if number % 3 else {"ham"}) for number in range(400)] + [{"ham"}] * 9
+    (tmp_path / "rules.html").write_text(discreet.mine(baskets, min_count=3).rules(0).report())
+    seen, _ = looked_at(chromium, (tmp_path / "rules.html").as_uri())
+    table = seen.locator("table.sorts").first
+    heads = table.locator("thead th").all_inner_texts()
+    table.get_by_role("button", name="Adjusted p").click()
+    values = table.locator(f"tbody tr > *:nth-child({[head.startswith('Adj') for head in heads].index(True) + 1})")
+    read = [float(value) for value in values.evaluate_all("cells => cells.map(cell => cell.dataset.v)")]
+    assert read == sorted(read)
+    assert read[0] < read[-1]

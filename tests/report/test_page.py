@@ -33,6 +33,7 @@ KNOWN = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1", "h2", "h3",
     "p", "ul", "li", "a", "dl", "dt", "dd", "div", "strong", "bdi", "table", "caption", "thead", "tbody", "tr", "th",
     "td", "figure", "figcaption", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon", "script", "code",
+    "details", "summary", "span",
 }  # fmt: skip
 
 
@@ -457,3 +458,22 @@ def test_what_is_on_one_level_is_not_folded():
     one = discreet.mine(baskets, min_count=1, hierarchy=hierarchy, level=1).report()
     assert "<details" not in one
     assert "<details" not in discreet.mine(baskets, min_count=1).report()
+
+
+def test_bars_and_tables_have_the_same_patterns_on_a_level():
+    # A product without a category stands for itself among categories too.
+    hierarchy = Hierarchy.of(["product", "category"], [("milk", "dairy"), ("bread", "")])
+    baskets = [{"milk", "bread", "tea"}] * 30 + [{"tea"}] * 5
+    text = sound(discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()).text
+    bars, _, listed = text.rpartition("What goes together")
+    for level in ("Category", "Product"):
+        many = [re.findall(rf"{level} (\d+) pattern", part) for part in (bars, listed)]
+        assert many[0] == many[1] != []
+    assert text.count("By the lowest level on which all items of a pattern are.") == 2
+
+
+def test_shares_of_baskets_carry_the_noise_of_the_number_of_baskets():
+    told = tell(patterns=replace(bounded(COUNTS, 100), people_within=(90, 110), unit="baskets"))
+    text = sound(page(told)).text
+    assert "which carries the noise of the number of baskets too" in text
+    assert "of people too" not in text

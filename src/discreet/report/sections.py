@@ -46,6 +46,7 @@ _THEN = {
     "given": "have {} with it, as a pair that the data name",
     None: "have {} with it",
 }
+_LEVELS = "By the lowest level on which all items of a pattern are."
 _LIFT = "The lift is how many times as often that is as among everybody."
 
 
@@ -200,12 +201,15 @@ def found(patterns: Patterns, charted: int, rules: Rules | None = None) -> str:
         folded(level_words(level), number_of(len(there), "pattern"), _drawn_bars(there, charted, f"bars-{number}"))
         for number, (level, there) in enumerate(_by_level(patterns))
     )
+    if by_level:
+        by_level = f'<p class="quiet before">{_LEVELS} A heading unfolds its bars.</p>\n{by_level}'
     return f"{findings(patterns, rules)}{_drawn_bars(patterns, charted, 'bars')}{by_level}{_widths(patterns)}"
 
 
 def _by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
-    """Return what is on each level, where something is on several of them."""
-    return [(level, patterns.where(level=level)) for level in levels_in(patterns)]
+    """Return the patterns of each level, where there are several: each pattern by the lowest on which all of it is."""
+    on = np.array(patterns.levels)
+    return [(level, patterns.take(np.flatnonzero(on == level))) for level in levels_in(patterns)]
 
 
 def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
@@ -379,8 +383,10 @@ def together(patterns: Patterns) -> str:
     if not picture.items:
         return ""
     levels = "".join(
-        folded(level_words(level), "alone", _drawn_graph(GraphPicture.of(there), f"graph-{number}"))
-        for number, (level, there) in enumerate(_by_level(patterns))
+        folded(
+            level_words(level), "alone", _drawn_graph(GraphPicture.of(patterns.where(level=level)), f"graph-{number}")
+        )
+        for number, level in enumerate(levels_in(patterns))
         if level != MIXED
     )
     return _drawn_graph(picture, "graph", _explained(picture)) + levels
@@ -503,9 +509,12 @@ def _scattered(rules: Rules) -> str:
     if len(rules) < _SCATTERED:
         return ""
     what, have = ("rule", "hold both sides") if rules.kind == "rules" else ("relation", "have it")
-    told = f"Every point is a {what}: the further right, the more {rules.unit} {have}; the higher, the surer."
+    told = (
+        f"Every point is a {what}: the further right, the more {rules.unit} {have}; the higher, the surer. A number is "
+        "the place in the table, as it is ordered at first."
+    )
     if rules.low is not None:
-        told += " The line through it is the interval of its confidence."
+        told += " The line through a point is the interval of its confidence."
     if len(rules) > POINTS:
         told += f" Drawn are the first {POINTS:,} of {len(rules):,}."
     return figure(scatter(rules), "scatter", told, narrow=scatter(rules, NARROW))
@@ -566,17 +575,14 @@ def everything(patterns: Patterns) -> str:
     rest = len(patterns) - _ROWS
     more = f"<p>{number_of(rest, 'more pattern')} not listed here; the saved table has them.</p>\n" if rest > 0 else ""
     listed = patterns[:_ROWS]
-    levels = levels_in(listed)
-    if not levels:
+    parts = _by_level(listed)
+    if not parts:
         return pattern_table(listed) + more
-    on = np.array(listed.levels)
-    parts = ((level, np.flatnonzero(on == level)) for level in levels)
     tables = "".join(
-        folded(level_words(level), number_of(len(places), "pattern"), pattern_table(listed.take(places)), opened=True)
-        for level, places in parts
+        folded(level_words(level), number_of(len(there), "pattern"), pattern_table(there), opened=True)
+        for level, there in parts
     )
-    said = '<p class="before">By the lowest level on which all items of a pattern are. A heading folds its table.</p>\n'
-    return said + tables + more
+    return f'<p class="before">{_LEVELS} A heading folds its table.</p>\n{tables}{more}'
 
 
 def notes(told: ReportContents) -> str:

@@ -42,6 +42,7 @@ class TableColumn:
     values: Sequence[float] | None = None
     whole: Sequence[str] | None = None
     words: bool = False
+    rising: bool = False  # a click sorts by the smallest first
 
     def cells(self) -> list[str]:
         """Return the cells as markup; the number is in them too, for sorting."""
@@ -68,7 +69,10 @@ def table(
 
     Where rows have levels, the script may show those of one.
     """
-    kinds = ["" if column.words else ' class="number"' for column in columns]
+    kinds = [
+        ("" if column.words else ' class="number"') + (' data-first="ascending"' if column.rising else "")
+        for column in columns
+    ]
     top = "".join(f'<th scope="col"{kind}>{column.name}</th>' for kind, column in zip(kinds, columns, strict=True))
     on = [f' data-level="{escape(level)}"' for level in levels] or [""] * len(heads)
     rows = "\n".join(
@@ -123,7 +127,11 @@ def pattern_table(patterns: Patterns) -> str:
                     TableColumn("from", [percent(_cut(end, digits, math.floor), digits) for end in low], low)
                 )
                 columns.append(TableColumn("to", [percent(_cut(end, digits, math.ceil), digits) for end in high], high))
-                both = "" if patterns.people_within is None else ", which carries the noise of the number of people too"
+                both = (
+                    ""
+                    if patterns.people_within is None
+                    else f", which carries the noise of the number of {patterns.unit} too"
+                )
                 said += f" After the support they are those of its own interval{both}."
     return table("Items", heads, columns, said.strip())
 
@@ -183,7 +191,7 @@ def rule_table(rules: Rules, said: str) -> str:
         columns.append(TableColumn("to", [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in high], high))
     if rules.p_adjusted is not None:
         adjusted = rules.p_adjusted.tolist()
-        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted))
+        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted, rising=True))
     levels = [level_words(level) for level in rules.levels] if levels_in(rules) else []
     if levels:
         columns.append(TableColumn("Level", [escape(level) for level in levels], words=True))
