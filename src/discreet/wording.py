@@ -71,7 +71,8 @@ def hint(word: str, known: Collection[str]) -> Message | None:
 
     `known` has the names of the parameters there are: nobody is told to write another.
     """
-    answers = _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word), ())
+    # PyFIM's `report` says what is told of a pattern; who types --report wants a page.
+    answers = () if word == "--report" else _HINTS.get(_TYPED.get(word.lstrip("-").lower(), word), ())
     fitting = (
         told("There is no {word}: {ours}.", word=word, ours=ours) for ours in answers if ours.options <= {*known}
     )

@@ -32,6 +32,7 @@ def released(sales, tmp_path):
     [
         (["mine", "--top", 3], "EXACT: not private"),
         (["rules", "--min-count", 5], "EXACT: not private"),
+        (["relations", "--top", 3], "EXACT: not private"),
         (["simulate", "--top", 2, "--epsilon", 4, "--seed", 1], "SIMULATED: not a private release"),
     ],
 )
@@ -125,3 +126,25 @@ def test_the_browser_is_shown_the_page(released, tmp_path, monkeypatch, works):
 def test_what_is_not_there_is_not_opened(tmp_path):
     done = run("open", tmp_path / "no.html")
     assert (done.returncode, done.stderr) == (1, f"discreet: There is no file {tmp_path / 'no.html'}.\n")
+
+
+def test_a_page_of_relations_is_that_of_the_saved_file(sales, tmp_path):
+    asked = ("relations", sales, *DATA, "--top", 3, "-o", tmp_path / "sales.json", "--title", "Shop")
+    run(*asked, "--report", tmp_path / "one.html", check=True)
+    run("report", tmp_path / "sales.json", "--title", "Shop", "-o", tmp_path / "two.html", check=True)
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "two.html").read_text()
+    assert "both items are in the basket" in (tmp_path / "one.html").read_text()
+
+
+def test_no_command_says_that_there_are_no_reports():
+    done = run("rank", "--report", "page.html")
+    assert "No such option: --report" in done.stderr
+    assert "every result has counts" not in done.stderr
+
+
+def test_a_page_of_a_saved_simulation_cites_what_the_first_one_did(sales, tmp_path):
+    asked = ("simulate", sales, *DATA, "--top", 2, "--epsilon", 4, "--seed", 1, "--title", "Shop")
+    run(*asked, "-o", tmp_path / "sim.json", "--report", tmp_path / "one.html", check=True)
+    run("report", tmp_path / "sim.json", "--title", "Shop", "-o", tmp_path / "two.html", check=True)
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "two.html").read_text()
+    assert "oracles: " in (tmp_path / "two.html").read_text()

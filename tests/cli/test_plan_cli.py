@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+import discreet
 import running
+from discreet.errors import MisuseError
 
 SMALL = ["--people", "40000", "--items", "60", "--sizes", "3", "--top", "10", "--epsilon", "1"]
 
@@ -92,3 +95,38 @@ def test_a_file_that_has_no_numbers(tmp_path):
 def test_what_cannot_be_parsed():
     assert run(*SMALL, "--side", "middle").returncode == 2
     assert run(*SMALL, "--sizes", "1,x").returncode == 2
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.5,1,2"])
+def test_a_forecast_has_a_page(tmp_path, epsilon):
+    page = tmp_path / "plan.html"
+    asked = ("--people", 90_000, "--items", 500, "--top", 32, "--epsilon", epsilon, "--title", "A <shop>")
+    done = run(*asked, "--report", page, "-o", tmp_path / "plan.json")
+    assert done.returncode == 0, done.stderr
+    assert f"report written to {page}" in done.stderr
+    text = page.read_text()
+    assert "<h1>A &lt;shop&gt;</h1>" in text
+    assert "No data were read, and nothing was spent." in text
+    assert "Recommended" in text.partition('id="bought"')[0]
+    assert text.count("<table") == 2
+    assert "<svg" in text
+    again = run(*asked, "--report", tmp_path / "plan.txt")
+    assert "A report is a page: give a name that ends in .html" in again.stderr
+    again = run(*asked, "--report", page, "-o", page, "--format", "json")
+    assert f"{page} holds the result: write the report to another file." in again.stderr
+
+
+def test_a_forecast_of_nothing_has_a_page_too(tmp_path):
+    asked = ("--people", 20, "--items", 500, "--top", 32, "--epsilon", "0.01", "--side", "curator")
+    run(*asked, "--report", tmp_path / "plan.html")
+    assert "Nothing can be told from noise" in (tmp_path / "plan.html").read_text()
+
+
+def test_margins_of_a_forecast_have_four_digits():
+    asked = ("--people", 90_000_000, "--items", 500, "--top", 32, "--epsilon", "0.5,1", "--side", "local")
+    margins = re.findall(r"± ([\d,]+)", run(*asked).stdout)
+    assert len(margins) > 4
+    assert all(len(margin.replace(",", "").rstrip("0")) <= 4 for margin in margins)
+    asked = discreet.plan(people=90_000, items=500, top=32, epsilon=1)
+    with pytest.raises(MisuseError, match=r"A forecast is saved as \.html or \.json; plan\.csv was given"):
+        asked.save("plan.csv")

@@ -168,6 +168,9 @@ def test_an_exact_page_and_one_of_rules_fit_too(chromium, tmp_path, width):
         seen, wrong = looked_at(chromium, (tmp_path / f"{name}.html").as_uri(), width=width)
         assert seen.locator(".standing").inner_text() == "EXACT: not private"
         assert seen.evaluate("document.documentElement.scrollWidth") <= width
+        if name == "rules":  # the matrix is moved sideways by itself: its letters can be read on a telephone too
+            scale = seen.locator(".scrolls svg").evaluate("svg => svg.clientWidth / svg.viewBox.baseVal.width")
+            assert scale > 0.8
         browser.kept(seen, f"report-{name}-{width}")
         assert wrong == []
 
@@ -321,3 +324,59 @@ def test_slopes_are_told_apart_and_words_of_their_table_are_whole(chromium, chan
     assert seen.evaluate("document.documentElement.scrollWidth") <= width
     browser.kept(seen, f"changed-{width}-{scheme}")
     assert wrong == []
+
+
+ASTRAY = """() => {
+  const table = document.querySelector("table.many");
+  const wrong = [...table.tHead.rows[0].cells].slice(1).flatMap((head, at) => {
+    const cell = table.tBodies[0].rows[0].cells[at + 1].getBoundingClientRect(), over = head.getBoundingClientRect();
+    return Math.abs(over.right - cell.right) > 1 || head.scrollWidth > head.clientWidth ? [head.textContent] : [];
+  });
+  return [wrong, table.tBodies[0].rows[0].cells[0].getBoundingClientRect().width];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("private", [False, True])
+def test_heads_stand_over_their_numbers_and_rules_have_room(chromium, tmp_path, width, private):
+    above = {"tea": "drinks", "gin": "drinks", "ham": "food"}
+    hierarchy = Hierarchy.of(["product", "department"], [*above.items()])
+    baskets = [{"tea"} | ({"gin"} if number % 2 else {"ham"}) for number in range(4_000)]
+    if private:
+        found = discreet.release(discreet.read(baskets), top=12, epsilon=20, items="public", hierarchy=hierarchy).rules(
+            0
+        )
+    else:
+        found = discreet.mine(baskets, min_count=40, hierarchy=hierarchy).rules(0)
+    (tmp_path / "rules.html").write_text(found.report())
+    seen, wrong = looked_at(chromium, (tmp_path / "rules.html").as_uri(), width=width)
+    astray, room = seen.evaluate(ASTRAY)
+    assert astray == []
+    assert room > 150
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    rows = seen.locator("table.many tbody tr")
+    if rows.count() > 8:  # a row that the filter hides stays hidden
+        seen.locator("select").select_option("Product")
+        assert any(not rows.nth(place).is_visible() for place in range(rows.count()))
+    browser.kept(seen, f"rules-of-levels-{private}-{width}")
+    assert wrong == []
+
+
+def test_a_picture_fits_a_telephone(chromium, tmp_path):
+    make_patterns(many(), 5_000).plot().save(tmp_path / "picture.html")
+    seen, wrong = looked_at(chromium, (tmp_path / "picture.html").as_uri(), width=390)
+    assert seen.evaluate("document.documentElement.scrollWidth") <= 390
+    assert wrong == []
+
+
+def test_p_values_are_sorted_by_the_smallest_first(chromium, tmp_path):
+    baskets = [{"tea"} | ({"gin", "lime"} if number % 3 else {"ham"}) for number in range(400)] + [{"ham"}] * 9
+    (tmp_path / "rules.html").write_text(discreet.mine(baskets, min_count=3).rules(0).report())
+    seen, _ = looked_at(chromium, (tmp_path / "rules.html").as_uri())
+    table = seen.locator("table.sorts").first
+    heads = table.locator("thead th").all_inner_texts()
+    table.get_by_role("button", name="Adjusted p").click()
+    values = table.locator(f"tbody tr > *:nth-child({[head.startswith('Adj') for head in heads].index(True) + 1})")
+    read = [float(value) for value in values.evaluate_all("cells => cells.map(cell => cell.dataset.v)")]
+    assert read == sorted(read)
+    assert read[0] < read[-1]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.report.charts import Bar, bars, share, ticks
+from discreet.report.text import wide_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [Bar("tea & <milk>", 0.5, 0.45, 0.55), Bar("jam", 0.02, -0.03, 0.07)]
@@ -36,7 +38,7 @@ def test_bars_as_they_are_drawn():
         '<rect y="38" width="83.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
         '<line x1="75.00%" x2="91.67%" y1="42" y2="42"/><line x1="75.00%" x2="75.00%" y1="38" y2="46"/>'
         '<line x1="91.67%" x2="91.67%" y1="38" y2="46"/></g>'
-        f'<text x="100%" y="34" text-anchor="end" font-size="11" {halo}>50.0\u202f%</text></g>'
+        f'<text x="91.67%" dx="8" y="46" font-size="11" {halo}>50.0\u202f%</text></g>'
         "<g><title>jam: 2.0\u202f% (from 0.0\u202f% to 7.0\u202f%)</title>"
         f'<svg width="84%" height="30" y="50"><text y="14" {halo}>jam</text></svg>'
         '<rect y="68" width="3.33%" height="8" fill="#7db0cf"/><g stroke="#1a1a1a" stroke-width="1.5">'
@@ -112,3 +114,22 @@ def test_ticks_reach_and_are_few(most):
     assert marks[-2] < most
     assert 3 <= len(marks) <= 7
     assert len(ticks(0, most, 1.0)) <= 7
+
+
+def test_a_number_stands_behind_its_bar_where_there_is_room():
+    def stands(value, least):
+        return 'x="100%"' not in bars([Bar("tea", value)], title="", most=1.0, least=least).inside.split("<g>")[1]
+
+    assert [stands(value, 640) for value in (0.5, 0.9, 0.95, 1.0)] == [True, True, False, False]
+    assert [stands(value, 328) for value in (0.5, 0.9, 1.0)] == [True, False, False]
+
+
+def test_a_label_that_has_no_room_is_cut_with_a_sign():
+    label = "PACK OF 72 RETROSPOT CAKE CASES, SET OF 3 CAKE TINS PANTRY DESIGN"
+    drawn = {least: bars([Bar(label, 0.5)], title="", least=least).inside for least in (328, 2_000)}
+    texts = {least: re.findall(r'<text y="14"[^>]*>([^<]*)</text>', one)[0] for least, one in drawn.items()}
+    assert texts[2_000] == label
+    assert texts[328].endswith("…")
+    assert label.startswith(texts[328].removesuffix("…"))
+    assert wide_of(texts[328]) <= 0.84 * 328
+    assert f"<title>{label}: 50.0" in drawn[328]  # the whole of it is told

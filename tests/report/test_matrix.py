@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
+from math import cos, radians, sin
 
 import discreet
 from discreet.report.matrix import confidences, pairs
+from discreet.report.text import wide_of
 
 PEOPLE = [{"tea", "milk"}] * 6 + [{"tea"}] * 2 + [{"<b>jam</b>", "tea"}] * 2
 
@@ -43,3 +46,57 @@ def test_pairs_stand_on_both_sides_of_the_diagonal():
     assert text.count("fill-opacity") == 4
     names = [node.text for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
     assert names[:3] == names[3:]
+
+
+ALIKE = ["ALARM CLOCK BAKELIKE GREEN", "ALARM CLOCK BAKELIKE RED", "ALARM CLOCK BAKELIKE PINK", "SET OF 12 RED"]
+
+
+def texts(drawn) -> list[str]:
+    tree = ElementTree.fromstring(drawn.inline("matrix"))
+    found = [node.text for node in tree.iter("{http://www.w3.org/2000/svg}text")]
+    return [text.translate({0x2068: "", 0x2069: ""}) for text in found]
+
+
+def test_items_that_begin_alike_have_rows_of_their_own():
+    patterns = discreet.mine([set(ALIKE)] * 3, min_count=1)
+    for drawn, many in ((pairs(patterns), 12), (confidences(patterns.where(lengths=(1, 2)).rules(0)), 12)):
+        assert drawn.inside.count("fill-opacity") == many
+        assert drawn.inside.count("<rect x=") == 1 + many
+        # One for each row and each column, all of them different, and no square stands for an item with itself.
+        assert len(texts(drawn)) == 8
+        assert len(set(texts(drawn))) == 4
+        corners = {tuple(one.attrib[side] for side in "xy") for one in _squares(drawn)}
+        assert len(corners) == many
+    assert "ALARM CLO…LIKE GREEN" in texts(pairs(patterns))
+
+
+def test_items_that_only_differ_in_the_middle_are_numbered():
+    middles = ["a" * 200 + middle + "z" * 200 for middle in "mno"]
+    drawn = pairs(discreet.mine([set(middles)] * 3, min_count=1))
+    assert drawn.inside.count("fill-opacity") == 6
+    assert len(set(texts(drawn))) == 3
+
+
+def test_labels_stand_within_the_picture_however_long():
+    patterns = discreet.mine([set(ALIKE) | {"W" * 60}] * 3, min_count=1)
+    drawn = pairs(patterns)
+    tree = ElementTree.fromstring(drawn.inline("matrix"))
+    for node in tree.iter("{http://www.w3.org/2000/svg}text"):
+        long = wide_of(node.text)
+        if node.get("text-anchor") == "end":
+            assert float(node.attrib["x"]) - long >= 0
+        else:
+            x, y = map(float, re.findall(r"[\d.]+", node.attrib["transform"])[:2])
+            assert y - long * sin(radians(48)) >= 0
+            assert x + long * cos(radians(48)) <= drawn.wide
+
+
+def _squares(drawn) -> list[ElementTree.Element]:
+    tree = ElementTree.fromstring(drawn.inline("matrix"))
+    return tree.findall(".//{http://www.w3.org/2000/svg}rect[{http://www.w3.org/2000/svg}title]")
+
+
+def test_what_is_left_out_is_counted_in_pairs():
+    people = [{f"item {number}", "tea"} for number in range(30)]
+    drawn = pairs(discreet.mine(people, min_count=1))
+    assert texts(drawn)[-1] == "Not drawn for want of room: 7."

@@ -9,13 +9,15 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.baskets.generate import groceries
 from discreet.baskets.hierarchy import Hierarchy
 from discreet.errors import LimitError
-from discreet.privacy.budget import Budget, Charge
+from discreet.privacy.budget import Budget, Charge, Neighbours
 from discreet.privacy.guarantee import Guarantee
 from discreet.report.colours import NIGHT
 from discreet.report.contents import contents_of
@@ -31,6 +33,7 @@ KNOWN = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1", "h2", "h3",
     "p", "ul", "li", "a", "dl", "dt", "dd", "div", "strong", "bdi", "table", "caption", "thead", "tbody", "tr", "th",
     "td", "figure", "figcaption", "svg", "desc", "g", "line", "rect", "text", "circle", "polygon", "script", "code",
+    "details", "summary", "span",
 }  # fmt: skip
 
 
@@ -197,13 +200,66 @@ def test_exact_rules_have_a_page():
     assert "No rule was found." in nothing.text
 
 
+@pytest.mark.parametrize(
+    ("how", "then", "made_of"),
+    [
+        ("after", "have what is on the right after it, later in time.", "the second item comes after the first, in"),
+        ("together", "hold what is on the right too.", "both items are in the basket"),
+        ("given", "have what is on the right with it, as a pair that the data name.", "as the data say"),
+    ],
+)
+def test_a_page_says_what_makes_a_relation(how, then, made_of):
+    rules = make_patterns(COUNTS, 100).rules(0, consequents="one").sort("lift")
+    told = sound(page(contents_of(replace(rules, kind="relations", how=how)))).text
+    assert f"of those who have what is on the left {then}" in told
+    assert f"A relation {made_of}" in told
+    rest = then.partition("right ")[2]
+    surest = rf"The surest relation: of those who have [a-z ,]+, 91.7 % {then.split()[0]} [a-z ]+{rest}"
+    assert re.search(surest, told)
+    assert ("on the right too" in told) == (how == "together")
+
+
 def test_why_intervals_differ_is_said_where_they_do():
     assert "Why is one interval wide" not in sound(page(tell())).text
     wide = bounded(COUNTS, 100)
     margins = np.array([10.0, 10, 10, 10, 30])
     unequal = replace(wide, low=wide.counts - margins, high=wide.counts + margins)
     seen = sound(page(tell(patterns=unequal))).text
-    assert "They go from ± 10 for tea to ± 30 for jam , milk , tea . A count carries the noise of the way" in seen
+    told = seen.partition("Why is one interval wide and the next narrow? ")[2].partition("What it means")[0]
+    assert told.startswith(
+        "They go from ± 10 for tea to ± 30 for jam , milk , tea . A narrow interval is no weaker promise: one promise "
+    )
+
+
+def why_intervals_differ(patterns):
+    seen = sound(page(tell(patterns=patterns))).text
+    return seen.partition("next narrow? ")[2].partition(" A narrow interval is no weaker promise")[0]
+
+
+def test_which_intervals_are_wide_is_read_off_the_result():
+    wide = bounded(COUNTS, 100)
+
+    def with_margins(*margins, up=0, **more):
+        margin = np.array(margins, float)
+        return replace(wide, low=wide.counts - margin, high=wide.counts + margin + up, **more)
+
+    counts = wide.counts.tolist()
+    by_size = why_intervals_differ(with_margins(*(10 * size for size in wide.sizes.tolist())))
+    assert by_size.endswith(
+        "The more items a pattern has, the wider is its interval here: ± 10 with 1 item; ± 20 with 2 items; ± 30 with "
+        "3 items."
+    )
+    by_count = why_intervals_differ(with_margins(*(count / 5 for count in counts)))
+    assert by_count.endswith("The larger a count, the wider is its interval here.")
+    by_count = why_intervals_differ(with_margins(*(100 / count for count in counts)))
+    assert "narrower" in by_count
+    assert "may" not in by_size + by_count
+    lopsided = why_intervals_differ(with_margins(9, 9, 9, 9, 9, up=np.array([0, 30, 0, 0, 0])))
+    assert "1 of the 5 reaches further to one side than to the other: read the ends of these." in lopsided
+    rounds = [{"name": "first", "people": 400}, {"name": "second", "people": 90}]
+    answered = why_intervals_differ(with_margins(10, 20, 10, 20, 10, about={"rounds": rounds}))
+    assert "Rounds asked from 90 to 400 people, and fewer answers make a wider interval." in answered
+    assert "Rounds asked" not in lopsided
 
 
 def test_counts_have_four_digits_unless_noise_has_left_more():
@@ -345,6 +401,33 @@ def test_what_was_spent():
     assert "Nothing was spent" in sound(page(tell(guarantee=Guarantee.of(Budget.of(1), [])))).text
 
 
+@pytest.mark.parametrize(
+    ("reports", "told"),
+    [
+        (1, "Each person answers one round at most, so what the rounds lose does not add up: the loss of a person is"),
+        (2, "A person answers up to 2 rounds, and loses what these lose together: the loss of a person is at most 4"),
+        (0, "However many rounds a person answers, the loss of a person is at most 4 in all."),
+    ],
+)
+def test_what_rounds_on_devices_lose_is_not_added_up(reports, told):
+    asks = [Charge.pure(f"round {number}", Fraction(4)) for number in range(8)]
+    local = Guarantee(
+        model="local", neighbours=Neighbours.REPLACE, epsilon=Fraction(4), delta=Fraction(0), charges=tuple(asks)
+    )
+    seen = sound(page(tell(guarantee=local, reports=reports, asked_in={f"round {place}": 100 for place in range(8)})))
+    assert told in seen.text
+    assert "steps add up" not in seen.text
+    assert "100.0 % round" not in seen.text
+    assert "Round People asked Epsilon round 0 100 4 round 1 100 4" in seen.text
+
+
+def test_the_page_of_a_simulation_says_whom_its_rounds_asked():
+    outcome = discreet.simulate(groceries(2_000, seed=7), "adept", top=5, epsilon=4, seed=7)
+    seen = sound(outcome.report()).text
+    assert "Each person answers one round at most" in seen
+    assert f"Round People asked Epsilon {outcome.rounds[0].name} {outcome.rounds[0].people} 4" in seen
+
+
 def test_what_was_not_spent():
     found = Guarantee.of(Budget.of(1), [Charge.pure("counting the people", Fraction(1, 4))])
     seen = sound(page(tell(guarantee=found)))
@@ -375,3 +458,22 @@ def test_what_is_on_one_level_is_not_folded():
     one = discreet.mine(baskets, min_count=1, hierarchy=hierarchy, level=1).report()
     assert "<details" not in one
     assert "<details" not in discreet.mine(baskets, min_count=1).report()
+
+
+def test_bars_and_tables_have_the_same_patterns_on_a_level():
+    # A product without a category stands for itself among categories too.
+    hierarchy = Hierarchy.of(["product", "category"], [("milk", "dairy"), ("bread", "")])
+    baskets = [{"milk", "bread", "tea"}] * 30 + [{"tea"}] * 5
+    text = sound(discreet.mine(baskets, min_count=1, hierarchy=hierarchy).report()).text
+    bars, _, listed = text.rpartition("What goes together")
+    for level in ("Category", "Product"):
+        many = [re.findall(rf"{level} (\d+) pattern", part) for part in (bars, listed)]
+        assert many[0] == many[1] != []
+    assert text.count("By the lowest level on which all items of a pattern are.") == 2
+
+
+def test_shares_of_baskets_carry_the_noise_of_the_number_of_baskets():
+    told = tell(patterns=replace(bounded(COUNTS, 100), people_within=(90, 110), unit="baskets"))
+    text = sound(page(told)).text
+    assert "which carries the noise of the number of baskets too" in text
+    assert "of people too" not in text

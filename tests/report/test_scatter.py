@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.report.graph import NARROW, WIDE
-from discreet.report.scatter import scatter
+from discreet.report.scatter import names_of, scatter
 
 PEOPLE = [{f"i{place}" for place in range(8) if number % (place + 2) == 0} | {"tea"} for number in range(500)]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,7 +28,14 @@ def test_every_rule_is_a_point_and_no_number_lies_on_another(wide):
     assert min(dist(*both) for both in combinations(middles, 2)) >= 20
     assert all(0 <= x <= wide for x, _ in middles)
     listed = [node.text for node in tree.findall(f"{SVG}text")]
-    assert [re.match(r"\d+", text)[0] for text in listed] == [str(place + 1) for place in range(len(numbered))]
+    ranks = [int(re.match(r"\d+", text)[0]) for text in listed]
+    assert ranks == sorted({*ranks})
+    assert ranks[0] == 1
+    assert ranks[-1] <= 20  # as many as a table shows
+    # A number is the place of the rule, so it is the same one however wide the picture is.
+    for text in listed:
+        rank, _, name = text.partition("  ")
+        assert names_of(rules, 90 if wide == WIDE else 40)[int(rank) - 1] == name
 
 
 def test_intervals_are_lines_and_what_is_not_known_stays_inside():

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.results.files import holds_result, load, save, written
 from naive.rules import count_patterns, make_patterns
 
@@ -239,3 +240,33 @@ def test_a_full_disk_is_said_plainly(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert str(raised.value) == (f"Cannot write {tmp_path / 'a.csv'}: No space left on device. Nothing was changed.")
     assert held(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("private", [False, True])
+def test_what_makes_a_relation_is_kept(tmp_path, suffix, private):
+    trips = discreet.read([["pram", "toys"]] * 60 + [["toys", "pram"]] * 5, ordered=True)
+    found = discreet.relations(trips)
+    if private:
+        found = discreet.release_relations(trips, top=1, epsilon=10, items="public").relations
+    assert found.how == "after"
+    found.save(tmp_path / f"relations.{suffix}")
+    again = discreet.load(tmp_path / f"relations.{suffix}")
+    assert (again.how, again.kind) == ("after", "relations")
+    assert again == found
+    assert again != replace(found, how="together")
+    assert again[:1].how == again.sort("lift").how == "after"
+
+
+def test_what_makes_a_relation_is_known_of_earlier_files_or_refused(tmp_path):
+    place = tmp_path / "relations.json"
+    discreet.relations([{"tea", "milk"}] * 3).save(place)
+    text = place.read_text()
+    assert '"how": "together"' in text
+    place.write_text(text.replace('"how": "together"', '"asked": {"how": "given"}'))
+    assert discreet.load(place).how == "given"
+    place.write_text(text.replace('"how": "together"', '"omitted": 0'))
+    assert discreet.load(place).how is None
+    place.write_text(text.replace('"how": "together"', '"how": "somehow"'))
+    with pytest.raises(InputError, match="a relation is 'given', 'after' or 'together', and not 'somehow'"):
+        discreet.load(place)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from discreet import mine
+from discreet import mine, release
 from discreet.results.show import DROWNED, table
 from naive.rules import count_patterns, make_patterns
 
@@ -115,11 +115,29 @@ def test_names_give_way_on_a_narrow_terminal_and_numbers_do_not():
     people = [{"the longest name of all", "another name that is long", "tea"}] * 1234 + [{"tea"}] * 4321
     rules = mine(people, min_support=0.1).rules(min_confidence=0.1)
     out = StringIO()
-    Console(file=out, width=60, color_system=None, legacy_windows=False).print(table(rules))
+    Console(file=out, width=72, color_system=None, legacy_windows=False).print(table(rules))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert lines[1].split() == ["rule", "count", "support", "confidence", "lift", "adj.", "p"]
     assert all(re.search(r"… +1,234 +0\.2221 +[\d.]+ +[\d.]+ +[\d.e<-]+$", line) for line in lines[3:13])
-    assert max(map(len, lines)) == 60
+    assert max(map(len, lines)) == 72
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 60, 70, 80, 90, 100, 120])
+def test_no_number_is_cut_however_narrow_it_is(width):
+    people = [{"the longest name of all", "another name that is long", "tea"}] * 12_345 + [{"tea"}] * 43_210
+    rules = release(people, top=6, epsilon=5, items="public").rules(0)
+    out = StringIO()
+    Console(file=out, width=width, color_system=None, legacy_windows=False).print(table(rules, 3))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    at = next(place for place, line in enumerate(lines) if line.startswith("rule"))
+    names = re.split(r"  +", lines[at])
+    for line in lines[at + 2 : at + 5]:
+        assert not re.search(r"\d…|…\d", line)
+        assert len(re.findall(r"  +[<\d][\d.,e<-]*(?= |$)", line)) == len(names) - 1
+    left_out = " ".join(lines).partition("Not shown for want of room: ")[2].partition(".  ")[0]
+    assert ("support" in names) != ("support" in left_out)
+    assert names[-1] == "confidence" or width > 50
+    assert max(map(len, lines)) <= width
 
 
 def shown(result, width, encoding="utf-8"):

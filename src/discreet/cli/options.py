@@ -384,6 +384,10 @@ Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE.html", help="Also write a report to send on.", rich_help_panel=OUT, show_default=False),
 ]
+PlainTitle = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="The title of the report.", rich_help_panel=OUT, show_default=False),
+]
 Title = Annotated[
     str | None,
     typer.Option(

@@ -104,11 +104,16 @@ def _page(file: Path, title: str | None) -> str:
     if not isinstance(found, Patterns | Rules):  # what compares says by itself what it is about
         told: str = found.report(title=title)
         return told
-    return page(contents_of(found, title_of(title, str(file)), summary=_summary(found)))
+    summary, citations = _known(found)
+    return page(contents_of(found, title_of(title, str(file)), summary=summary, citations=citations))
 
 
-def _summary(found: Patterns | Rules) -> str:
+def _known(found: Patterns | Rules) -> tuple[str, tuple[str, ...]]:
+    """Return what a mechanism or a protocol does, and what to cite for a protocol: a release says that itself."""
     from ..publish.result import summary_of
+    from ..registry import protocols
 
     about = found.about or {}
-    return summary_of(str(about.get("mechanism") or about.get("protocol") or ""))
+    protocol = protocols().get(str(about.get("protocol") or ""))
+    summary = summary_of(str(about.get("mechanism") or about.get("protocol") or ""))
+    return summary, () if protocol is None else (protocol.citation,)

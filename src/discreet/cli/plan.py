@@ -9,10 +9,11 @@ import typer
 
 from ..errors import InputError, MisuseError
 from . import options as given
+from .groups import check_page
 from .numbers import whole
 from .parsing import lengths_of
 from .progress import ProgressBar
-from .terminal import console
+from .terminal import console, say
 
 Side: TypeAlias = Literal["curator", "local", "both"]
 
@@ -30,7 +31,9 @@ _KNOWN = "What is known about the data"
     "discreet plan --people 90000 --items 16000 --frequencies supports.txt --top 32 --epsilon 1 --delta 1e-6\n\n"
     "discreet plan --people 5000 --items 3000 --baskets-each 4 --top 50 --epsilon 0.5,1,2    (receipts; what does a "
     "budget buy?)\n\n"
-    "discreet plan --people 90000 --items 500 --top 32 --epsilon 2 --name svsm --name adept --format svg -o plan.svg"
+    "discreet plan --people 90000 --items 500 --top 32 --epsilon 2 --name svsm --name adept --format svg "
+    "-o plan.svg\n\n"
+    "discreet plan --people 90000 --items 500 --top 32 --epsilon 0.5,1,2 --report plan.html"
 )
 def plan(
     people: Annotated[
@@ -140,6 +143,8 @@ def plan(
         ),
     ] = None,
     output: given.Output = None,
+    report: given.Report = None,
+    title: given.PlainTitle = None,
 ) -> None:
     """Say what to expect of every mechanism and protocol, before anything is spent. No data are read.
 
@@ -152,6 +157,10 @@ def plan(
     if items is None:
         raise MisuseError("Say how many items there are: --items 1000.")
     kind = _form(form, output)
+    if report is not None:
+        check_page(report)
+        if output is not None and output.resolve() == report.resolve():
+            raise MisuseError(f"{report} holds the result: write the report to another file.")
     with ProgressBar("planning") as bar:
         made = forecast(
             items=items,
@@ -171,6 +180,9 @@ def plan(
             neighbours=neighbours,
             progress=bar.stage,
         )
+    if report is not None:
+        made.save(report, title=title)
+        say(f"report written to {report}", err=True)
     text = made.to_json() if kind == "json" else made.plot().svg if kind == "svg" else str(made)
     if output is not None:
         from ..atomic_write import written

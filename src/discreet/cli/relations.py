@@ -9,7 +9,7 @@ import typer
 from ..errors import MisuseError
 from . import options as given
 from .delivery import Delivery, places_read
-from .groups import OrderedReading, Writing, grouped, title_of
+from .groups import OrderedReading, Reporting, Writing, grouped, title_of
 from .ledger import tell_head
 from .numbers import whole
 from .parsing import labels
@@ -34,7 +34,7 @@ HowOption: TypeAlias = Annotated[
     epilog="[bold]Examples[/bold]\n\n"
     "discreet relations sales.csv --person customer --item product --time time --top 20\n\n"
     "discreet relations rules.csv --person user --pair trigger action -o relations.json\n\n"
-    "discreet relations retail.dat --items 200 --sort lift"
+    "discreet relations retail.dat --items 200 --sort lift --report relations.html"
 )
 @grouped
 def relations(
@@ -69,6 +69,7 @@ def relations(
     *,
     reading: OrderedReading,
     writing: Writing,
+    reporting: Reporting,
 ) -> None:
     """Find relations a → b: who holds a mostly has b after it, or with it. The result is [bold]not private[/bold]."""
     from ..exact.relations import MERGED
@@ -76,13 +77,16 @@ def relations(
 
     if file := reading.result():
         raise MisuseError(f"{file} holds patterns or rules that were found already: give the data they came from.")
+    reporting.check(reading, writing)
     baskets = reading.baskets()
     with ProgressBar("counting pairs"):
         found = find(baskets, how=how, items=items, support=support, top=top, longest=longest)
     if baskets.several:
         say(MERGED, err=True)
     found = found.where(antecedent=labels(antecedent, baskets), consequent=labels(consequent, baskets))
-    writing.write(found.sort(by=sort))
+    found = found.sort(by=sort)
+    writing.write(found)
+    reporting.write(found, reading)
 
 
 @app.command(

@@ -161,7 +161,7 @@ class StudyPlan:
             return
         check_levels(self.led, self.level)
         if self.pairs in ("given", "after"):
-            raise MisuseError("hierarchy is for sets of items: with relations of a device's own, leave it out.")
+            raise MisuseError("A study of relations that devices have of their own takes no hierarchy: leave it out.")
         if not self.asked:
             raise MisuseError(f"level {self.level!r} lies below all items of the list: nothing would be asked about.")
 

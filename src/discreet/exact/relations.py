@@ -10,7 +10,7 @@ that of (a, b).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,9 @@ from ..errors import MisuseError, told
 from ..kernels.jit import in_threads
 from ..kernels.relations import count_chains, pairs_after, pairs_given, pairs_together
 from ..results.itemsets import Itemsets
+from ..results.rules import How as How
 from ..results.rules import Rules
 from ..wording import hinted
-
-How: TypeAlias = Literal["given", "after", "together"]
 
 # The code of a pair, rank times width plus rank, has to fit 31 bits.
 MOST_ITEMS = 46_340
@@ -234,6 +233,7 @@ def relations(
         vocabulary=baskets.vocabulary,
         people=len(baskets),
         kind="relations",
+        how=how,
     )
 
 

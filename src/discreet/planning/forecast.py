@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import MisuseError
@@ -15,10 +16,13 @@ from ..wording import Rendered, text_of
 from .bounds import Bounds
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from rich.console import Group
     from rich.table import Table
 
     from ..results.picture import Picture
+    from .forecasts import Forecasts
 
 Side: TypeAlias = Literal["curator", "local"]
 
@@ -27,6 +31,8 @@ Side: TypeAlias = Literal["curator", "local"]
 _LEVEL, _WIDER = 0.05, 2
 _CHOOSERS = ("auto", "adept")
 _WIDE = 6
+_NOTHING = "Nothing can be told from noise: more people, more epsilon or fewer patterns are needed."
+_DIGITS = 4  # of a number that is shown
 # What is said of people with several baskets is kept under this name.
 EACH = "mean baskets each"
 
@@ -201,14 +207,52 @@ class Forecast(Rendered):
         """
         from ..report.plots import forecast
 
-        rows = []
-        for one in self.outlooks:
-            if one.precision is not None:
-                off = f", counts ± {one.interval:,.0f}" if isfinite(one.interval) else ""
-                rows.append((f"{one.name} ({_SIDES[one.side]}{off})", one.precision))
+        rows = self._drawn()
         if not rows:
             raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
         return forecast(rows, stands=self.stands, notes=self._recommended())
+
+    def _drawn(self) -> list[tuple[str, float]]:
+        """Return what a picture shows of each that finds something: its name and its margin, and what is right."""
+        rows = []
+        for one in self.outlooks:
+            if one.precision is not None:
+                off = f", counts ± {most_off(one.interval)}" if isfinite(one.interval) else ""
+                rows.append((f"{one.name} ({_SIDES[one.side]}{off})", one.precision))
+        return rows
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return a page that says what this budget buys: what to take, a picture, all numbers and what they rest on."""
+        from ..report.planned import ForecastTable, planned_page
+        from ..report.plots import forecast_bars
+        from ..report.tables import TableColumn
+
+        tables = []
+        for side, heading in HEADS.items():
+            there = [one for one in self.outlooks if one.side == side]
+            cells = list(zip(*(_row(one) for one in there), strict=True))
+            # The small bars of a terminal are left to the picture.
+            columns = [
+                TableColumn(name.capitalize(), texts)
+                for name, texts in zip(_COLUMNS[side], cells, strict=False)
+                if name.strip()
+            ]
+            if there:
+                tables.append(ForecastTable(heading, "Name", cells[0], columns))
+        drawn = self._drawn()
+        recommended = self._recommended()
+        return planned_page(
+            title,
+            lead=[*(self.found(name, value) for name, value in self.needed.items()), *(recommended or [_NOTHING])],
+            drawings=[forecast_bars(drawn)] if drawn else [],
+            tables=tables,
+            notes=[line for line in self.lines() if line not in (*recommended, _NOTHING)],
+            refused=self.refused,
+        )
+
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.json`` file, or to an ``.html`` page with a title."""
+        save_forecast(self, path, title)
 
     @property
     def stands(self) -> str:
@@ -246,7 +290,7 @@ class Forecast(Rendered):
         if self.units:
             said.append(self.units)
         if not self.recommended:
-            said.append("Nothing can be told from noise: more people, more epsilon or fewer patterns are needed.")
+            said.append(_NOTHING)
         if self.asked.get("epsilon") is not None:
             local = any(one.side == "local" for one in self.outlooks)
             curator = any(one.side == "curator" for one in self.outlooks)
@@ -300,13 +344,37 @@ class Forecast(Rendered):
 
 
 def _row(one: Outlook) -> list[str]:
-    off = f"{one.interval:,.0f}" if isfinite(one.interval) else "–"
+    off = most_off(one.interval) if isfinite(one.interval) else "–"
     name = f"{one.name} ({one.chosen})" if one.chosen else one.name
     cells = [name, _percent(one.precision), _bar(one.precision), _percent(one.recall), off, _visible(one)]
     if one.side == "curator":
         return [*cells, f"{one.questions:,}"]
     mixed = f"{float(one.shuffled):.3g}" if one.shuffled is not None else ""
     return [*cells, f"{one.rounds:,}", f"{one.report_bytes:,}", mixed]
+
+
+def most_off(margin: float) -> str:
+    """Return by how much counts are off at the most, in four digits: a forecast has no more.
+
+    Examples
+    --------
+    >>> most_off(31_098.4), most_off(12.3)
+    ('31,100', '12')
+    """
+    size = 10 ** max(0, len(f"{margin:.0f}") - _DIGITS)
+    return f"{round(margin / size) * size:,}"
+
+
+def save_forecast(found: Forecast | Forecasts, path: str | PathLike[str], title: str | None) -> None:
+    """Write a forecast to a file of JSON or a page, as its suffix says."""
+    from ..atomic_write import written
+    from ..results.files import is_page
+
+    if not is_page(path) and Path(path).suffix.lower() != ".json":
+        raise MisuseError(f"A forecast is saved as .html or .json; {path} was given. Its picture: plot().save().")
+    text = found.report(title=title) if is_page(path) else found.to_json() + "\n"
+    with written(path) as stream:
+        stream.write(text.encode())
 
 
 def units_of(asked: Mapping[str, Any], outlooks: Iterable[Outlook]) -> str:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MisuseError
 from ..privacy.budget import exact, shown
 from ..wording import Rendered, number_of, text_of
-from .forecast import HEADS, Forecast, Side, units_of
+from .forecast import HEADS, Forecast, Side, most_off, save_forecast, units_of
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from rich.console import Group
     from rich.table import Table
 
@@ -74,21 +76,61 @@ class Forecasts(Rendered):
         """
         from ..report.plots import bought
 
-        last, sides, left_out = self.forecasts[-1], [], 0
+        sides, left_out = self._sides()
+        if not sides:
+            raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
+        notes = [self.forecasts[-1].stands_beside]
+        if left_out:
+            notes.append(f"{number_of(left_out, 'other that finds', 'others that find')} less left out.")
+        if self.units:
+            notes.append(self.units)
+        return bought(sides, self._epsilons(), notes=notes)
+
+    def _epsilons(self) -> list[float]:
+        return [float(Fraction(one.asked["epsilon"])) for one in self.forecasts]
+
+    def _sides(self) -> tuple[list[tuple[str, str, list[tuple[str, bool, list[float], list[float]]]]], int]:
+        """Return what pictures show of each side, and how many have no room there."""
+        last, left_out = self.forecasts[-1], 0
+        sides: list[tuple[str, str, list[tuple[str, bool, list[float], list[float]]]]] = []
         for side, heading in HEADS.items():
             names = self._names(side, best=True)
             left_out += len(names[_DRAWN:])
             rows = [(name, name == last.recommended.get(side), *self._numbers(name)) for name in names[:_DRAWN]]
             if rows:
                 sides.append((heading, last.unit(side), rows))
-        if not sides:
-            raise MisuseError("There is nothing to draw: no mechanism can be forecast for this question.")
-        notes = [last.stands_beside]
-        if left_out:
-            notes.append(f"{number_of(left_out, 'other that finds', 'others that find')} less left out.")
-        if self.units:
-            notes.append(self.units)
-        return bought(sides, [float(Fraction(one.asked["epsilon"])) for one in self.forecasts], notes=notes)
+        return sides, left_out
+
+    def report(self, *, title: str | None = None) -> str:
+        """Return a page that says what a budget buys: what to take at each, pictures, all numbers."""
+        from ..report.planned import ForecastTable, planned_page
+        from ..report.plots import bought_lines
+        from ..report.tables import TableColumn
+
+        sides, _ = self._sides()
+        tables = []
+        for side, heading in HEADS.items():
+            names = self._names(side)
+            columns = [
+                TableColumn(f"Epsilon {one.asked['epsilon']}", [_cell(one, name) for name in names])
+                for one in self.forecasts
+            ]
+            if names:
+                told = f"{heading}: found, and {self.forecasts[-1].unit(side)} off by"
+                tables.append(ForecastTable(told, "Name", names, columns))
+        recommended = self._recommended()
+        return planned_page(
+            title,
+            lead=recommended,
+            drawings=bought_lines(sides, self._epsilons()) if sides else [],
+            tables=tables,
+            notes=[line for line in self.lines() if line not in recommended],
+            refused=self.forecasts[-1].refused,
+        )
+
+    def save(self, path: str | PathLike[str], *, title: str | None = None) -> None:
+        """Write to a ``.json`` file, or to an ``.html`` page with a title."""
+        save_forecast(self, path, title)
 
     @property
     def units(self) -> str:
@@ -135,11 +177,15 @@ class Forecasts(Rendered):
         """Return what there is to say beside the tables: what was asked, what to take, what it rests on."""
         last = self.forecasts[-1]
         said = [last.stands_beside, *([self.units] if self.units else [])]
+        return [*said, *self._recommended(), *last.notes]
+
+    def _recommended(self) -> list[str]:
+        said = []
         for one in self.forecasts:
             best = " and ".join(one.recommended.values()) or "nothing, as nothing can be told from noise"
             needed = "".join(f" {one.found(*what)}" for what in one.needed.items())
             said.append(f"Recommended at epsilon = {one.asked['epsilon']}: {best}.{needed}")
-        return [*said, *last.notes]
+        return said
 
     def _table(self, side: Side) -> Table:
         from rich.table import Table
@@ -158,4 +204,4 @@ def _cell(forecast: Forecast, name: str) -> str:
     if one is None:
         return "–"
     found = "" if one.recall is None else f"{one.recall:.0%} "
-    return f"{found}± {one.interval:,.0f}" if isfinite(one.interval) else f"{found}± –"
+    return f"{found}± {most_off(one.interval)}" if isfinite(one.interval) else f"{found}± –"

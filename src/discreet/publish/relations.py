@@ -376,6 +376,7 @@ def _relations(job: RelationJob, found: Found, chosen: Codes, items: Patterns) -
         low=bounds[0],
         high=bounds[1],
         kind="relations",
+        how=job.how,
         people_within=items.people_within,
         ends=ends,
     )

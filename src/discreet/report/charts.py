@@ -14,13 +14,17 @@ from html import escape
 from typing import Literal, TypeAlias
 
 from .colours import FULL, INK, PALE, PAPER, QUIET, RULE
-from .text import percent, whole
+from .text import percent, whole, wide_of
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 Unit: TypeAlias = Literal["share", "count"]
 
+# Pixels that a chart has on a page: on a telephone, and elsewhere. Texts are taken for a tenth wider than they are.
+NARROW_LEAST, BROAD = 328, 640
 _HEAD, _ROW = 20, 30
+_NAMED = 0.84  # of the width, for labels
+_BEHIND = 10  # pixels between a bar and its number, and behind that
 _TICKS = 5
 # Letters keep a white edge, so that lines behind them do not strike them through.
 HALO = f'stroke="{PAPER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
@@ -71,6 +75,7 @@ def bars(
     unit: Unit = "share",
     most: float | None = None,
     marked: bool = True,
+    least: int = BROAD,
 ) -> Drawing:
     """Return horizontal bars with whiskers for their intervals, the first row on top.
 
@@ -86,6 +91,9 @@ def bars(
         What the scale must reach, for several charts that are to be compared; by default what these rows need.
     marked
         Whether the numbers of the scale stand on top; a chart that continues another goes without.
+    least
+        How wide it will be at least, in pixels: labels are cut to what fits there, and numbers stand behind their bars
+        where there is room.
 
     Examples
     --------
@@ -99,7 +107,7 @@ def bars(
     height = top + _ROW * len(rows)
     digits = digits_of(marks) + 1
     parts = [_axis(marks, end, height, unit if marked else None)]
-    parts += [_row(row, top + _ROW * place, end, unit, digits) for place, row in enumerate(rows)]
+    parts += [_row(row, top + _ROW * place, end, unit, digits, least) for place, row in enumerate(rows)]
     said = f"Horizontal bars, from 0 to {_text(end, unit, digits)}. " + "; ".join(
         f"{row.label}: {_told(row, unit, digits)}" for row in rows
     )
@@ -164,24 +172,39 @@ def _axis(marks: Sequence[float], end: float, height: int, unit: Unit | None) ->
     return "".join(parts)
 
 
-def _row(row: Bar, top: int, end: float, unit: Unit, digits: int) -> str:
+def _fitted(label: str, room: float) -> str:
+    """Return a label cut to what fits into so many pixels, with a sign that it was cut."""
+    if wide_of(label) <= room:
+        return label
+    left, kept = room - wide_of("…"), []
+    for letter in label:
+        left -= wide_of(letter)
+        if left < 0:
+            break
+        kept.append(letter)
+    return "".join(kept).rstrip() + "…"
+
+
+def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, least: int) -> str:
     middle = top + 22
     bounds = None if row.low is None or row.high is None or math.isnan(row.low + row.high) else (row.low, row.high)
     parts = [
         f"<g><title>{escape(row.label)}: {_told(row, unit, digits)}</title>",
-        # The inner picture cuts a label that is too long for a narrow page before it runs into the number.
-        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {HALO}>{escape(row.label)}</text></svg>',
+        # The inner picture cuts what is longer than it was taken for before it runs into the number.
+        f'<svg width="84%" height="{_ROW}" y="{top}"><text y="14" {HALO}>'
+        f"{escape(_fitted(row.label, _NAMED * least))}</text></svg>",
         f'<rect y="{middle - 4}" width="{_place(row.value, end)}" height="8" fill="{FULL}"/>',
     ]
     if bounds is not None:
         parts.append(_whiskers(bounds, end, middle))
     reached = row.value if bounds is None else max(row.value, bounds[1])
     # The number stands behind its bar, or above the end of one that leaves no room behind it.
-    room = reached <= 0.85 * end
+    number = _text(row.value, unit, digits)
+    room = (1 - reached / end) * least >= _BEHIND + 11 / 12 * wide_of(number)
     where = (
         f'x="{_place(reached, end)}" dx="8" y="{middle + 4}"' if room else f'x="100%" y="{top + 14}" text-anchor="end"'
     )
-    return "".join(parts) + f'<text {where} font-size="11" {HALO}>{_text(row.value, unit, digits)}</text></g>'
+    return "".join(parts) + f'<text {where} font-size="11" {HALO}>{number}</text></g>'
 
 
 def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> str:

@@ -6,7 +6,7 @@ This room knows nothing of mechanisms, files or ledgers: all it has is what a re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import __version__
@@ -54,6 +54,9 @@ class ReportContents:
         The day, and the version of this package.
     up
         Where the page of all segments is, and what it is called.
+    reports, asked_in
+        Of devices: how many rounds a person answers at most, 0 where that is not known, and how many people were asked
+        in each round.
     """
 
     title: str
@@ -71,6 +74,8 @@ class ReportContents:
     when: str
     version: str
     up: tuple[str, str] | None = None
+    reports: int = 0
+    asked_in: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def standing(self) -> Standing:
@@ -119,7 +124,7 @@ def contents_of(
         patterns=result if isinstance(result, Patterns) else None,
         rules=None if isinstance(result, Patterns) else result,
         guarantee=Guarantee.from_dict(promised) if isinstance(promised, Mapping) else None,
-        asked=dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
+        asked=_made_of(result) | dict(_put(word, value, result.unit) for word, value in _held(about, "asked").items()),
         mechanism=f"{name}, which chose {chosen}" if chosen else name,
         summary=summary,
         settings={word.replace("_", " "): _shown(value) for word, value in _held(about, "settings").items()},
@@ -133,7 +138,24 @@ def contents_of(
         when=str(about.get("when") or ""),
         version=__version__,
         up=up,
+        reports=_number(about.get("reports")),
+        asked_in=asked_in(about),
     )
+
+
+def asked_in(about: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many people were asked in each round, of what devices answered."""
+    rounds = (one for one in _listed(about, "rounds") if isinstance(one, Mapping))
+    return {str(one.get("name")): _number(one.get("people")) for one in rounds}
+
+
+def _made_of(result: Patterns | Rules) -> dict[str, str]:
+    """Say what makes a relation, of those whose question does not travel with them too."""
+    return {} if isinstance(result, Patterns) or result.how is None else dict([_put("how", result.how, result.unit)])
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
 
 
 def _held(about: Mapping[str, Any], word: str) -> dict[str, Any]:

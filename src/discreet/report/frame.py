@@ -98,12 +98,27 @@ def document(
     )
 
 
-def figure(drawn: Drawing, name: str, caption: str = "", *, narrow: Drawing | None = None) -> str:
-    """Return a drawing with words below it, which are markup; on a telephone the narrow one, where there is one."""
+def figure(
+    drawn: Drawing, name: str, caption: str = "", *, narrow: Drawing | None = None, scrolls: bool = False
+) -> str:
+    """Return a drawing with words below it, which are markup; on a telephone the narrow one, where there is one.
+
+    One that `scrolls` keeps the size of its letters where there is little room, and is moved sideways by itself.
+    """
     words = f"<figcaption>{caption}</figcaption>" if caption else ""
+    if scrolls:
+        label = escape(drawn.title)
+        return (
+            f'<figure><div class="wide scrolls" tabindex="0" role="region" aria-label="{label}">{drawn.inline(name)}'
+            f"</div>{words}</figure>\n"
+        )
     if narrow is None:
         return f"<figure>{drawn.inline(name)}{words}</figure>\n"
-    return (
-        f'<figure><div class="broad">{drawn.inline(name)}</div><div class="narrow">{narrow.inline(f"{name}-narrow")}'
-        f"</div>{words}</figure>\n"
-    )
+    return f"<figure>{both_widths(drawn, narrow, name)}{words}</figure>\n"
+
+
+def both_widths(drawn: Drawing, narrow: Drawing, name: str) -> str:
+    """Return a drawing, and in its place the narrow one on a telephone, unless the two are the same."""
+    if drawn.inside == narrow.inside:
+        return drawn.inline(name)
+    return f'<div class="broad">{drawn.inline(name)}</div><div class="narrow">{narrow.inline(f"{name}-narrow")}</div>'

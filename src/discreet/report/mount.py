@@ -29,7 +29,7 @@ def mounted(drawings: Sequence[Drawing], *, heading: str, notes: Sequence[str] =
     heading, notes
         What stands above, and smaller below that: as text.
     wide
-        How wide the drawings are.
+        How wide the drawings are at least; the picture is as wide as the widest of them.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def mounted(drawings: Sequence[Drawing], *, heading: str, notes: Sequence[str] =
     """
     parts = [f'<text x="{_EDGE}" y="34" font-size="16" font-weight="600">{escape(clean(heading, 90))}</text>']
     down = 42
+    wide = max([wide, *(drawn.wide for drawn in drawings if drawn.wide is not None)])
     for note in notes:
         for line in _lines(clean(note, 600), wide):
             down += _LINE
             parts.append(f'<text x="{_EDGE}" y="{down}" fill="{QUIET}">{escape(line)}</text>')
     down += _BETWEEN
     for drawn in drawings:
-        own = wide if drawn.wide is None else min(drawn.wide, wide)
-        high = drawn.high if drawn.wide is None else round(drawn.high * own / drawn.wide)
+        own, high = wide if drawn.wide is None else drawn.wide, drawn.high
         seen = "" if drawn.wide is None else f' viewBox="0 0 {drawn.wide} {drawn.high}"'
         parts.append(f'<svg x="{_EDGE}" y="{down}" width="{own}" height="{high}"{seen}>{drawn.inside}</svg>')
         down += high + _BETWEEN

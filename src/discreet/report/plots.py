@@ -122,12 +122,16 @@ def forecast(rows: Sequence[tuple[str, float]], *, stands: str, notes: Sequence[
     notes
         Sentences that belong with it.
     """
-    drawn = bars(
+    return mounted([forecast_bars(rows)], heading="What this budget buys", notes=[stands, *notes])
+
+
+def forecast_bars(rows: Sequence[tuple[str, float]]) -> Drawing:
+    """Return which share of what each finds is right, expected."""
+    return bars(
         [Bar(name, right) for name, right in rows],
         title="Share of the patterns found that is right, expected",
         most=1.0,
     )
-    return mounted([drawn], heading="What this budget buys", notes=[stands, *notes])
 
 
 def bought(
@@ -148,7 +152,15 @@ def bought(
     notes
         Sentences that belong with it.
     """
-    drawn = []
+    return mounted(bought_lines(sides, epsilons), heading="What a budget buys", notes=notes)
+
+
+def bought_lines(
+    sides: Sequence[tuple[str, str, Sequence[tuple[str, bool, Sequence[float], Sequence[float]]]]],
+    epsilons: Sequence[float],
+) -> list[Drawing]:
+    """Return the pictures of :func:`bought`."""
+    drawn: list[Drawing] = []
     for heading, unit, rows in sides:
         found = [DrawnLine(name, tuple(right), strong) for name, strong, right, _ in rows]
         off = [DrawnLine(name, tuple(half), strong) for name, strong, _, half in rows]
@@ -156,4 +168,4 @@ def bought(
             lines(found, epsilons, title=f"{heading}: share found, expected", below="epsilon", share=True),
             lines(off, epsilons, title=f"How many {unit} a count is off by, at most", below="epsilon", share=False),
         ]
-    return mounted(drawn, heading="What a budget buys", notes=notes)
+    return drawn

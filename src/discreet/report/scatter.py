@@ -1,7 +1,8 @@
 """Rules as points: to the right by support, upwards by confidence, stronger in colour by lift; some have numbers.
 
-Numbered are the first ones that do not lie on another one with a number. What the numbers stand for is listed below the
-picture, so that nothing is ever written over something else.
+A number is the place of a rule in the order that they have, as in the table of a page. Numbered are those of the first
+ones that do not lie on another one with a number. What the numbers stand for is listed below the picture, so that
+nothing is ever written over something else.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .graph import NARROW, WIDE, laid_out, lift_legend, shade_of
 from .text import decimals, labels_of, percent, plain_itemset
 
 POINTS, _NAMED = 400, 8
+_FIRST = 20  # rules that may have a number: a table shows as many at least
 _CLEAR = 21  # between the middles of two points with numbers
 _HIGH, _LEFT, _RIGHT, _TOP, _BELOW = 300, 46, 16, 16, 40
 _COLUMNS, _LONGEST = {WIDE: 90, NARROW: 40}, 120  # of a rule in the list, and of one that is pointed at
@@ -89,11 +91,11 @@ def _axes(across: Sequence[float], room: float) -> str:
 
 
 def _numbered(places: Sequence[tuple[float, float]]) -> dict[int, int]:
-    """Return the first points that keep clear of each other, and their numbers."""
+    """Return which of the first points keep clear of each other, and their numbers, counted from 1."""
     found: dict[int, int] = {}
-    for at, place in enumerate(places):
+    for at, place in enumerate(places[:_FIRST]):
         if len(found) < _NAMED and all(math.dist(place, places[other]) >= _CLEAR for other in found):
-            found[at] = len(found) + 1
+            found[at] = at + 1
     return found
 
 

@@ -15,7 +15,8 @@ const make = (kind, words, name) => {
   return made;
 };
 
-// Tables: a click on a heading sorts downwards, another upwards, a third restores the order; no number comes last.
+// Tables: a click on a heading sorts downwards, of names and p-values upwards; another turns that round, and a third
+// restores the order. No number comes last.
 for (const table of document.querySelectorAll("table.sorts")) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const value = (row, at) => {
@@ -29,7 +30,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const words = head.scope === "col" && at === 0;
+      const words = at === 0 || head.dataset.first === "ascending";
       const first = words ? "ascending" : "descending", second = words ? "descending" : "ascending";
       const was = head.getAttribute("aria-sort");
       const now = was === first ? second : was === second ? null : first;

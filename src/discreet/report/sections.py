@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -13,10 +15,10 @@ from ..errors import LimitError
 from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of
-from .charts import Bar, Drawing, Unit, bars, reach
-from .contents import ReportContents
+from .charts import BROAD, NARROW_LEAST, Bar, Drawing, Unit, bars, reach
+from .contents import ReportContents, asked_in
 from .folding import folded, level_words, levels_in
-from .frame import figure
+from .frame import both_widths, figure
 from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
 from .scatter import POINTS, scatter
@@ -27,11 +29,24 @@ _ROWS = 5_000  # of the table
 _EACH = 5  # bars in one picture; between two of them a sheet of paper may end
 _LABEL = 60  # columns of a bar's label
 _UNEQUAL = 1.3  # times as wide as another an interval is before anybody asks why
+_FEW, _MANY, _NEARLY = (
+    5,
+    1_000,
+    0.8,
+)  # counts that are compared in pairs, and by how much more often the larger one is the wider one, before it is said
 _SCATTERED = 4  # rules that are worth a picture
 _TITLES = {
     "people": ("Share of people who hold each pattern", "People who hold each pattern"),
     "baskets": ("Share of baskets that hold each pattern", "Baskets that hold each pattern"),
 }
+# What is said of those who have the first item of a relation, by what makes one.
+_THEN = {
+    "after": "have {} after it, later in time",
+    "together": "hold {} too",
+    "given": "have {} with it, as a pair that the data name",
+    None: "have {} with it",
+}
+_LEVELS = "By the lowest level on which all items of a pattern are."
 _LIFT = "The lift is how many times as often that is as among everybody."
 
 
@@ -118,7 +133,11 @@ def _strongest(rules: Rules) -> str:
     if first.low is not None and first.high is not None:
         low, high = (float(end[0]) for end in (first.low, first.high))
         within = f" (from {percent(math.floor(1000 * low) / 1000)} to {percent(math.ceil(1000 * high) / 1000)})"
-    if rules.kind == "relations":  # what they are about is not known here: one after the other, say
+    if rules.kind == "relations" and rules.how is not None:
+        then = _THEN[rules.how].format(f"<strong>{right}</strong>")
+        sure = f"{about}{percent(confidence)}{within}"
+        return f"The surest relation: of those who have <strong>{left}</strong>, {sure} {then}."
+    if rules.kind == "relations":  # an earlier version did not keep what they are about
         about = "a confidence of " if first.low is None else "a confidence of about "
         return f"The surest relation: <strong>{left} → {right}</strong>, with {about}{percent(confidence)}{within}."
     often = "" if not math.isfinite(lift) else f", {lift:,.{decimals(lift, 2)}f} times as often as among everybody"
@@ -160,9 +179,10 @@ def promise(told: ReportContents, *, spent: bool = True) -> str:
         else ""
     )
     promised = escape(clean(told.guarantee.in_words(curve=False), 4000))
+    spends = spent_table(told.guarantee, told.reports, told.asked_in) if spent else ""
     return (
         f'{simulated}<div class="promise"><p class="lead">{promised}</p>'
-        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spent_table(told.guarantee) if spent else ''}"
+        f"<p>In one line: {escape(str(told.guarantee))}.</p></div>\n{spends}"
     )
 
 
@@ -181,24 +201,29 @@ def found(patterns: Patterns, charted: int, rules: Rules | None = None) -> str:
         folded(level_words(level), number_of(len(there), "pattern"), _drawn_bars(there, charted, f"bars-{number}"))
         for number, (level, there) in enumerate(_by_level(patterns))
     )
+    if by_level:
+        by_level = f'<p class="quiet before">{_LEVELS} A heading unfolds its bars.</p>\n{by_level}'
     return f"{findings(patterns, rules)}{_drawn_bars(patterns, charted, 'bars')}{by_level}{_widths(patterns)}"
 
 
 def _by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
-    """Return what is on each level, where something is on several of them."""
-    return [(level, patterns.where(level=level)) for level in levels_in(patterns)]
+    """Return the patterns of each level, where there are several: each pattern by the lowest on which all of it is."""
+    on = np.array(patterns.levels)
+    return [(level, patterns.take(np.flatnonzero(on == level))) for level in levels_in(patterns)]
 
 
 def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
     rows = bars_of(patterns[:charted])
     share = patterns.people > 0
     unit: Unit = "share" if share else "count"
-    pieces = [
-        bars(
-            rows[at : at + _EACH], title=_TITLES[patterns.unit][not share], unit=unit, most=reach(rows), marked=at == 0
-        ).inline(f"{name}-{at}")
-        for at in range(0, len(rows), _EACH)
-    ]
+    title, most = _TITLES[patterns.unit][not share], reach(rows)
+    pieces = []
+    for at in range(0, len(rows), _EACH):
+        broad, narrow = (
+            bars(rows[at : at + _EACH], title=title, unit=unit, most=most, marked=at == 0, least=least)
+            for least in (BROAD, NARROW_LEAST)
+        )
+        pieces.append(both_widths(broad, narrow, f"{name}-{at}"))
     drawn = '<figure class="pieces">' + "\n".join(pieces) + "</figure>\n"
     which = f"The first {len(rows):,} of {len(patterns):,} patterns" if len(rows) < len(patterns) else "All patterns"
     whose = "people who hold" if patterns.unit == "people" else "baskets that hold"
@@ -212,7 +237,7 @@ def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
 
 
 def _widths(patterns: Patterns) -> str:
-    """Say why some intervals are wide and others narrow, where they are."""
+    """Say which intervals are wide and which narrow, where they differ, as far as this result shows it."""
     margins = margins_of(patterns)
     known = [at for at, margin in enumerate(margins) if math.isfinite(margin) and margin > 0]
     if not known:
@@ -220,12 +245,73 @@ def _widths(patterns: Patterns) -> str:
     wide, narrow = max(known, key=margins.__getitem__), min(known, key=margins.__getitem__)
     if margins[wide] < _UNEQUAL * margins[narrow]:
         return ""
-    one, other = (f"± {whole(math.ceil(margins[at]))} for {_named(patterns[at : at + 1])}" for at in (wide, narrow))
+    one, other = (f"{_plus_minus(margins[at])} for {_named(patterns[at : at + 1])}" for at in (wide, narrow))
+    told = [
+        f"Why is one interval wide and the next narrow? They go from {other} to {one}.",
+        _by_size(patterns, margins, known) or _by_count(patterns, margins, known),
+        _lopsided(patterns),
+        _from_answers(patterns),
+        "A narrow interval is no weaker promise: one promise covers all counts.",
+    ]
+    return f'<p class="quiet">{" ".join(part for part in told if part)}</p>\n'
+
+
+def _plus_minus(margin: float) -> str:
+    return f"± {whole(math.ceil(margin))}"
+
+
+def _by_size(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
+    """Say that patterns of more items have wider intervals, or narrower ones, where that holds for all of them."""
+    of: dict[int, list[float]] = {}
+    for at in known:
+        of.setdefault(int(patterns.sizes[at]), []).append(margins[at])
+    ranges = [(size, min(of[size]), max(of[size])) for size in sorted(of)]
+    if len(ranges) < 2:
+        return ""
+    both = list(pairwise(ranges))
+    wider = all(before[2] < after[1] for before, after in both)
+    if not wider and not all(before[1] > after[2] for before, after in both):
+        return ""
+    told = "; ".join(
+        f"{_plus_minus(low)}{f' to {_plus_minus(high)}' if math.ceil(low) < math.ceil(high) else ''} with "
+        f"{number_of(size, 'item')}"
+        for size, low, high in ranges
+    )
+    return f"The more items a pattern has, the {'wider' if wider else 'narrower'} is its interval here: {told}."
+
+
+def _by_count(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
+    """Say that larger counts have wider intervals, or narrower ones, where that holds for nearly all pairs of them."""
+    if not _FEW <= len(known) <= _MANY:
+        return ""
+    counts, wide = patterns.counts[known], np.array(margins)[known]
+    unequal = np.sign(counts[:, None] - counts[None, :]) * np.sign(np.round(wide[:, None] - wide[None, :]))
+    told = unequal[unequal != 0]
+    if len(told) < len(unequal) * (len(unequal) - 1) / 2 or abs(told.mean()) < _NEARLY:
+        return ""
+    return f"The larger a count, the {'wider' if told.mean() > 0 else 'narrower'} is its interval here."
+
+
+def _lopsided(patterns: Patterns) -> str:
+    """Say how many intervals reach further to one side: a margin does not tell their ends."""
+    if patterns.low is None or patterns.high is None:
+        return ""
+    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
+    most, least = np.maximum(up, down), np.minimum(up, down)
+    many = int(((patterns.low > 0) & np.isfinite(most) & (most > _UNEQUAL * least + 1)).sum())
+    if not many:
+        return ""
+    reach = "reaches" if many == 1 else "reach"
+    return f"{many:,} of the {len(patterns):,} {reach} further to one side than to the other: read the ends of these."
+
+
+def _from_answers(patterns: Patterns) -> str:
+    """Say of whose answers estimates are made, where devices answered in several rounds."""
+    asked = [people for people in asked_in(patterns.about or {}).values() if people]
+    if len(asked) < 2 or max(asked) < _UNEQUAL * min(asked):
+        return ""
     return (
-        f'<p class="quiet">Why is one interval wide and the next narrow? They go from {other} to {one}. A count '
-        "carries the noise of the way it was counted. It may be one noisy number, or the sum of several, each with "
-        "noise of its own. It may allow for what cutting long baskets has taken away, or rest on the answers of a part "
-        "of the people. A narrow interval is no weaker promise: one promise covers all counts.</p>\n"
+        f"Rounds asked from {whole(min(asked))} to {whole(max(asked))} people, and fewer answers make a wider interval."
     )
 
 
@@ -297,8 +383,10 @@ def together(patterns: Patterns) -> str:
     if not picture.items:
         return ""
     levels = "".join(
-        folded(level_words(level), "alone", _drawn_graph(GraphPicture.of(there), f"graph-{number}"))
-        for number, (level, there) in enumerate(_by_level(patterns))
+        folded(
+            level_words(level), "alone", _drawn_graph(GraphPicture.of(patterns.where(level=level)), f"graph-{number}")
+        )
+        for number, level in enumerate(levels_in(patterns))
         if level != MIXED
     )
     return _drawn_graph(picture, "graph", _explained(picture)) + levels
@@ -361,16 +449,23 @@ def rules_of(made: Rules | str | None, most: int) -> str:
         f"{min(most, len(made)):,} of {number_of(len(made), 'rule')} with one item on the right and a lift of 1 or "
         f"more, {order}. {_omitted(made)}"
     )
-    told = f"{_confidence(made)} {_LIFT} Rules are computed from the {released}.{_sure(made)}{_tested(made)}"
+    told = f"{_confidence(made)} {_lift_said(made)} Rules are computed from the {released}.{_sure(made)}{_tested(made)}"
     return f"<p>{told}</p>\n{_scattered(made)}{rule_table(made[:most], said)}"
 
 
 def _confidence(rules: Rules) -> str:
-    have = "have" if rules.kind == "relations" else "hold"
-    return (
-        f"The confidence says how many in a hundred of those who {have} what is on the left {have} what is on the "
-        "right too."
-    )
+    if rules.kind == "rules":
+        first, then = "hold what is on the left", "hold what is on the right too"
+    else:
+        first, then = "have what is on the left", _THEN[rules.how].format("what is on the right")
+    return f"The confidence says how many in a hundred of those who {first} {then}."
+
+
+def _lift_said(rules: Rules) -> str:
+    """Say what the lift is: whoever has something after something else has it, too."""
+    if rules.kind == "rules" or rules.how == "together":
+        return _LIFT
+    return "The lift is that share over the share of all who have what is on the right in any way."
 
 
 def _sure(rules: Rules) -> str:
@@ -414,9 +509,12 @@ def _scattered(rules: Rules) -> str:
     if len(rules) < _SCATTERED:
         return ""
     what, have = ("rule", "hold both sides") if rules.kind == "rules" else ("relation", "have it")
-    told = f"Every point is a {what}: the further right, the more {rules.unit} {have}; the higher, the surer."
+    told = (
+        f"Every point is a {what}: the further right, the more {rules.unit} {have}; the higher, the surer. A number is "
+        "the place in the table, as it is ordered at first."
+    )
     if rules.low is not None:
-        told += " The line through it is the interval of its confidence."
+        told += " The line through a point is the interval of its confidence."
     if len(rules) > POINTS:
         told += f" Drawn are the first {POINTS:,} of {len(rules):,}."
     return figure(scatter(rules), "scatter", told, narrow=scatter(rules, NARROW))
@@ -431,18 +529,20 @@ def given_rules(rules: Rules) -> str:
     said = f"{number_of(min(len(rules), _ROWS), word)}. {_omitted(rules)}".strip()
     if rest > 0:
         said += f" {number_of(rest, f'more {word}')} not listed here; the saved table has them."
-    return f"<p>{_confidence(rules)} {_LIFT}{_sure(rules)}{_tested(rules)}</p>\n{rule_table(rules[:_ROWS], said)}"
+    told = f"{_confidence(rules)} {_lift_said(rules)}{_sure(rules)}{_tested(rules)}"
+    return f"<p>{told}</p>\n{rule_table(rules[:_ROWS], said)}"
 
 
 def drawn_rules(rules: Rules) -> str:
     """Return pictures of rules or relations that are themselves what was found."""
     if not len(rules):
         return ""
+    then = "hold the second too" if rules.kind == "rules" else _THEN[rules.how].format("the second")
     told = (
         "Each square goes from what is on the left to what is above. The stronger its colour, the more of those who "
-        "have the first have the second too."
+        f"have the first {then}."
     )
-    return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told)
+    return _scattered(rules) + figure(confidences(rules[:200]), "matrix", told, scrolls=True)
 
 
 def rules_headline(rules: Rules) -> str:
@@ -475,17 +575,14 @@ def everything(patterns: Patterns) -> str:
     rest = len(patterns) - _ROWS
     more = f"<p>{number_of(rest, 'more pattern')} not listed here; the saved table has them.</p>\n" if rest > 0 else ""
     listed = patterns[:_ROWS]
-    levels = levels_in(listed)
-    if not levels:
+    parts = _by_level(listed)
+    if not parts:
         return pattern_table(listed) + more
-    on = np.array(listed.levels)
-    parts = ((level, np.flatnonzero(on == level)) for level in levels)
     tables = "".join(
-        folded(level_words(level), number_of(len(places), "pattern"), pattern_table(listed.take(places)), opened=True)
-        for level, places in parts
+        folded(level_words(level), number_of(len(there), "pattern"), pattern_table(there), opened=True)
+        for level, there in parts
     )
-    said = '<p class="before">By the lowest level on which all items of a pattern are. A heading folds its table.</p>\n'
-    return said + tables + more
+    return f'<p class="before">{_LEVELS} A heading folds its table.</p>\n{tables}{more}'
 
 
 def notes(told: ReportContents) -> str:

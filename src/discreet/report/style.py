@@ -53,6 +53,10 @@ caption { text-align: left; color: var(--quiet); font-size: .92rem; padding-bott
 th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--rule); vertical-align: top; }
 th { text-align: left; font-weight: 600; }
 tbody th { font-weight: 400; }
+.many { font-size: .86rem; }
+.many th, .many td { padding-left: .3rem; padding-right: .3rem; }
+.many td.words { white-space: nowrap; }
+.many tr > th:first-child { min-width: 12rem; }
 tbody tr:hover { background: var(--pale); }
 tr[hidden] { display: none; }
 th.number, td { text-align: right; white-space: nowrap; overflow-wrap: normal; }
@@ -78,6 +82,7 @@ details > :nth-child(2) { margin-top: .7rem; }
 figure, .wide { overflow-x: auto; }
 figure svg { display: block; }
 svg[viewBox] { max-width: 100%; height: auto; }
+.scrolls svg[viewBox] { max-width: max(100%, 52rem); }
 figure g:hover > rect { opacity: .75; }
 .narrow { display: none; }
 .dim [data-n] { opacity: .12; }
@@ -105,6 +110,13 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   td.words, thead th:not(.number) { flex: 0 0 100%; }
   thead { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -2px var(--ink); font-size: .85rem; }
   thead th { position: static; box-shadow: none; }
+  .swiped { overflow-x: auto; }
+  .many tr:not([hidden]) { display: grid; }
+  .many thead { position: static; font-size: .72rem; }
+  .many tr > th:first-child {
+    min-width: 0; max-width: calc(100vw - 2rem); grid-column: 1 / -1; position: sticky; left: 0; top: auto;
+  }
+  %(many)s
   .facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd { margin-bottom: .6rem; }
   td svg { display: none; }
@@ -128,10 +140,16 @@ footer { color: var(--quiet); font-size: .88rem; padding-bottom: 3rem; margin-to
   details::details-content { content-visibility: visible; display: block; }
   thead th { position: static; box-shadow: none; border-bottom: 2px solid var(--ink); }
   thead button::after { content: ""; }
-  figure { overflow: visible; }
+  figure, .wide { overflow: visible; }
+  .scrolls svg[viewBox] { max-width: 100%; }
   a { color: inherit; text-decoration: none; }
 }
-"""
+""".replace(
+    "%(many)s",
+    "\n  ".join(
+        f".of-{many} tr {{ grid-template-columns: repeat({many}, minmax(5.4rem, 1fr)); }}" for many in range(4, 13)
+    ),
+)
 
 _MARKED = """
 .standing {

@@ -18,6 +18,9 @@ from .charts import share
 from .folding import level_words, levels_in
 from .text import clean, decimals, digits_for, html_itemset, labels_of, loss, percent, step_of, whole
 
+# With more columns than so many a table is moved sideways by itself where it has no room; on a telephone also with some
+# whose names are long.
+_MANY, _SOME, _LONG = 6, 4, 8
 # What is left of a budget by rounding alone is less than one part of so many.
 _ROUNDING = 1_000
 
@@ -39,6 +42,7 @@ class TableColumn:
     values: Sequence[float] | None = None
     whole: Sequence[str] | None = None
     words: bool = False
+    rising: bool = False  # a click sorts by the smallest first
 
     def cells(self) -> list[str]:
         """Return the cells as markup; the number is in them too, for sorting."""
@@ -65,7 +69,10 @@ def table(
 
     Where rows have levels, the script may show those of one.
     """
-    kinds = ["" if column.words else ' class="number"' for column in columns]
+    kinds = [
+        ("" if column.words else ' class="number"') + (' data-first="ascending"' if column.rising else "")
+        for column in columns
+    ]
     top = "".join(f'<th scope="col"{kind}>{column.name}</th>' for kind, column in zip(kinds, columns, strict=True))
     on = [f' data-level="{escape(level)}"' for level in levels] or [""] * len(heads)
     rows = "\n".join(
@@ -73,11 +80,18 @@ def table(
         for level, head, *cells in zip(on, heads, *(column.cells() for column in columns), strict=True)
     )
     caption = f"<caption>{said}</caption>\n" if said else ""
-    kind = ' class="sorts"' if sorts and len(heads) > 1 else ""
-    return (
+    classes = ["sorts"] if sorts and len(heads) > 1 else []
+    many = len(columns) > _MANY or (len(columns) >= _SOME and any(len(column.name) > _LONG for column in columns))
+    classes += [f"many of-{len(columns)}"] if many else []
+    kind = f' class="{" ".join(classes)}"' if classes else ""
+    made = (
         f'<table{kind}>\n{caption}<thead><tr><th scope="col">{first}</th>{top}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table>\n"
     )
+    if not many:
+        return made
+    where = "wide" if len(columns) > _MANY else "swiped"
+    return f'<div class="{where}" tabindex="0" role="region" aria-label="Table">{made}</div>\n'
 
 
 def pattern_table(patterns: Patterns) -> str:
@@ -113,7 +127,11 @@ def pattern_table(patterns: Patterns) -> str:
                     TableColumn("from", [percent(_cut(end, digits, math.floor), digits) for end in low], low)
                 )
                 columns.append(TableColumn("to", [percent(_cut(end, digits, math.ceil), digits) for end in high], high))
-                both = "" if patterns.people_within is None else ", which carries the noise of the number of people too"
+                both = (
+                    ""
+                    if patterns.people_within is None
+                    else f", which carries the noise of the number of {patterns.unit} too"
+                )
                 said += f" After the support they are those of its own interval{both}."
     return table("Items", heads, columns, said.strip())
 
@@ -173,7 +191,7 @@ def rule_table(rules: Rules, said: str) -> str:
         columns.append(TableColumn("to", [_lift(outwards(end, decimals(end, 2), math.ceil)) for end in high], high))
     if rules.p_adjusted is not None:
         adjusted = rules.p_adjusted.tolist()
-        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted))
+        columns.append(TableColumn("Adjusted p", [p_text(p) for p in adjusted], adjusted, rising=True))
     levels = [level_words(level) for level in rules.levels] if levels_in(rules) else []
     if levels:
         columns.append(TableColumn("Level", [escape(level) for level in levels], words=True))
@@ -184,10 +202,17 @@ def _lift(value: float) -> str:
     return f"{value:,.{decimals(value, 2)}f}" if math.isfinite(value) else whole(value)
 
 
-def spent_table(guarantee: Guarantee) -> str:
-    """Return what was spent on what, with a small bar per step; steps of the same name are put together."""
+def spent_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, int] | None = None) -> str:
+    """Return what was spent on what, with a small bar per step; steps of the same name are put together.
+
+    Devices answer rounds, and no person all of them, so that nothing is added up there. How many rounds a person
+    answers at most is `reports`, 0 where that is not known; how many people were asked in each, as far as that is
+    known, is in `people`.
+    """
     if not guarantee.charges:
         return "<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n"
+    if guarantee.model == "local":
+        return _rounds_table(guarantee, reports, people or {})
     pure = guarantee.rho is None
     steps: dict[str, list[Charge]] = {}
     for charge in guarantee.charges:
@@ -213,6 +238,26 @@ def spent_table(guarantee: Guarantee) -> str:
         "the steps add up, and their sum is turned into the epsilon and delta above."
     )
     return table("Step", heads, columns, said) + _curve(guarantee)
+
+
+def _rounds_table(guarantee: Guarantee, reports: int, people: Mapping[str, int]) -> str:
+    """Return the rounds that devices answered, and what one answer loses."""
+    charges = guarantee.charges
+    columns = []
+    if all(charge.what in people for charge in charges):
+        asked = [people[charge.what] for charge in charges]
+        columns.append(TableColumn("People asked", [whole(many) for many in asked], asked))
+    losses = [_loss(charge, True) for charge in charges]
+    columns.append(TableColumn("Epsilon", [loss(one) for one in losses], [float(one) for one in losses]))
+    most = f"the loss of a person is at most {loss(guarantee.epsilon)} in all"
+    if reports == 1:
+        why = f"Each person answers one round at most, so what the rounds lose does not add up: {most}."
+    elif reports > 1:
+        why = f"A person answers up to {reports:,} rounds, and loses what these lose together: {most}."
+    else:
+        why = f"However many rounds a person answers, {most}."
+    said = f"What devices were asked, round by round. Epsilon is the loss of privacy by one answer. {why}"
+    return table("Round", [_step(charge.what, [charge]) for charge in charges], columns, said)
 
 
 def _curve(guarantee: Guarantee) -> str:

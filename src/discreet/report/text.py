@@ -77,7 +77,7 @@ def _part(letter: str) -> float:
     """Return the width of a letter as a part of its height, rounded up from DejaVu Sans."""
     if unicodedata.east_asian_width(letter) in "WF":
         return 0.55  # of two columns
-    if letter in " .,:;'|!ijlIftr()[]/-":
+    if letter in " \u202f.,:;'|!ijlIftr()[]/-":
         return 0.43
     if letter in "mwMW%@…—&ÆŒ":
         return 1.01

@@ -8,7 +8,8 @@
   nothing was found, one row without items carries them.
 - **JSON**: one object. `discreet` says what it holds and the version of its form: ``patterns/1``, ``rules/1``,
   ``relations/1``. Then come `people`, `guarantee`, `simulated` and all else that `about` holds. `patterns`, `rules` or
-  `relations` have one line each. Relations may have `patterns` beside them: the items they are of.
+  `relations` have one line each. Relations may have `patterns` beside them: the items they are of,
+  and `how` says what makes one.
   `hierarchy` has the levels, the level of each item that occurs, and what stands above it, where there is one.
   What is infinite or undefined is null, and so are the counts of a release of patterns only (``"counted": false``).
   A comparison of mechanisms is ``comparison/1``, and what changed between two results ``differences/1``.
@@ -107,6 +108,8 @@ def _about(result: Result) -> dict[str, Any]:
         own |= dict(zip(within_of(result.unit), result.people_within, strict=True))
     if isinstance(result, Rules):
         own |= {"omitted": result.omitted, "tested": result.tested}
+        if result.how is not None:
+            own["how"] = result.how
     elif not result.counted:
         own["counted"] = False
     if result.hierarchy is not None:
@@ -143,7 +146,7 @@ def _promise_columns(result: Result, rows: int, told: bool = True) -> dict[str, 
     if result.people_within is not None:
         ends = zip(within_of(result.unit), result.people_within, strict=True)
         columns |= {name: np.full(rows, end) for name, end in ends}
-    if result.about is None and result.hierarchy is None:
+    if result.about is None and result.hierarchy is None and (isinstance(result, Patterns) or result.how is None):
         return columns
     if result.about is not None:
         for name, value in promised_texts(result.about).items():

@@ -20,7 +20,7 @@ from .itemsets import Itemsets, in_label_order
 from .measures import Ends
 from .patterns import Patterns
 from .promise import shown
-from .rules import BOUNDS, COUNTS, ENDS, P_VALUES, Rules
+from .rules import BOUNDS, COUNTS, ENDS, HOWS, P_VALUES, How, Rules
 from .untrusted import MOST, check_about, exact_number, parse, parse_about, translated
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Result: TypeAlias = Patterns | Rules
 
 # What a file says of a result about which nothing is promised, and what it says besides `about`.
 EXACT = {"guarantee": None, "simulated": False}
-_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted", "hierarchy"}
+_OWN = {"discreet", "unit", "people", "people_low", "people_high", "omitted", "tested", "counted", "hierarchy", "how"}
 # The columns of a CSV file that repeat what was promised, for whoever looks at it, and the one that has all of it.
 PROMISE = ("model", "neighbours", "epsilon", "delta")
 _LOSSES = ("epsilon", "delta")
@@ -326,6 +326,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         high=high,
         about=promised,
         kind="relations" if kind == "relations" else "rules",
+        how=_how(path, told) if kind == "relations" else None,
         people_within=within,
         unit=unit,
         ends=ends,
@@ -334,6 +335,17 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         tested=told.get("tested") or 0,
         hierarchy=hierarchy,
     )
+
+
+def _how(path: Path, told: Mapping[str, Any]) -> How | None:
+    """Return what makes a relation; files of earlier versions say it of private relations and of studies alone."""
+    how = told.get("how")
+    if how is None:
+        earlier = [told.get(part) for part in ("asked", "settings")]
+        how = next((one["how"] for one in earlier if isinstance(one, Mapping) and one.get("how") in HOWS), None)
+    if how is not None and how not in HOWS:
+        raise InputError(f"{path}: a relation is 'given', 'after' or 'together', and not {how!r:.80}.")
+    return how
 
 
 def _hierarchy(path: Path, told: Any) -> Hierarchy | None:

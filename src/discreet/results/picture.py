@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
+_FITS = "svg { max-width: 100%; height: auto; }"  # a telephone shows all of it
 _SHARP = 2  # points of a PNG for each unit of the picture
 
 
@@ -67,13 +68,14 @@ class Picture:
     def _page(self) -> str:
         """Return a page with the picture and nothing else, which lets in its style and nothing else."""
         hashes = " ".join(
-            f"'sha256-{b64encode(sha256(sheet.encode()).digest()).decode()}'" for sheet in _STYLE.findall(self.svg)
+            f"'sha256-{b64encode(sha256(sheet.encode()).digest()).decode()}'"
+            for sheet in (_FITS, *_STYLE.findall(self.svg))
         )
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-'
             f"Policy\" content=\"default-src 'none'; style-src {hashes}; base-uri 'none'; form-action 'none'\">\n"
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n</head>\n<body>\n{self.svg}\n</body>\n</html>\n"
+            f"<title>{escape(self.title)}</title>\n<style>{_FITS}</style>\n</head>\n<body>\n{self.svg}\n</body>\n</html>\n"
         )
 
     def _png(self) -> bytes:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 # Measures whose formulas make sense whatever noise did to the counts.
 _UNBOUNDED = ("lift", "leverage")
+
+
+# What makes a relation: b came after a, both are in the basket, or the data say so.
+How: TypeAlias = Literal["given", "after", "together"]
+HOWS: tuple[How, ...] = get_args(How)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,8 @@ class Rules(Shown):
         What travels with a private result, as in :class:`Patterns`.
     kind
         What they are called: ``"relations"`` where they were found as such, and not among patterns.
+    how
+        What makes a relation, where that is known: ``"after"``, ``"together"`` or ``"given"``.
     p, p_adjusted
         The p-value of each rule by Fisher's exact test, and what is left of it among all rules that were tested
         (Benjamini and Hochberg). Where the counts are private, it is the largest that their intervals allow. Where
@@ -103,6 +110,7 @@ class Rules(Shown):
     high: NDArray[np.float64] | None = None
     about: Mapping[str, Any] | None = None
     kind: Literal["rules", "relations"] = "rules"
+    how: How | None = None
     people_within: tuple[int, int] | None = None
     unit: Unit = "people"
     ends: tuple[Ends, Ends, Ends] | None = None
@@ -138,7 +146,7 @@ class Rules(Shown):
         return (
             isinstance(other, Rules)
             and (self.unit, self.people, self.people_within) == (other.unit, other.people, other.people_within)
-            and self.about == other.about
+            and (self.about, self.how) == (other.about, other.how)
             and same_bounds(self.low, other.low)
             and same_bounds(self.high, other.high)
             and same_bounds(self.p, other.p)
@@ -396,6 +404,7 @@ class Rules(Shown):
             high=None if self.high is None else self.high[positions],
             about=self.about,
             kind=self.kind,
+            how=self.how,
             people_within=self.people_within,
             unit=self.unit,
             ends=ends_at(self.ends, positions),

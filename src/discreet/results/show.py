@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _WIDEST, _NARROWEST, _GAP = 60, 12, 3  # columns of the names, and between two columns
 _BAR, _ROOMY = 10, 24  # columns of a bar, and those that names keep beside it
+# Columns that are left out where there is no room, the first ones first.
+_GIVE_WAY = [("level",), ("support",), ("from", "to"), ("adj. p",), ("lift",), ("low", "high"), ("count",)]
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 ROWS = 10
 DROWNED = (
@@ -115,9 +117,9 @@ def table(result: Patterns | Rules, rows: int = ROWS, *, bars: bool = False) -> 
 
 
 class _Fitted:
-    """A table whose bars and then whose names give way on a narrow terminal, and not its numbers.
+    """A table whose bars give way on a narrow terminal, then its names, and then whole columns.
 
-    A number that is cut is a wrong one.
+    A number that is cut is a wrong one, so no number is: the columns that matter least are left out, and that is said.
     """
 
     def __init__(self, names: list[str], cells: list[list[str]], parts: list[float]) -> None:
@@ -128,22 +130,37 @@ class _Fitted:
         from rich.table import Table
         from rich.text import Text
 
-        columns = list(zip(self.names, *self.cells, strict=True))
+        kept = self._kept(options.max_width)
+        names, *cells = ([row[at] for at in kept] for row in (self.names, *self.cells))
+        columns = list(zip(names, *cells, strict=True))
         room = options.max_width - sum(max(map(len, column)) + _GAP for column in columns[1:])
         drawn = bool(self.parts) and room - _BAR - _GAP >= min(_ROOMY, max(map(len, columns[0])))
         wide = room - (_BAR + _GAP if drawn else 0)
         shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        shown.add_column(
-            self.names[0], overflow="ellipsis", no_wrap=True, max_width=max(_NARROWEST, min(_WIDEST, wide))
-        )
-        for name in self.names[1:]:
+        shown.add_column(names[0], overflow="ellipsis", no_wrap=True, max_width=max(_NARROWEST, min(_WIDEST, wide)))
+        for name in names[1:]:
             shown.add_column(name, justify="right", no_wrap=True)
         if drawn:
             shown.add_column("", no_wrap=True, style="cyan")
-        for at, row in enumerate(self.cells):
+        for at, row in enumerate(cells):
             bar = [Text(_bar(self.parts[at], options.ascii_only))] if drawn else []
             shown.add_row(*map(Text, row), *bar)
         yield shown
+        left_out = [name for at, name in enumerate(self.names) if at not in kept]
+        if left_out:
+            yield Text(f"Not shown for want of room: {', '.join(left_out)}.", style="dim")
+
+    def _kept(self, width: int) -> list[int]:
+        """Return the places of the columns that there is room for beside a name that can still be read."""
+        wide = [max(map(len, column)) + _GAP for column in zip(self.names, *self.cells, strict=True)]
+        least = min(_ROOMY, wide[0] - _GAP)
+        kept = list(range(len(wide)))
+        # An interval goes as a whole.
+        for group in _GIVE_WAY:
+            if least + sum(wide[at] for at in kept[1:]) <= width:
+                break
+            kept = [at for at in kept if at == 0 or self.names[at] not in group]
+        return kept
 
 
 def _parts(first: Patterns | Rules) -> list[float]:

@@ -309,7 +309,9 @@ def concluded(
         best = everything.where(lengths=(wanted.least, None))[: wanted.top]
         many = len(best)
     else:
-        related = replace(as_rules(learnt.related, vocabulary, people, liars), hierarchy=hierarchy)
+        related = replace(
+            as_rules(learnt.related, vocabulary, people, liars), hierarchy=hierarchy, how=getattr(plan, "how", None)
+        )
         best, found = everything, "relations"
         many = len(related)
     if many < wanted.top:
