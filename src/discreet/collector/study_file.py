@@ -157,7 +157,7 @@ class StudyPlan:
     def _check_levels(self) -> None:
         if self.hierarchy is None:
             if self.level is not None:
-                raise MisuseError("level is a level of a hierarchy: give hierarchy too, the name of a file.")
+                raise MisuseError("Without a hierarchy there is no level: name the file of one, or leave level out.")
             return
         check_levels(self.led, self.level)
         if self.pairs in ("given", "after"):
