@@ -100,7 +100,7 @@ def test_a_hierarchy_says_what_is_held_and_asked_about(tmp_path):
 @pytest.mark.parametrize(
     ("new", "line", "told"),
     [
-        ('level = "category"', 8, "level is a level of a hierarchy: give hierarchy too"),
+        ('level = "category"', 8, "A level is one of a hierarchy: give hierarchy too"),
         ('hierarchy = "none.csv"', 8, "There is no file"),
         ('hierarchy = "products.csv"\nlevel = "aisle"', 9, "level is one of the levels of the hierarchy, 0 to 2"),
         ('hierarchy = "products.csv"\nlevel = 1.5', 9, "level is a level of the hierarchy, by name or number"),

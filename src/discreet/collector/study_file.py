@@ -157,13 +157,13 @@ class StudyPlan:
     def _check_levels(self) -> None:
         if self.hierarchy is None:
             if self.level is not None:
-                raise MisuseError("level is a level of a hierarchy: give hierarchy too, the name of a file.")
+                raise MisuseError("A level is one of a hierarchy: give hierarchy too, the name of a file.")
             return
         check_levels(self.led, self.level)
         if self.pairs in ("given", "after"):
-            raise MisuseError("hierarchy is for sets of items: with relations of a device's own, leave it out.")
+            raise MisuseError("A hierarchy is for sets of items: with relations of a device's own, leave it out.")
         if not self.asked:
-            raise MisuseError(f"level {self.level!r} lies below all items of the list: nothing would be asked about.")
+            raise MisuseError(f"Level {self.level!r} lies below all items of the list: nothing would be asked about.")
 
     @cached_property
     def wanted(self) -> Wanted:

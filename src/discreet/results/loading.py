@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
+from ..baskets.database_messages import public_path
 from ..baskets.hierarchy import Hierarchy
 from ..baskets.parquet import declared
 from ..errors import InputError
@@ -72,7 +73,7 @@ def load(path: str | os.PathLike[str], form: str) -> Result:
             raise InputError(f"{shown} has {size:,} bytes; a result of over {_LARGEST:,} is not read back.")
         content = shown.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"There is no file {shown}.") from None
+        raise InputError(f"There is no file {public_path(shown)}.") from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
     with translated(shown, "Parquet" if form == "parquet" else form.upper()):
