@@ -117,6 +117,18 @@ FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
     ),
     (
         "a.jsonl",
+        b'{"person":1,"basket":1,"item":1}\n{"person":1,"basket":"1","item":2}',
+        LONG | {"basket": "basket"},
+        ": 'basket' is a number or text, by record; baskets are all numbers or all names (text).",
+    ),
+    (
+        "a.jsonl",
+        b'{"person":1,"basket":true,"item":1}\n{"person":1,"basket":"true","item":2}',
+        LONG | {"basket": "basket"},
+        ": 'basket' is text or true or false, by record; baskets are all numbers or all names (text).",
+    ),
+    (
+        "a.jsonl",
         b'{"person":{"a":1},"item":1}',
         LONG,
         ": 'person' is an object, by record; people are all numbers or all names (text).",
