@@ -314,7 +314,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         ends=ends,
         p=p,
         p_adjusted=p_adjusted,
-        tested=told.get("tested") or 0,
+        tested=told.get("tested", 0 if p is None else None),
         hierarchy=hierarchy,
     )
 
