@@ -165,6 +165,7 @@ def test_a_log_that_was_left_out_is_not_sent_to(monkeypatch: pytest.MonkeyPatch)
             'java.io.IOException: Cannot run program "/no/python": error=2, No such file or directory',
             "The executors have no program /no/python to run Python with: let PYSPARK_PYTHON name one",
         ),
+        ("Python worker exited unexpectedly (crashed)", "A Python process of an executor died"),
         ("Could not parse Master URL: 'x'", "Spark knows no such master"),
         ("[SOMETHING_NEW] secret row: tea", "Spark failed (SOMETHING_NEW)"),
         ("Job aborted due to stage failure: secret row: tea", "Spark gave up on a job"),

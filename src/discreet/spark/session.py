@@ -380,6 +380,11 @@ def _told(error: Exception) -> Exception:
             "An executor ran out of memory: give executors more (spark.executor.memory for Spark itself, "
             "spark.executor.memoryOverhead for Python), or more partitions (spark.sql.shuffle.partitions)."
         )
+    if "Python worker exited unexpectedly" in text:
+        return ClusterError(
+            "A Python process of an executor died, as one does that the system ends for its memory: give executors "
+            "more (spark.executor.memoryOverhead), or more partitions (spark.sql.shuffle.partitions)."
+        )
     if found := re.search(r"discreet-failed:([\w.]*):", text):
         return ClusterError(f"A task failed in an executor ({found[1]}). Nothing that it counted was used.")
     if found := re.search(r"No module named '(\w+)", text):
