@@ -1,6 +1,6 @@
 # An image that runs `discreet` as a user who is not root: docs/starting.md says how to build and use it.
 FROM python:3.13-slim AS made
-COPY pyproject.toml README.md LICENSE /source/
+COPY pyproject.toml hatch_build.py README.md LICENSE /source/
 COPY src /source/src
 RUN python -m venv /opt/discreet/python \
  && /opt/discreet/python/bin/pip install --no-cache-dir '/source[sql,excel]'

@@ -70,7 +70,19 @@ class TestMatrix:
         for one in matrix.requirements():
             (pin,) = Requirement(matrix.lowest(one)).specifier
             assert pin.version in Requirement(one).specifier, one
+            assert "[" not in matrix.lowest(one), "pip refuses a constraint with extras"
         assert {"numpy", "pandas", "pytest", "sphinx"} <= {Requirement(one).name for one in matrix.requirements()}
+
+    def test_tries_what_users_install_and_quick_tests_leave_out(self):
+        quick = (ROOT / "tests" / "quick.txt").read_text().splitlines()
+        assert all((ROOT / one).exists() and one not in quick for one in matrix.EXTRAS)
+        rooms = {one.split("/")[1] for one in matrix.EXTRAS}
+        assert {"baskets", "collector", "spark"} <= rooms
+
+    def test_lower_ends_of_what_tests_need_fit_together(self):
+        """schemathesis 4.0 asks for hypothesis 6.108, and psycopg 3.2 has no binary of that name."""
+        ends = {Requirement(one).name: matrix.lowest(one).partition("==")[2] for one in matrix.requirements()}
+        assert (ends["hypothesis"], ends["psycopg"]) == ("6.108", "3.2.1")
 
     def test_the_lowest_versions_read_a_table_and_know_all_commands(self):
         """duckdb 1.4 cannot hand a table over, and typer 0.16 knows no Literal: these two fail with them."""

@@ -19,11 +19,13 @@ import pytest
 
 import discreet
 from discreet import InputError, LimitError, MisuseError, NobodyError
+from discreet.baskets import databases, remote
 from discreet.baskets.allowance import Allowance
 from discreet.baskets.databases import workspace
 from discreet.baskets.feather import declared
 from discreet.baskets.formats import FileFormat
 from discreet.baskets.remote import opened_address
+from running import run
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
 TABLE = "customer,product\n7,tea\n7,milk\n3,tea\n"
@@ -294,6 +296,38 @@ def test_files_elsewhere_need_an_extension(address: str, extension: str, monkeyp
     )
     assert "secret" not in told
     assert "hidden" not in told
+
+
+def answer_404(place: str) -> Any:
+    """What DuckDB says, as it says it, of an address that has nothing: with all of it."""
+    import duckdb
+
+    raise duckdb.HTTPException(f"HTTP Error: Unable to connect to URL {place!r}: 404 (Not Found).")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("options", ["X-Amz-Signature=SECRET", "sig=SECRET", "token=SECRET"])
+def test_signatures_are_not_told(form: str, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extension is not here, so its answer is made up; the way of the message is the real one."""
+    address = f"https://me:pw@example.com/s.{form}?{options}"
+    monkeypatch.setattr(remote, "_load", lambda *_: None)
+    monkeypatch.setattr(databases.Workspace, "do", lambda self, task: answer_404(address))
+    monkeypatch.setattr(databases.Workspace, "_do", lambda self, task: answer_404(address))
+    assert message(InputError, address, **COLUMNS) == (
+        f"https://example.com/s.{form}: HTTP Error: Unable to connect to URL 'https://example.com/s.{form}': 404 (Not "
+        "Found)."
+    )
+
+
+@pytest.mark.parametrize("option", ["", "--hierarchy", "-o"])
+def test_signatures_are_not_told_on_the_command_line(option: str, tmp_path: Path) -> None:
+    address = "http://me:pw@127.0.0.1:9/s.csv?sig=SECRET"
+    (tmp_path / "s.csv").write_text("c,p\n1,tea\n")
+    named = [option, address] if option else [address]
+    said = run("mine", str(tmp_path / "s.csv"), *named, "--person", "c", "--item", "p", "--top", "2", "-v")
+    assert said.returncode
+    for secret in ("SECRET", "pw", "me:"):
+        assert secret not in said.stderr
 
 
 def test_what_is_not_read_from_elsewhere() -> None:

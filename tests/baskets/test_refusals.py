@@ -20,7 +20,7 @@ from scipy import sparse
 import discreet
 from discreet import InputError, MisuseError, NobodyError
 from discreet.baskets.core import Vocabulary
-from discreet.baskets.database_messages import hidden, public_name
+from discreet.baskets.database_messages import hidden, public_name, public_path
 from running import plain
 
 LONG: dict[str, Any] = {"person": "person", "item": "item"}
@@ -114,6 +114,18 @@ FILES: list[tuple[str, bytes, dict[str, Any], str]] = [
         b'{"person":1,"item":1}\n{"person":"1","item":1}',
         LONG,
         ": 'person' is a number or text, by record; people are all numbers or all names (text).",
+    ),
+    (
+        "a.jsonl",
+        b'{"person":1,"basket":1,"item":1}\n{"person":1,"basket":"1","item":2}',
+        LONG | {"basket": "basket"},
+        ": 'basket' is a number or text, by record; baskets are all numbers or all names (text).",
+    ),
+    (
+        "a.jsonl",
+        b'{"person":1,"basket":true,"item":1}\n{"person":1,"basket":"true","item":2}',
+        LONG | {"basket": "basket"},
+        ": 'basket' is text or true or false, by record; baskets are all numbers or all names (text).",
     ),
     (
         "a.jsonl",
@@ -393,3 +405,46 @@ def test_passwords_are_not_logged() -> None:
     text = message(InputError, address, query="SELECT 1")
     assert text.startswith("postgresql://127.0.0.1:1/x: ")
     assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://host/s.csv?X-Amz-Signature=SECRET",
+        "https://host/s.csv?a=1&sig=SECRET#part",
+        "https://host/s.csv?token=S&key=SECRET",
+        "https://host/s.csv?SECRET",
+        "https://SECRET@host/s.csv",
+        "https://user:pw@host/s.csv",
+        "s3://SECRET:pw@bucket/s.csv?s3_session_token=SEC RET",
+        "postgresql://user:pw@host/shop?sslpassword=SECRET",
+        "postgresql://user:p@w@host/shop",
+        "sc://host:15002/;token=SECRET;user_id=me",
+    ],
+)
+def test_what_may_be_secret_in_an_address_is_in_no_message(address: str) -> None:
+    said = f"Could not read {address}: 'https://user:pw@host/s.csv?sig=SECRET' gave 404, SECRET, SEC RET, (pw), "
+    told = hidden(said, address)
+    assert "pw@" not in told
+    assert "?" not in told
+    assert "404" in told
+    rest = told.split("gave 404, ")[1]
+    for secret in ("SECRET", "SEC RET"):
+        assert secret not in rest or secret not in address
+    assert (":pw@" in address) == ("(…)" in told)
+    assert told.startswith(f"Could not read {public_name(address)}: 'https://host/s.csv' gave")
+
+
+def test_names_of_files_that_are_addresses_have_no_secrets() -> None:
+    assert public_path("http:/me:pw@host/s.csv?sig=SECRET") == "http://host/s.csv"
+    assert public_path("what?.csv") == "what?.csv"
+    assert public_path("C:/what?.csv") == "C:/what?.csv"
+    address = "http://me:pw@host/s.csv?sig=SECRET"
+    for told in (
+        message(InputError, Path(address), person="c", item="p"),
+        message(InputError, [Path(address), Path("other.csv")], person="c", item="p"),
+        message(MisuseError, [address, "other.csv"], person="c", item="p"),
+        message(InputError, query=f"SELECT * FROM '{address}'"),
+    ):
+        assert "SECRET" not in told
+        assert "pw" not in told

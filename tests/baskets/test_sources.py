@@ -66,6 +66,14 @@ def test_baskets_in_a_notebook() -> None:
     assert "not private" in shown
 
 
+def test_several_baskets_of_a_person_in_a_notebook() -> None:
+    table = pa.table({"who": [7, 7, 7], "what": ["tea", "milk", "tea"], "receipt": [1, 1, 2]})
+    shown = discreet.read(table, person="who", item="what", basket="receipt")._repr_html_()
+    for name, value in {"people": "1", "baskets": "2", "items per basket, mean": "1.50"}.items():
+        assert f">{name}</th>" in shown
+        assert f">{value}</td>" in shown
+
+
 def test_the_view_has_order_and_pairs() -> None:
     rows = {"who": [1, 1, 1, 2], "which": [1, 2, 2, 1], "what": ["a", "b", "c", "a"]}
     several = discreet.read(pa.table(rows), person="who", basket="which", item="what")._repr_html_()

@@ -48,6 +48,20 @@ def test_verbose_before_the_command_and_after_it(folder: Path, words: list[str])
     assert done.stderr == "discreet: a.dat: merged 50 repeats of an item in a basket.\n"
 
 
+def test_between_a_group_and_its_command(folder: Path) -> None:
+    run("ledger", "create", "l.db", "--epsilon", "1", cwd=folder, check=True)
+    shown = run("ledger", "show", "l.db", cwd=folder, check=True).stdout
+    for words in (["ledger", "-q", "show", "l.db"], ["ledger", "--timeout", "60", "show", "l.db"]):
+        assert run(*words, cwd=folder, check=True).stdout == shown
+    done = run("ledger", "-q", "show", "l.db", "-v", cwd=folder)
+    assert done.stderr == "discreet: --quiet and --verbose contradict each other: give one of them.\n"
+
+
+def test_relations_are_not_promised_an_order_by_p() -> None:
+    assert "p_adjusted" in run("rules", "--help").stdout
+    assert "p_adjusted" not in run("relations", "--help").stdout
+
+
 @pytest.mark.parametrize("words", [["-q", "mine"], ["mine", "--quiet"]])
 def test_quiet_leaves_the_result_and_what_went_wrong(folder: Path, words: list[str]) -> None:
     done = run(*words, "a.dat", "--top", "1", "-o", "b.csv", cwd=folder, terminal=True)

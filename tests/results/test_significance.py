@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.baskets.core import starts
-from discreet.errors import InputError
+from discreet.errors import InputError, MisuseError
 from discreet.results import redundancy
 from discreet.results.significance import LEAST, adjusted, family, p_values, worst_p_values
 from naive import significance as naive
@@ -302,7 +302,40 @@ class TestRedundancy:
         assert len(patterns.rules(0, redundant=False)) == len(every.where(redundant=False))
 
 
+class TestOrder:
+    def test_a_rule_and_the_one_back_have_the_same_p_value_and_keep_their_order(self):
+        source = np.random.default_rng(5)
+        n = source.integers(50, 5000, 400)
+        a, c = source.integers(5, 50, (2, 400))
+        b = source.integers(1, np.minimum(a, c) + 1)
+        assert np.array_equal(p_values(n, a, c, b), p_values(n, c, a, b))
+        baskets = [{"a", "c"}] * 7 + [{"a"}] * 5 + [{"c"}] * 9 + [set()] * 40
+        both = make_patterns(count_patterns(baskets), len(baskets)).rules(0)
+        assert len(both) == 2
+        assert both.sort("p") == both
+        assert both[::-1].sort("p") == both[::-1]
+
+    def test_by_what_is_no_measure(self):
+        rules = make_patterns({frozenset("a"): 6, frozenset("b"): 5, frozenset("ab"): 4}, 9).rules()
+        with pytest.raises(
+            MisuseError, match=r"Rules are not sorted by 'size': there are count, support, .*p_adjusted"
+        ):
+            rules.sort("size")
+
+
 class TestFiles:
+    def test_how_many_were_tested_is_not_known_from_exact_csv(self, tmp_path):
+        made = make_patterns({frozenset("a"): 6, frozenset("b"): 5, frozenset("ab"): 4}, 9).rules()
+        made.save(tmp_path / "rules.csv")
+        read = discreet.load(tmp_path / "rules.csv")
+        assert (made.tested, read.tested) == (2, None)
+        assert read == made
+        read.save(tmp_path / "rules.html")
+        assert "adjusted for all rules that could have been found" in (tmp_path / "rules.html").read_text()
+        for name in ("again.json", "again.parquet"):
+            read.save(tmp_path / name)
+            assert discreet.load(tmp_path / name).tested is None
+
     def test_a_column_of_p_values_without_the_other_is_refused(self, tmp_path):
         path = tmp_path / "rules.json"
         make_patterns({frozenset("a"): 6, frozenset("b"): 5, frozenset("ab"): 4}, 9).rules().save(path)

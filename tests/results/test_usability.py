@@ -47,7 +47,7 @@ MISTAKES = {
     ),
     "sorting by unknown": (
         lambda: RULES.sort("lifts"),
-        f"'lifts' is not a measure of rules; there are {MEASURES}.",
+        f"Rules are not sorted by 'lifts': there are count, {MEASURES}, p, p_adjusted.",
     ),
     "unknown condition": (
         lambda: RULES.where(lift=2),

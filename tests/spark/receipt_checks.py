@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -257,12 +258,18 @@ def test_files_of_receipts(session: Any) -> None:
         for name in ("sales.parquet", "sales.csv"):
             same(local, discreet.read(f"{folder}/{name}", engine="spark", **RECEIPTS))
         path = Path(folder, "receipts.json")
-        # 1 and "1" are written alike, 1.0 is not; an empty name is a name, and null is none.
-        written = ["1", '"1"', "1.0", '""', "null", "true", '"true"', "12345678901234567890", '{"a": 1}']
-        path.write_text("".join(f'{{"who":1,"what":"{n}","receipt":{one}}}\n' for n, one in enumerate(written)))
-        here = discreet.read(path, **RECEIPTS, nulls="drop")
-        assert len(here) == 6
-        same(here, discreet.read(str(path), engine="spark", **RECEIPTS, nulls="drop"))
+        # 1 and 1.0 are written in two ways; an empty name is a name, and null is none.
+        numbers, texts = ["1", "1.0", "null", "true", "12345678901234567890", '{"a": 1}'], ['"1"', '""', "null", '"a"']
+        for written in (numbers, texts):
+            path.write_text("".join(f'{{"who":1,"what":"{n}","receipt":{one}}}\n' for n, one in enumerate(written)))
+            here = discreet.read(path, **RECEIPTS, nulls="drop")
+            assert len(here) == len(written) - 1
+            same(here, discreet.read(str(path), engine="spark", **RECEIPTS, nulls="drop"))
+        for one in ("1", "1.5", "true"):  # beside text, which may be written alike
+            path.write_text(f'{{"who":1,"what":"a","receipt":{one}}}\n{{"who":1,"what":"b","receipt":"{one}"}}\n')
+            told = said(partial(discreet.read, path, **RECEIPTS))
+            assert "baskets are all numbers or all names (text)" in told
+            assert told == said(partial(discreet.read, str(path), engine="spark", **RECEIPTS))
         path.write_text('{"who":1,"what":"a","receipt":1}\n{"who":1,"what":"b","receipt":1.0}\n')
         same(discreet.read(path, **RECEIPTS), discreet.read(str(path), engine="spark", **RECEIPTS))
 

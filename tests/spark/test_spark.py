@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,6 +82,70 @@ class TestStarting:
         assert self.said(remote="sc://127.0.0.1:1/;token=secret") == f"Spark Connect {said}"
         assert self.said(master="spark://127.0.0.1:1") == f"Spark's master {said}"
 
+    def test_of_several_masters_one_that_answers_is_enough(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as second:
+            port = second.getsockname()[1]
+            session._check_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")
+        assert self.said(master=f"spark://127.0.0.1:1,127.0.0.1:{port}") == (
+            f"Spark's master cannot be reached: nothing answers at 127.0.0.1:1 or 127.0.0.1:{port}. Are the addresses "
+            "right, and is it up?"
+        )
+
+    @pytest.mark.parametrize("master", ["nonsense", "local[x]", "spark://", "mesos://here"])
+    def test_on_a_master_that_is_none(self, master: str) -> None:
+        assert self.said(master=master).startswith(
+            "--master is where Spark runs: spark://host:7077, yarn, k8s://https://host:443 or local[4]; "
+        )
+
+    def test_on_a_master_that_is_a_server_of_spark_connect(self) -> None:
+        said = self.said(master="sc://here:15002/;token=SECRET")
+        assert said.endswith("'sc://here:15002/' was given. A server of Spark Connect is given by --remote.")
+
+    @pytest.mark.parametrize("master", ["local", "local[*]", "local[2, 3]", "local-cluster[2,1,1024]", "k8s://h:1"])
+    def test_on_masters_that_are_known(self, master: str) -> None:
+        session._check_master(master)
+
+    def test_on_yarn_without_its_settings(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+            monkeypatch.delenv(name, raising=False)
+        assert self.said(master="yarn") == (
+            "Spark finds no YARN: let HADOOP_CONF_DIR or YARN_CONF_DIR name the folder of its settings (yarn-site.xml)."
+        )
+        monkeypatch.setenv("YARN_CONF_DIR", "/settings")
+        session._check_master("yarn")
+
+
+@JAVA
+def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Ten seconds: Spark starts as the command line starts it, with its log left out."""
+    table = tmp_path / "sales.csv"
+    table.write_text("who,what\n1,tea\n")
+    asked = ["mine", str(table), "--person", "who", "--item", "what", "--top", "1", "--engine", "spark"]
+    there = {"PYTHONPATH": SOURCE, "PYSPARK_PYTHON": "/nonexistent/python", "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *asked, "--master", "local[1]"],
+        capture_output=True,
+        text=True,
+        env=os.environ | there,
+        check=False,
+    )
+    assert done.stderr == (
+        "discreet: The executors have no program /nonexistent/python to run Python with: let PYSPARK_PYTHON name one "
+        "that is there.\n"
+    )
+
+
+def test_a_log_that_was_left_out_is_not_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyspark = pytest.importorskip("pyspark")
+    settings = SimpleNamespace(get=lambda name: {"spark.log.level": "OFF"}.get(name))
+    context = SimpleNamespace(getConf=lambda: settings)
+    monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", context)
+    with pytest.raises(ClusterError) as caught, session.clear_errors():
+        raise RuntimeError("Job aborted")
+    assert str(caught.value) == (
+        "Spark gave up on a job (RuntimeError): its pages say why, and so does its log, which -v shows."
+    )
+
 
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -95,6 +161,12 @@ class TestStarting:
         ("All masters are unresponsive! Giving up.", "Spark's master cannot be reached"),
         ("status = StatusCode.UNAVAILABLE", "Spark Connect cannot be reached"),
         ("[JAVA_GATEWAY_EXITED] …", "Spark's Java process did not start"),
+        (
+            'java.io.IOException: Cannot run program "/no/python": error=2, No such file or directory',
+            "The executors have no program /no/python to run Python with: let PYSPARK_PYTHON name one",
+        ),
+        ("Python worker exited unexpectedly (crashed)", "A Python process of an executor died"),
+        ("Could not parse Master URL: 'x'", "Spark knows no such master"),
         ("[SOMETHING_NEW] secret row: tea", "Spark failed (SOMETHING_NEW)"),
         ("Job aborted due to stage failure: secret row: tea", "Spark gave up on a job"),
     ],

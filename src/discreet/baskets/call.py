@@ -16,7 +16,7 @@ from ..errors import InputError, Message, MisuseError, assigned, named, told
 from .allowance import Allowance
 from .build import Labels, Rows, shown
 from .core import Item
-from .database_messages import public_name
+from .database_messages import clean, public_name
 from .formats import FORMATS, TABLES, UNTYPED, FileFormat, format_of
 from .frames import ArrowStream, arrow_stream, has, records_table, table_of
 from .handed import kept, standard_input
@@ -238,6 +238,13 @@ class Call:
             return name, self._file(path)
 
     def _address(self, address: str) -> tuple[str, Rows]:
+        """Read what lies at an address; no message has a secret of it."""
+        try:
+            return self._at(address)
+        except InputError as error:
+            raise clean(error, address) from None
+
+    def _at(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
         if scheme in EXTENSIONS:
             from .databases import workspace

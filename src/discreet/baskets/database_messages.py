@@ -1,4 +1,4 @@
-"""What databases and their drivers complain of, in our words, and without any password."""
+"""What databases and their drivers complain of, in our words, and without any password or signature."""
 
 from __future__ import annotations
 
@@ -8,37 +8,81 @@ from urllib.parse import unquote
 from ..errors import InputError, Message, told
 
 SAY_ENCODING = told('say what it is, as in {encoding="windows-1252"}.')
+# An address, and one of which a path has made one line between two slashes; a letter alone is a drive.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+_QUOTED = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>|]+")
+_SECRET = re.compile(r"pass|key|secret|token|sig|cred|auth|code", re.IGNORECASE)
+_SHORT = 2  # letters of a secret that may be a part of many words
+_LONG = 8  # letters of an option of the web that may be a secret by whatever name
 _CSV_PROBLEM = r"CSV Error on Line: (\d+)\n.*?\n((?:Expected|Value|Invalid|Maximum|Unterminated)[^\n]*)"
 
 
 def public_name(address: str) -> str:
-    """Return the address of a database without user, password and options: what may be shown or logged."""
+    """Return an address without user, password, options and signatures: what may be shown or logged."""
     scheme, _, rest = address.partition("://")
     before, _, after = rest.rpartition("@")
-    place = re.split(r"[?#]", after)[0]
+    place = re.split(r"[?#;]", after)[0]
     # Where it is not clear which part is the password, nothing is shown.
     if re.search(r"[?#]", before) or re.search(r":(?!\d*(?:$|[/,\]:]))", re.sub(r"\[[^]]*\]", "", place)):
         return f"{scheme}://…"
     return f"{scheme}://{place}"
 
 
+def public_path(place: object) -> str:
+    """Return the name of a file as it may be shown: an address, also one that was made a path, by its `public_name`."""
+    found = _ADDRESS.fullmatch(str(place))
+    return str(place) if found is None else public_name(f"{found[1]}://{found[2]}")
+
+
 def hidden(message: str, address: str) -> str:
-    """Return a driver's message without what in the address is, or may be, a password."""
-    rest = address.partition("://")[2]
-    secrets = re.findall(r"(?:pass|key|secret)\w*=([^&#]+)", rest)
-    if public_name(address).endswith("…"):
-        secrets += re.split(r"[@:/?#&=]", rest)
-    else:
-        secrets += re.split(r"[@/]", rest.rpartition("@")[0].partition(":")[2])
-    for secret in {*secrets, *map(unquote, secrets)}:
-        if len(secret) > 2:
-            message = message.replace(secret, "…")
+    """Return a message without what in the address is, or may be, a secret.
+
+    Of the web, these are the user, the password and all that stands behind a question mark; of a database, passwords,
+    keys and tokens. No address that the message quotes keeps any of this.
+    """
+    name = public_name(address)
+    for written in (address, unquote(address)):
+        message = message.replace(written, name)
+    message = without_options(message)
+    secrets = _secrets(address, name)
+    for secret in sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True):
+        # A short one is looked for as a word: else it would be found within others.
+        short = rf"(?<!\w){re.escape(secret)}(?!\w)"
+        message = re.sub(short, "…", message) if len(secret) <= _SHORT else message.replace(secret, "…")
     return message
+
+
+def without_options(message: str) -> str:
+    """Return a message with the addresses that it quotes as `public_name` has them."""
+    return _QUOTED.sub(lambda found: public_name(found[0]), message)
+
+
+def _secrets(address: str, name: str) -> list[str]:
+    scheme, _, rest = address.partition("://")
+    if name.endswith("…"):
+        return re.split(r"[@:/?#&=;]", rest)
+    before, _, after = rest.rpartition("@")
+    user, _, password = before.partition(":")
+    web = scheme not in ("postgresql", "postgres")
+    secrets = [password, *re.split(r"[@/]", password), user if web else ""]
+    asked = re.split(r"[?#;]", after, maxsplit=1)[1:]
+    secrets += asked if web else []
+    for option in re.split(r"[&#?;]", asked[0] if asked else ""):
+        key, _, value = option.partition("=")
+        if _SECRET.search(key) or (web and len(value) >= _LONG):
+            secrets.append(value)
+    return secrets
+
+
+def clean(error: InputError, address: str) -> InputError:
+    """Return an error as it may be told of an address."""
+    told_of = error.message
+    return type(error)(Message(hidden(told_of.python, address), hidden(told_of.typed, address), told_of.options))
 
 
 def failed(name: str, message: str) -> InputError:
     """Return the error of a source that a database could not read, with what it said."""
-    return InputError(told("{name}{reason}", name=name, reason=_reason(message)))
+    return InputError(told("{name}{reason}", name=name, reason=_reason(without_options(message))))
 
 
 def _reason(message: str) -> str | Message:

@@ -83,10 +83,11 @@ class Events:
     @cached_property
     def json_kinds(self) -> dict[Column, set[str]]:
         """Say of each column of JSON which types its values have, in one pass over the file."""
-        answers = self.ask(*(f"list(DISTINCT {_json_kind(column.sql)})" for column in self.columns))
+        columns = [*self.columns, *([] if self.basket is None else [self.basket])]
+        answers = self.ask(*(f"list(DISTINCT {_json_kind(column.sql)})" for column in columns))
         return {
             column: {kind for kind in answer or () if kind not in (None, "NULL")}
-            for column, answer in zip(self.columns, answers, strict=True)
+            for column, answer in zip(columns, answers, strict=True)
         }
 
     @cached_property
@@ -130,6 +131,12 @@ class Events:
             check_blurred(self.table.name, person.name, kind, self.ask(blurred)[0])
             return f"CAST({number} AS BIGINT)"
         return self._number(person) if self.whole[person] else value
+
+    def basket_value(self, basket: Column) -> str:
+        """Return the SQL of what tells the baskets of a person apart: in JSON, text or anything else, but not both."""
+        if self.table.untyped == "json":
+            check_baskets(self.table.name, basket.name, self.json_kinds[basket])
+        return self.value(basket)
 
     def time_value(self, time: Column) -> str:
         """Return the SQL of the time: text is a number or an ISO date and time."""
@@ -230,6 +237,14 @@ def check_people(table: str, column: str, kinds: set[str]) -> None:
     if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
         raise InputError(
             f"{table}: {column!r} is {_listed(kinds)}, by record; people are all numbers or all names (text)."
+        )
+
+
+def check_baskets(table: str, column: str, kinds: set[str]) -> None:
+    """Refuse baskets of JSON records that are text here and something else there: 1 and "1" would be one basket."""
+    if "VARCHAR" in kinds and len(kinds) > 1:
+        raise InputError(
+            f"{table}: {column!r} is {_listed(kinds)}, by record; baskets are all numbers or all names (text)."
         )
 
 

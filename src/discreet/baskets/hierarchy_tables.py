@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MisuseError, NobodyError, told
+from .database_messages import public_path
 from .formats import FileFormat, format_of
 from .frames import arrow_stream, has, table_of
 from .sniffing import sniff
@@ -51,7 +52,7 @@ def table_rows(source: Any) -> tuple[list[str], Iterable[Iterable[Any]]]:
 
 def _file(path: Path) -> tuple[list[str], Iterable[Iterable[Any]]]:
     if not path.exists():
-        raise InputError(f"There is no file {path} with a hierarchy.")
+        raise InputError(f"There is no file {public_path(path)} with a hierarchy.")
     check_file(path)
     try:
         form = format_of(path, None)

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from ..errors import InputError, MisuseError, told
 from .build import shown
 from .columns import INTEGERS, Column, Table, literal
+from .database_messages import public_path
 from .formats import known_format
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what Hive writes where a column has no value
@@ -51,7 +52,7 @@ def parts_of(source: str | os.PathLike[str], format_: str | None = None) -> list
     if found:
         return [replace(part, folders=_told(part.path, root)) for one in found for part in _within(one, format_)]
     if any(mark in text for mark in "*?"):
-        raise InputError(f"There is no file that {text} names.")
+        raise InputError(f"There is no file that {public_path(text)} names.")
     return None
 
 
@@ -61,15 +62,16 @@ def parts_of_several(sources: Iterable[str | os.PathLike[str]], format_: str | N
     for source in sources:
         text = os.fspath(source)
         if not isinstance(text, str) or not text or text == "-" or "://" in text:
+            given = shown(public_path(text) if isinstance(text, str) else text)
             raise MisuseError(
-                f"A list of files holds {shown(text)}; it is of names of files, patterns and folders: read anything "
-                "else by itself."
+                f"A list of files holds {given}; it is of names of files, patterns and folders: read anything else by "
+                "itself."
             )
         found = parts_of(text, format_)
         if found is None and not Path(text).exists() and isinstance(source, str):
             raise InputError(
-                f"There is no file {shown(text)}. A list of texts names files; a basket is a set or a list of items, "
-                'as in discreet.read([{"tea", "milk"}, {"bread"}]).'
+                f"There is no file {shown(public_path(text))}. A list of texts names files; a basket is a set or a "
+                'list of items, as in discreet.read([{"tea", "milk"}, {"bread"}]).'
             )
         parts += [Part(Path(text))] if found is None else found
     seen: set[Path] = set()

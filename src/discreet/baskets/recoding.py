@@ -13,6 +13,7 @@ from ..checks import is_whole
 from ..errors import InputError, MisuseError, assigned, told
 from .build import parse_labels
 from .core import AnyBaskets, Codes, Item, Vocabulary
+from .database_messages import public_path
 
 Held = TypeVar("Held", bound=AnyBaskets)
 
@@ -81,7 +82,7 @@ def from_file(path: Path, what: Literal["items", "segments", "labels"]) -> list[
         raise InputError(
             told(
                 "There is no file {path} with a list of {what}. For the {what} found in the data write {public}.",
-                path=path,
+                path=public_path(path),
                 what=what,
                 public=assigned(what, "public"),
             )

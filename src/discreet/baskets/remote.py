@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..errors import InputError, LimitError, MisuseError, told
+from ..errors import LimitError, MisuseError, told
 from .columns import Table, literal
-from .database_messages import hidden, public_name
+from .database_messages import public_name
 from .formats import FileFormat, known_format
 from .parquet import declared
 from .sniffing import DELIMITERS
@@ -48,16 +48,13 @@ def opened_address(work: Workspace, address: str, form: FileFormat, wanted: list
     """Copy the columns wanted of a table elsewhere; without any, all of them."""
     name = public_name(address)
     _load(work, name, address.partition("://")[0])
-    try:
-        if form.format == "parquet":
-            _check_size(work, name, address)
-            return work.copied(name, f"read_parquet({literal(address)})", wanted)
-        if form.format == "json":
-            options = "format='auto', records=true, maximum_depth=1, sample_size=-1"
-            return work.copied(name, f"read_json({literal(address)}, {options})", wanted, "json")
-        return _csv(work, name, address, wanted, "\t" if form.format == "tsv" else delimiter)
-    except InputError as error:
-        raise InputError(hidden(str(error), address)) from None
+    if form.format == "parquet":
+        _check_size(work, name, address)
+        return work.copied(name, f"read_parquet({literal(address)})", wanted)
+    if form.format == "json":
+        options = "format='auto', records=true, maximum_depth=1, sample_size=-1"
+        return work.copied(name, f"read_json({literal(address)}, {options})", wanted, "json")
+    return _csv(work, name, address, wanted, "\t" if form.format == "tsv" else delimiter)
 
 
 def _csv(work: Workspace, name: str, address: str, wanted: list[str], delimiter: str | None) -> Table:

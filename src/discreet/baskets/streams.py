@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, NobodyError, told
 from .allowance import MEMORY, Allowance
+from .database_messages import public_path
 
 Progress: TypeAlias = Callable[[float], object] | None
 
@@ -48,7 +49,8 @@ def check_file(path: Path) -> None:
 
     Only regular files pass: they are opened more than once, which would lose what a pipe has given already.
     """
-    shown = str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}…"
+    named = public_path(path)
+    shown = named if len(named) <= 200 else f"{named[:200]}…"
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):

@@ -52,7 +52,7 @@ def group(
     columns += [f"{value} AS item{i}" for i, value in enumerate(events.item_values(labels))]
     whose = "person"
     if basket is not None:
-        columns.append(f"{events.value(basket)} AS basket")
+        columns.append(f"{events.basket_value(basket)} AS basket")
         whose = "person, basket"
     if time is not None:
         columns.append(f"{events.time_value(time)} AS time")

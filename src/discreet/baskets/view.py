@@ -14,16 +14,14 @@ import numpy as np
 from ..wording import number_of, printable
 
 if TYPE_CHECKING:
-    from .core import Baskets
+    from .core import AnyBaskets, Baskets
 
 _NUMBER = "text-align: right; font-variant-numeric: tabular-nums"
 
 
 def html(baskets: Baskets) -> str:
     """Return a small table of sizes and counts."""
-    rows = [("people", f"{baskets.people:,}"), ("items", f"{baskets.items:,}")]
-    if baskets.several:
-        rows.insert(1, ("baskets", f"{len(baskets):,}"))
+    rows = _how_many(baskets)
     if len(baskets):
         sizes = baskets.sizes
         rows += [
@@ -38,9 +36,26 @@ def html(baskets: Baskets) -> str:
         rows.append(("in order", number_of(len(baskets.sequences.codes), "event")))
     if baskets.pairs is not None:
         rows.append(("pairs", f"{len(baskets.pairs.first):,}"))
-    if baskets.segments is not None:
-        column = escape(printable(baskets.segments.column))
-        rows.append((f"segments ({column})", f"{len(baskets.segments.vocabulary):,}"))
+    return _table(rows + _segments(baskets))
+
+
+def html_elsewhere(baskets: AnyBaskets) -> str:
+    """Return a small table of what is known of baskets in a cluster without reading them all."""
+    return _table(_how_many(baskets) + _segments(baskets))
+
+
+def _how_many(baskets: AnyBaskets) -> list[tuple[str, str]]:
+    several = [("baskets", f"{len(baskets):,}")] if baskets.several else []
+    return [("people", f"{baskets.people:,}"), *several, ("items", f"{baskets.items:,}")]
+
+
+def _segments(baskets: AnyBaskets) -> list[tuple[str, str]]:
+    if baskets.segment_column is None:
+        return []
+    return [(f"segments ({escape(printable(baskets.segment_column))})", f"{len(baskets.segment_labels):,}")]
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
     cells = "".join(
         f'<tr><th scope="row" style="text-align: left">{name}</th><td style="{_NUMBER}">{value}</td></tr>'
         for name, value in rows

@@ -52,9 +52,7 @@ class _Commands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        added = options()
-        given_to_all(self, added)
-        self.params.extend(added)
+        given_to_all(self, options())
 
     def invoke(self, ctx: Any) -> Any:
         background.from_a_command(ctx.invoked_subcommand != "serve")

@@ -96,7 +96,10 @@ def options() -> list[Any]:
 def given_to_all(command: Any, added: list[Any]) -> None:
     """Add options to a command, or to all commands of a group and below."""
     inner = getattr(command, "commands", None)
-    if inner is None:
+    if inner is not None:  # a group takes them before the name of its command
+        known = {one.name for one in command.params}
+        command.params.extend(one for one in added if one.name not in known)
+    else:
         # A service runs until it is told to stop, and answers to devices meanwhile.
         command.params.extend(one for one in added if command.name != "serve" or one.name != "timeout")
     for one in (inner or {}).values():

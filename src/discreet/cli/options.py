@@ -332,6 +332,12 @@ SortBy = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+SortRelationsBy = Annotated[
+    str,
+    typer.Option(
+        "--sort", metavar="MEASURE", help="Order relations by this measure, largest first.", rich_help_panel=WHAT
+    ),
+]
 TopRules = Annotated[
     int | None,
     typer.Option(

@@ -65,7 +65,7 @@ def relations(
     ] = 2,
     antecedent: given.Antecedent = None,
     consequent: given.Consequent = None,
-    sort: given.SortBy = "confidence",
+    sort: given.SortRelationsBy = "confidence",
     *,
     reading: OrderedReading,
     writing: Writing,

@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import sys
 from typing import NoReturn
@@ -20,6 +21,7 @@ from ..wording import printable
 from .signals import TIMED_OUT, Signals
 
 _LINES = "\n"  # some messages have several
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _INTERRUPTED = "interrupted; no result was written."
 
 
@@ -79,9 +81,21 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def _fail(message: str) -> NoReturn:
-    _tell(message)
+    _tell(_without_secrets(message))
     _let_go()
     sys.exit(1)
+
+
+def _without_secrets(message: str) -> str:
+    """Return a message that has no secret of an address that was typed, wherever it was typed."""
+    typed = [word[word.index("=") + 1 :] if word.startswith("--") and "=" in word else word for word in sys.argv[1:]]
+    for address in typed:
+        if _ADDRESS.match(address):
+            from ..baskets.database_messages import hidden
+
+            short = address.replace("://", ":/", 1)  # as a path has it
+            message = hidden(message.replace(short, address), address)
+    return message
 
 
 def _stop(message: str, signals: Signals) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -157,7 +158,7 @@ def open_study(path: StudyFile, place: Place = "studies", token: Token = None, s
     say(f"Give its key to those who take part, for their devices to check: {told['key']}")
     if study.who == "tokens":
         # The address of a database may have a password in it.
-        where = f"{place} --store {'postgresql://…' if '@' in store else store}" if store else place
+        where = f"{place} --store {'postgresql://…' if re.search('[@?]', store) else store}" if store else place
         say(f"Make tokens for them: discreet study token --at {where} --study {study.name} --many 100")
 
 

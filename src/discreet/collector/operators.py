@@ -11,6 +11,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request
 
+from ..baskets.database_messages import hidden, public_name, without_options
 from ..checks import part
 from ..errors import InputError, MisuseError
 from ..local.device.sending import opener
@@ -149,6 +150,7 @@ class RemoteOperator(Operator):
 
     def __init__(self, address: str, token: str | None) -> None:
         self.address, self._token = address.rstrip("/"), token
+        self._shown = public_name(self.address)
 
     def _asked(self, path: str, body: Any = None, method: str | None = None) -> bytes:
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -162,15 +164,16 @@ class RemoteOperator(Operator):
                 raise InputError(self._refused(error)) from None
         except (URLError, OSError, HTTPException, ValueError) as error:
             said = getattr(error, "reason", "") or str(error) or type(error).__name__
-            raise InputError(f"The service {self.address} is not reached: {said}.") from None
+            told = hidden(f"The service {self._shown} is not reached: {said}.", self.address)
+            raise InputError(told) from None
 
     def _refused(self, error: HTTPError) -> str:
         elsewhere = error.headers.get("Location")
         if 300 <= error.code < 400 and elsewhere is not None:
             # The token is for the one who was named, and for nobody whom they name.
             return (
-                f"The service {self.address} sends to {elsewhere!r:.200}, and nothing was sent there. If the service "
-                "is there, give that address with --at."
+                f"The service {self._shown} sends to {without_options(elsewhere)!r:.200}, and nothing was sent there. "
+                "If the service is there, give that address with --at."
             )
         try:
             said = error.read(1 << 16)

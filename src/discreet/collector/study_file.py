@@ -163,7 +163,7 @@ class StudyPlan:
         if self.pairs in ("given", "after"):
             raise MisuseError("A study of relations that devices have of their own takes no hierarchy: leave it out.")
         if not self.asked:
-            raise MisuseError(f"level {self.level!r} lies below all items of the list: nothing would be asked about.")
+            raise MisuseError(f"Level {self.level!r} lies below all items of the list: nothing would be asked about.")
 
     @cached_property
     def wanted(self) -> Wanted:

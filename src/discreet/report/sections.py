@@ -492,9 +492,10 @@ def _tested(rules: Rules) -> str:
     if rules.unit == "baskets":
         over = ", found in one basket of each person, drawn at random, as baskets of one person are not independent,"
         who = "people"
+    many = "all rules" if rules.tested is None else number_of(rules.tested, "rule")
     told = (
         f" The last column is the p-value of Fisher's exact test{over or ','} adjusted for "
-        f"{number_of(rules.tested, 'rule')} that could have been found. A small one says that so many {who} "
+        f"{many} that could have been found. A small one says that so many {who} "
         "would hardly hold both sides if these had nothing to do with each other."
     )
     if rules.low is not None:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, get_args
 import numpy as np
 
 from ..atomic_write import written
+from ..baskets.database_messages import public_path
 from ..errors import InputError, MisuseError
 from .levels import told_hierarchy
 from .loading import ALL, EXACT, UNITS, Result, needed, promised_texts, within_of
@@ -55,8 +56,10 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     for known in get_args(Format):
         if suffix == known:
             return known  # type: ignore[no-any-return]
+    named = Path(public_path(path))  # an address is no place for a result, and may have a secret
+    suffix = suffix and named.suffix.lower().removeprefix(".")
     given = f"ends in .{suffix}" if suffix else "has no suffix"
-    raise MisuseError(f"{Path(path)} {given}, but results are kept in .csv, .json or .parquet files.")
+    raise MisuseError(f"{named} {given}, but results are kept in .csv, .json or .parquet files.")
 
 
 def is_page(path: str | os.PathLike[str]) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets.core import Unit
+from ..baskets.database_messages import public_path
 from ..baskets.hierarchy import Hierarchy
 from ..baskets.parquet import declared
 from ..errors import InputError
@@ -87,7 +88,7 @@ def read_bytes(shown: Path) -> bytes:
             raise InputError(f"{shown} has {size:,} bytes; a result of over {_LARGEST:,} is not read back.")
         return shown.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"There is no file {shown}.") from None
+        raise InputError(f"There is no file {public_path(shown)}.") from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
 
@@ -332,7 +333,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], about: dict[str, Any]
         ends=ends,
         p=p,
         p_adjusted=p_adjusted,
-        tested=told.get("tested") or 0,
+        tested=told.get("tested", 0 if p is None else None),
         hierarchy=hierarchy,
     )
 

@@ -93,7 +93,8 @@ class Rules(Shown):
         baskets are counted, it is found in one basket of each person. None where nothing was tested: relations, rules
         among patterns whose counts are of baskets, and rules of files of earlier versions.
     tested
-        How many rules were tested, at most: those that could have been found, whatever their confidence.
+        How many rules were tested, at most: those that could have been found, whatever their confidence. None where
+        they have p-values from a file that does not say it, as CSV of exact rules does not.
     hierarchy
         Which items stand below which, as in :class:`Patterns`.
     """
@@ -116,7 +117,7 @@ class Rules(Shown):
     ends: tuple[Ends, Ends, Ends] | None = None
     p: NDArray[np.float64] | None = None
     p_adjusted: NDArray[np.float64] | None = None
-    tested: int = 0
+    tested: int | None = 0
     hierarchy: Hierarchy | None = None
 
     def __len__(self) -> int:
@@ -313,8 +314,13 @@ class Rules(Shown):
             column = bounds[end == "high"]
         elif by in P_VALUES:
             column = -self._tested(f'sort("{by}")')[by == "p_adjusted"]
-        else:
+        elif by in MEASURES:
             column = self.measure(by)
+        else:
+            ends = "" if self.ends is None and self.low is None else ", or an end of an interval such as confidence_low"
+            raise MisuseError(
+                f"Rules are not sorted by {by!r}: there are count, {', '.join((*MEASURES, *P_VALUES))}{ends}."
+            )
         return self._take(np.argsort(-column if descending else column, kind="stable"))
 
     def top(self, top: int, by: str = "confidence") -> Rules:

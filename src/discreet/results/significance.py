@@ -59,6 +59,8 @@ def p_values(people: Column | float, antecedent: NDArray[Any], consequent: NDArr
     """
     n, a, c, b = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (people, antecedent, consequent, both)))
     a, c = np.clip(a, 0, n), np.clip(c, 0, n)
+    # The chance is that of both directions: so are its digits, and rules that are equal by it stay in their order.
+    a, c = np.minimum(a, c), np.maximum(a, c)
     columns = n, a, c, np.clip(b, np.maximum(0, a + c - n), np.minimum(a, c))
     found = np.ones(len(b))
     for start in range(0, len(found), _ROWS):

@@ -157,6 +157,11 @@ class SparkBaskets(RemoteBaskets):
         whose = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
         return f"SparkBaskets({whose}, {self.items:,} items{beside})"
 
+    def _repr_html_(self) -> str:
+        from ..baskets.view import html_elsewhere
+
+        return html_elsewhere(self)
+
     @property
     def people(self) -> int:
         """How many people there are, those with empty baskets included."""

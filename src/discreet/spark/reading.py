@@ -21,7 +21,7 @@ from ..baskets.build import Labels, parse_labels, sort_labels
 from ..baskets.call import Call
 from ..baskets.columns import Column, Table
 from ..baskets.core import Codes, Vocabulary
-from ..baskets.events import BLURRED, check_blurred, check_items, check_mixture, check_people
+from ..baskets.events import BLURRED, check_baskets, check_blurred, check_items, check_mixture, check_people
 from ..baskets.frames import is_spark_frame
 from ..baskets.recoding import MOST_ITEMS
 from ..errors import InputError, LimitError, MisuseError, NobodyError, told
@@ -272,6 +272,8 @@ class _Reader:
                     found=column.type,
                 )
             )
+        if self.opened.untyped == "json":
+            check_baskets(self.name, name, self.opened.kinds(column))
         if column.type.upper() in BLURRED:
             # There are two zeros, which are equal; and a column of text would tell them apart.
             return _Chosen(name, self._value(column).cast("double") + sql.lit(0.0), "double")

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import __version__
+from ..baskets.database_messages import public_name
 from ..errors import ClusterError, DiscreetError, InputError, LimitError, MisuseError
 
 # The oldest Java that Spark 4 runs on.
@@ -31,6 +32,11 @@ _STEP = "discreet: "
 _DESCRIPTION = "spark.job.description"
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BLOCKS = "4"  # blocks that Python is handed at a time
+# What Spark takes for a master.
+_MASTER = re.compile(
+    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|yarn|k8s://.+|spark://[^,/]+(,[^,/]+)*"
+)
+_YARN = "HADOOP_CONF_DIR", "YARN_CONF_DIR"
 _PATIENCE = 10.0  # seconds that an address has to answer
 
 # Data frames that were kept in the cluster and that nothing knows of any more: the next step lets go of them.
@@ -211,7 +217,8 @@ _NO_NUMBA = (
 def session_for(master: str | None = None, remote: str | None = None, quiet: bool = False) -> Any:
     """Return the session that is active, or start one: on `master`, or by Spark Connect at `remote`.
 
-    A `quiet` one leaves the terminal to whoever started it: no bars of its own, and of its log only what is wrong.
+    A `quiet` one leaves the terminal to whoever started it: no bars of its own, and no log, unless ours tells what is
+    done.
     """
     if master is not None and remote is not None:
         raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
@@ -223,11 +230,12 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
         if active is not None:
             return active
     if remote is not None and not remote.startswith("sc://"):
-        raise MisuseError(f"--remote is an address of Spark Connect, as in sc://host:15002; {remote!r} was given.")
+        shown = public_name(remote) if "://" in remote else remote
+        raise MisuseError(f"--remote is an address of Spark Connect, as in sc://host:15002; {shown!r} was given.")
     builder = SparkSession.builder.appName("discreet")
     if remote is not None:
         # Spark itself would try for ten minutes.
-        _check_reachable(remote, 15002, "Spark Connect")
+        _check_reachable([remote], 15002, "Spark Connect")
         with clear_errors():
             session = builder.remote(remote).getOrCreate()
             session.range(1).count()
@@ -238,9 +246,9 @@ def session_for(master: str | None = None, remote: str | None = None, quiet: boo
         # PYSPARK_PYTHON.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master is not None:
-        if master.startswith("spark://"):
-            _check_reachable(master.partition(",")[0], 7077, "Spark's master")
+        _check_master(master)
         builder = builder.master(master)
+    quiet = quiet and not log.isEnabledFor(logging.INFO)  # --verbose shows Spark's log too
     if quiet:
         builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF")
         os.environ.setdefault("SPARK_SUBMIT_OPTS", "-Dlog4j2.level=OFF")
@@ -270,19 +278,38 @@ def _hushed(quiet: bool) -> Iterator[None]:
         os.close(kept)
 
 
-def _check_reachable(address: str, port: int, what: str) -> None:
-    """See that something listens at an address."""
-    place = urlsplit(address.partition(";")[0])
-    try:
-        where = place.hostname or "", place.port or port
-        with socket.create_connection(where, timeout=_PATIENCE):
-            return
-    except (OSError, ValueError):
-        # What stands after the host may be a token.
-        named = place.netloc.rpartition("@")[2]
+def _check_master(master: str) -> None:
+    """See that Spark knows such a master, before it fails as if it had no Java, and that it answers."""
+    if not _MASTER.fullmatch(master):
+        raise MisuseError(
+            "--master is where Spark runs: spark://host:7077, yarn, k8s://https://host:443 or local[4]; "
+            f"{public_name(master) if '://' in master else master!r} was given."
+            + (" A server of Spark Connect is given by --remote." if master.startswith("sc://") else "")
+        )
+    if master == "yarn" and not any(map(os.environ.get, _YARN)):
         raise ClusterError(
-            f"{what} cannot be reached: nothing answers at {named}. Is the address right, and is it up?"
-        ) from None
+            f"Spark finds no YARN: let {' or '.join(_YARN)} name the folder of its settings (yarn-site.xml)."
+        )
+    if master.startswith("spark://"):
+        first, *standby = master.split(",")
+        _check_reachable([first, *(f"spark://{one}" for one in standby)], 7077, "Spark's master")
+
+
+def _check_reachable(addresses: Sequence[str], port: int, what: str) -> None:
+    """See that something listens at one of the addresses: of several masters, all but one stand by."""
+    named = []
+    for address in addresses:
+        place = urlsplit(address.partition(";")[0])
+        try:
+            where = place.hostname or "", place.port or port
+            with socket.create_connection(where, timeout=_PATIENCE):
+                return
+        except (OSError, ValueError):
+            named.append(place.netloc.rpartition("@")[2])  # what stands after the host may be a token
+    told = f"{what} cannot be reached: nothing answers at {' or '.join(named)}."
+    raise ClusterError(
+        f"{told} {'Is the address right' if len(named) == 1 else 'Are the addresses right'}, and is it up?"
+    )
 
 
 def _check_java() -> None:
@@ -353,6 +380,11 @@ def _told(error: Exception) -> Exception:
             "An executor ran out of memory: give executors more (spark.executor.memory for Spark itself, "
             "spark.executor.memoryOverhead for Python), or more partitions (spark.sql.shuffle.partitions)."
         )
+    if "Python worker exited unexpectedly" in text:
+        return ClusterError(
+            "A Python process of an executor died, as one does that the system ends for its memory: give executors "
+            "more (spark.executor.memoryOverhead), or more partitions (spark.sql.shuffle.partitions)."
+        )
     if found := re.search(r"discreet-failed:([\w.]*):", text):
         return ClusterError(f"A task failed in an executor ({found[1]}). Nothing that it counted was used.")
     if found := re.search(r"No module named '(\w+)", text):
@@ -366,9 +398,16 @@ def _told(error: Exception) -> Exception:
         )
     if re.search(r"JAVA_GATEWAY_EXITED|UnsupportedClassVersionError|Java gateway", text):
         return ClusterError(
-            f"Spark's Java process did not start: it needs Java {JAVA} or newer, and the memory it asks for."
+            f"Spark's Java process did not start: it needs Java {JAVA} or newer, the memory it asks for, and settings "
+            "that it knows. What it wrote says more; on the command line, -v shows that."
         )
-    if re.search(r"All masters are unresponsive|Failed to connect to master|Could not parse Master URL", text):
+    if found := re.search(r'Cannot run program "([^"]*)"', text):
+        return ClusterError(
+            f"The executors have no program {found[1]} to run Python with: let PYSPARK_PYTHON name one that is there."
+        )
+    if "Could not parse Master URL" in text:
+        return ClusterError("Spark knows no such master: one is given as spark://host:7077, yarn or local[4].")
+    if re.search(r"All masters are unresponsive|Failed to connect to master", text):
         return ClusterError(
             "Spark's master cannot be reached: is its address right, as in spark://host:7077, and is it up?"
         )
@@ -391,5 +430,14 @@ def _told(error: Exception) -> Exception:
     causes = dict.fromkeys(re.findall(r"\b((?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error))\b", text))
     told_of = ", ".join([kind, *list(causes)[:3]])
     if re.search(r"SparkContext was shut down|Job aborted|Stage cancelled|ExecutorLostFailure|has been stopped", text):
-        return ClusterError(f"Spark gave up on a job ({told_of}): its log and its pages say why.")
-    return ClusterError(f"Spark failed ({told_of}): its log and its pages say why.")
+        return ClusterError(f"Spark gave up on a job ({told_of}): {_what_says_why()}.")
+    return ClusterError(f"Spark failed ({told_of}): {_what_says_why()}.")
+
+
+def _what_says_why() -> str:
+    """Return where Spark says more: its log, unless it was left out for the sake of the terminal."""
+    with suppress(Exception):  # Spark may be gone altogether
+        context = sys.modules["pyspark"].SparkContext._active_spark_context
+        if context is not None and context.getConf().get("spark.log.level") == "OFF":
+            return "its pages say why, and so does its log, which -v shows"
+    return "its log and its pages say why"
