@@ -28,9 +28,20 @@ JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", ["cluster", "connect"])
 def test_spark_answers_as_this_machine_does(kind: str) -> None:
-    there = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore"}
+    _agrees(kind)
+
+
+@JAVA
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_mechanism_on_spark_connect() -> None:
+    _agrees("connect", "test_every_release", EVERY_MECHANISM="1")
+
+
+def _agrees(kind: str, *only: str, **more: str) -> None:
+    there = {"PYTHONPATH": SOURCE, "PYTHONWARNINGS": "ignore", **more}
     done = subprocess.run(
-        [sys.executable, str(SUITE), kind], capture_output=True, text=True, env=os.environ | there, check=False
+        [sys.executable, str(SUITE), kind, *only], capture_output=True, text=True, env=os.environ | there, check=False
     )
     told = done.stdout.strip().splitlines()
     assert told, done.stderr[-3000:]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -16,24 +14,19 @@ from ..results.patterns import Patterns, margins_of
 from ..results.rules import Rules
 from ..results.show import DROWNED, NOTHING, drowned, liars_of
 from .charts import BROAD, NARROW_LEAST, Bar, Drawing, Unit, bars, reach
-from .contents import ReportContents, asked_in
+from .contents import ReportContents
 from .folding import folded, level_words, levels_in
 from .frame import both_widths, figure
 from .graph import NARROW, GraphPicture, graph
 from .matrix import confidences
 from .scatter import POINTS, scatter
 from .tables import described, pattern_table, rule_table, shown_bounds, spent_table
-from .text import clean, decimals, html_itemset, labels_of, number_of, percent, plain_itemset, step_of, whole
+from .text import clean, decimals, html_itemset, labels_of, named, number_of, percent, plain_itemset, step_of, whole
+from .widths import widths
 
 _ROWS = 5_000  # of the table
 _EACH = 5  # bars in one picture; between two of them a sheet of paper may end
 _LABEL = 60  # columns of a bar's label
-_UNEQUAL = 1.3  # times as wide as another an interval is before anybody asks why
-_FEW, _MANY, _NEARLY = (
-    5,
-    1_000,
-    0.8,
-)  # counts that are compared in pairs, and by how much more often the larger one is the wider one, before it is said
 _SCATTERED = 4  # rules that are worth a picture
 _TITLES = {
     "people": ("Share of people who hold each pattern", "People who hold each pattern"),
@@ -77,7 +70,7 @@ def headline(patterns: Patterns) -> str:
         return f"{many}; {whole(drowned(patterns))} may be held by nobody.{why}"
     place = int(patterns.counts.argmax())
     first = patterns[place : place + 1]
-    return f"{many}. The largest count is that of {_named(first)}: {_held(first)}."
+    return f"{many}. The largest count is that of {named(first)}: {_held(first)}."
 
 
 def findings(patterns: Patterns, rules: Rules | None) -> str:
@@ -90,14 +83,10 @@ def findings(patterns: Patterns, rules: Rules | None) -> str:
         if len(places):
             place = int(places[patterns.counts[places].argmax()])
             one = patterns[place : place + 1]
-            told.append(f"{words}: <strong>{_named(one)}</strong>, by {_held(one)}{_from_to(one)}.")
+            told.append(f"{words}: <strong>{named(one)}</strong>, by {_held(one)}{_from_to(one)}.")
     if rules is not None and len(rules):
         told.append(_strongest(rules))
     return f'<ul class="findings">{"".join(f"<li>{one}</li>" for one in told)}</ul>\n' if told else ""
-
-
-def _named(first: Patterns) -> str:
-    return html_itemset(labels_of(first.itemsets, first)[0])
 
 
 def _held(first: Patterns) -> str:
@@ -203,7 +192,7 @@ def found(patterns: Patterns, charted: int, rules: Rules | None = None) -> str:
     )
     if by_level:
         by_level = f'<p class="quiet before">{_LEVELS} A heading unfolds its bars.</p>\n{by_level}'
-    return f"{findings(patterns, rules)}{_drawn_bars(patterns, charted, 'bars')}{by_level}{_widths(patterns)}"
+    return f"{findings(patterns, rules)}{_drawn_bars(patterns, charted, 'bars')}{by_level}{widths(patterns)}"
 
 
 def _by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
@@ -234,85 +223,6 @@ def _drawn_bars(patterns: Patterns, charted: int, name: str) -> str:
         whiskers = f" The line across its end is an interval for the true one, made to hold in {sure} of 100 cases."
     said = f'<p class="quiet before">{which}. The length of a bar is {long}.{whiskers}</p>\n'
     return f"{said}{drawn}"
-
-
-def _widths(patterns: Patterns) -> str:
-    """Say which intervals are wide and which narrow, where they differ, as far as this result shows it."""
-    margins = margins_of(patterns)
-    known = [at for at, margin in enumerate(margins) if math.isfinite(margin) and margin > 0]
-    if not known:
-        return ""
-    wide, narrow = max(known, key=margins.__getitem__), min(known, key=margins.__getitem__)
-    if margins[wide] < _UNEQUAL * margins[narrow]:
-        return ""
-    one, other = (f"{_plus_minus(margins[at])} for {_named(patterns[at : at + 1])}" for at in (wide, narrow))
-    told = [
-        f"Why is one interval wide and the next narrow? They go from {other} to {one}.",
-        _by_size(patterns, margins, known) or _by_count(patterns, margins, known),
-        _lopsided(patterns),
-        _from_answers(patterns),
-        "A narrow interval is no weaker promise: one promise covers all counts.",
-    ]
-    return f'<p class="quiet">{" ".join(part for part in told if part)}</p>\n'
-
-
-def _plus_minus(margin: float) -> str:
-    return f"± {whole(math.ceil(margin))}"
-
-
-def _by_size(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
-    """Say that patterns of more items have wider intervals, or narrower ones, where that holds for all of them."""
-    of: dict[int, list[float]] = {}
-    for at in known:
-        of.setdefault(int(patterns.sizes[at]), []).append(margins[at])
-    ranges = [(size, min(of[size]), max(of[size])) for size in sorted(of)]
-    if len(ranges) < 2:
-        return ""
-    both = list(pairwise(ranges))
-    wider = all(before[2] < after[1] for before, after in both)
-    if not wider and not all(before[1] > after[2] for before, after in both):
-        return ""
-    told = "; ".join(
-        f"{_plus_minus(low)}{f' to {_plus_minus(high)}' if math.ceil(low) < math.ceil(high) else ''} with "
-        f"{number_of(size, 'item')}"
-        for size, low, high in ranges
-    )
-    return f"The more items a pattern has, the {'wider' if wider else 'narrower'} is its interval here: {told}."
-
-
-def _by_count(patterns: Patterns, margins: Sequence[float], known: Sequence[int]) -> str:
-    """Say that larger counts have wider intervals, or narrower ones, where that holds for nearly all pairs of them."""
-    if not _FEW <= len(known) <= _MANY:
-        return ""
-    counts, wide = patterns.counts[known], np.array(margins)[known]
-    unequal = np.sign(counts[:, None] - counts[None, :]) * np.sign(np.round(wide[:, None] - wide[None, :]))
-    told = unequal[unequal != 0]
-    if len(told) < len(unequal) * (len(unequal) - 1) / 2 or abs(told.mean()) < _NEARLY:
-        return ""
-    return f"The larger a count, the {'wider' if told.mean() > 0 else 'narrower'} is its interval here."
-
-
-def _lopsided(patterns: Patterns) -> str:
-    """Say how many intervals reach further to one side: a margin does not tell their ends."""
-    if patterns.low is None or patterns.high is None:
-        return ""
-    up, down = patterns.high - patterns.counts, patterns.counts - patterns.low
-    most, least = np.maximum(up, down), np.minimum(up, down)
-    many = int(((patterns.low > 0) & np.isfinite(most) & (most > _UNEQUAL * least + 1)).sum())
-    if not many:
-        return ""
-    reach = "reaches" if many == 1 else "reach"
-    return f"{many:,} of the {len(patterns):,} {reach} further to one side than to the other: read the ends of these."
-
-
-def _from_answers(patterns: Patterns) -> str:
-    """Say of whose answers estimates are made, where devices answered in several rounds."""
-    asked = [people for people in asked_in(patterns.about or {}).values() if people]
-    if len(asked) < 2 or max(asked) < _UNEQUAL * min(asked):
-        return ""
-    return (
-        f"Rounds asked from {whole(min(asked))} to {whole(max(asked))} people, and fewer answers make a wider interval."
-    )
 
 
 def chart(patterns: Patterns, rows: int = 30) -> Drawing:
@@ -346,7 +256,7 @@ def _reading(patterns: Patterns) -> str:
         return ""
     low, high = _outwards(first)
     return (
-        f"The count of {_named(first)} is given as {whole(int(first.counts[0]))}, with an interval from {low} to "
+        f"The count of {named(first)} is given as {whole(int(first.counts[0]))}, with an interval from {low} to "
         f"{high}. Noise was added to every count on "
         "purpose: it is what protects people. Of intervals made in this way, about 95 of 100 hold the true number. So "
         "read the interval, not the count alone. Where the intervals of two patterns overlap, their order may be due "

@@ -112,6 +112,11 @@ def labels_of(itemsets: Itemsets, result: Patterns | Rules) -> list[list[Item]]:
     return [labels[start:stop] for start, stop in pairwise(itemsets.offsets.tolist())]
 
 
+def named(patterns: Patterns) -> str:
+    """Return the itemset of the first of some patterns."""
+    return html_itemset(labels_of(patterns.itemsets, patterns)[0])
+
+
 def whole(value: float, step: int | None = None) -> str:
     """Return a number of people in four digits, or in whole steps; a dash where it is not known.
 
