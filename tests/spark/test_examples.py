@@ -54,5 +54,5 @@ def test_a_notebook_on_spark_connect(tmp_path: Path) -> None:
     with notebook_kernel(tmp_path, HERE) as client:
         shown = [run_cell(client, cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert any(one.get("text/plain", "").startswith("SparkBaskets(") for one in shown)
-    assert sum("<table" in one.get("text/html", "") for one in shown) == 2
+    assert sum("<table" in one.get("text/html", "") for one in shown) == 3  # the baskets, and two results
     assert (tmp_path / "report.html").exists()

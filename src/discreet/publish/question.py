@@ -155,10 +155,11 @@ def prepare(
         max_baskets=cap,
     )
     # That the data have no item, where theirs are the list, is for the noise to tell.
-    if listed and not len(allowed) and itemsets is None and (len(vocabulary) or not of_data):
-        if not len(vocabulary):
+    if listed and not len(allowed) and itemsets is None:
+        if len(vocabulary):
+            raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
+        if level is not None and not of_data:
             raise MisuseError(told("All items of the list stand above that {level}: nothing is left to count."))
-        raise MisuseError("No item is left that a pattern could have: the list of items is used up.")
     # Where the items are still to be found, the question is checked as if there were many.
     asked = _public_asked(job, len(allowed) if listed and len(vocabulary) else MANY_ITEMS)
     if itemsets is None and asked.least > asked.items:
