@@ -2,7 +2,7 @@
 
 `make test` checks that each can still be planted. `make soak` plants them one by one and runs the tests that are named,
 which have to fail. A bug is planted while its module is imported: no file is changed, and what is compiled and kept of
-other modules is used. Kernels run as plain Python then.
+other modules is used. A kernel is compiled anew from the wrong text.
 """
 
 from __future__ import annotations

@@ -31,13 +31,15 @@ def test_it_can_be_planted(mutant: Mutant):
 
 @pytest.mark.slow  # about six minutes for all of them, five seconds each
 @pytest.mark.parametrize("place", range(len(MUTANTS)))
-def test_it_is_caught(place: int):
+def test_it_is_caught(place: int, tmp_path: Path):
     environment = os.environ | {
         WHICH: str(place),
         "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
     }
     if MUTANTS[place].file.startswith("kernels/"):
-        environment["DISCREET_JIT"] = "0"  # what was compiled from the right text would be used
+        # What is compiled from this very text, and nothing that was compiled before or stands beside it.
+        plain = MUTANTS[place].path.name.startswith("plain_")
+        environment |= {"DISCREET_JIT": "0"} if plain else {"DISCREET_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "pytest", "-p", "mutants", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
     done = subprocess.run(
         [*command, *shlex.split(MUTANTS[place].tests)], cwd=ROOT, env=environment, capture_output=True, text=True

@@ -304,6 +304,21 @@ class TestPrivacy:
         assert not broken.stands
         assert "in several baskets of each person" in broken.question
 
+    @pytest.mark.parametrize("neighbours", Neighbours)
+    @pytest.mark.parametrize("baskets", [1, 2, 7])
+    @pytest.mark.parametrize("epsilon", [1, 8, 20])
+    def test_the_threshold_of_finding_counts_all_baskets_of_a_person(self, neighbours, baskets, epsilon):
+        """By the law of the noise: whatever one person alone has, in all their baskets, passes with delta at most."""
+        delta, most = Fraction(1, 10**6), 3
+        meter = Meter(Budget.of(epsilon, delta), neighbours, SimulationSource(7), discovery_delta=delta)
+        meter.max_baskets = baskets
+        touched = most * baskets * (2 if neighbours is Neighbours.REPLACE else 1)
+        scale = touched / epsilon
+        over = meter.threshold(most, Fraction(1)) - baskets  # what the noise has to be, or more
+        passes = np.exp(-over / scale) / (1 + np.exp(-1 / scale))
+        assert touched * passes <= delta
+        assert touched * passes > delta / 10**4  # and it is no higher than it has to be
+
     def test_what_one_person_alone_holds_is_hardly_found(self):
         # The person has 30 baskets of what nobody else holds: a threshold for one basket would let it out often.
         held = receipts([[{"milk"}]] * 2_000 + [[{"rice"}] * 30])
